@@ -10,6 +10,8 @@ LONGEST = 2000  # characters of a message; it ends with what to do next, so the 
 class StrataError(Exception):
     """An error that the user can fix; the message says how, in one line whatever the values in it hold."""
 
+    stage = 0  # of a run with stages, if the message names it
+
     def __init__(self, message: object = "") -> None:
         # a value from JSON may hold half of a surrogate pair, which no terminal or file takes
         text = str(message).encode("utf-8", "backslashreplace").decode()

@@ -135,6 +135,7 @@ class TrainingStep:
     positive: float | None = None  # mean cosine of the positive pairs of the batch
     negative: float | None = None  # mean cosine of the random pairs of the batch
     smooth: float | None = None  # the loss averaged over earlier steps; added when the file is read
+    stage: int | None = None  # from 1; None in a run without stages
 
 
 @dataclass(frozen=True)
@@ -150,9 +151,10 @@ class Evaluation:
     uniformity: float | None = None
     alike: float | None = None  # mean cosine of positive pairs
     random_pairs: float | None = None  # mean cosine of random pairs
-    best: bool = False  # the best of its seed so far
+    best: bool = False  # the best of its seed, and stage, so far
     held_out: float | None = None  # the score × 100 of held-out rows: triplets in the right order, or classes
     criterion: float | None = None  # what chooses the best checkpoint, if not the dev score alone
+    stage: int | None = None  # from 1; None in a run without stages
 
     @property
     def selection_score(self) -> float | None:

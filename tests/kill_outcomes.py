@@ -27,12 +27,12 @@ def spread(points: int, most: int) -> list[int]:
 
 def heading(seconds: str = "CPU s") -> None:
     """Print the head of the table."""
-    print(f"{'method':<12}{'way':<20}{'points':>8}{'tried':>8}{'faults':>8}{seconds:>8}", flush=True)
+    print(f"{'method':<16}{'way':<20}{'points':>8}{'tried':>8}{'faults':>8}{seconds:>8}", flush=True)
 
 
 def show(one: Outcome) -> None:
     """Print a row of it, and its faults."""
-    print(f"{one.method:<12}{one.way:<20}{one.points:>8}{one.tried:>8}{len(one.faults):>8}{one.seconds:>8.0f}")
+    print(f"{one.method:<16}{one.way:<20}{one.points:>8}{one.tried:>8}{len(one.faults):>8}{one.seconds:>8.0f}")
     print("".join(f"  {fault}\n" for fault in one.faults), end="", flush=True)
 
 

@@ -1,9 +1,9 @@
 """Stop a run at every call that changes a file, resume it by the command line, and compare it with an unbroken run.
 
-`python -m tests.kill_points` (`make kill`) does so at every call of five methods; the tests take some of the calls.
-The process is killed, or the disk is full from this call on, or read-only. `python -m tests.kill_points app` kills the
-app instead, with a browser open (`tests.app_kills`), `python -m tests.kill_points plan` while it works on a plan
-(`tests.plan_kills`).
+`python -m tests.kill_points` (`make kill`) does so at every call of five methods and of two stages; the tests take
+some of the calls. The process is killed, or the disk is full from this call on, or read-only.
+`python -m tests.kill_points app` kills the app instead, with a browser open (`tests.app_kills`),
+`python -m tests.kill_points plan` while it works on a plan (`tests.plan_kills`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from explorer.errors import LONGEST
 from explorer.progress import finish
 from explorer.training.loop import preparing
 from explorer.training.loop import resume_state as states
-from explorer.training.recipe import Recipe
+from explorer.training.recipe import Recipe, Stage
 from explorer.training.record import recorder, runs
 from explorer.training.record.runs import KEEP, Run
 from explorer.training.record.status import FAILED, FINISHED, INTERRUPTED, STOPPED
@@ -33,9 +33,10 @@ from tests.disk_calls import NEVER, FullDisk, Killed, ReadOnlyDisk, Watch, watch
 from tests.kill_outcomes import Outcome, heading, show, spread, verdict
 from tests.methods.hub import save_generator
 from tests.processes import process
-from tests.trainings import Place, command, furnish, in_no_time, recipe, train, words_of
+from tests.trainings import SETTINGS, Place, command, furnish, in_no_time, recipe, train, words_of
 
-METHODS = ("sg-opt", "simcse", "conisi-o1", "diffcse", "flow")
+STAGES = "tsdae+contrast"  # a run of two stages
+METHODS = ("sg-opt", "simcse", "conisi-o1", "diffcse", "flow", STAGES)
 STEPS = 4
 NAME = "run"
 BROKEN = 70  # the exit code of a traceback
@@ -194,7 +195,11 @@ def short(place: Place, method: str, folder: Path, steps: int = STEPS) -> Recipe
     settings = {"steps": steps, "evaluate_every": steps // 2} if method != "flow" else {}
     if method == "diffcse":
         settings["generator"] = str(save_generator(folder / "generator"))
-    return recipe(place, method, settings=settings, seeds=(1, 2) if method == "sg-opt" else (1,))
+    stages: tuple[Stage, ...] = ()
+    if method == STAGES:
+        first, method = method.split("+")
+        stages = (Stage(first, (str(place.text),), settings={**SETTINGS, **settings}),)
+    return recipe(place, method, settings=settings, seeds=(1, 2) if method == "sg-opt" else (1,), stages=stages)
 
 
 class Tries:

@@ -22,7 +22,7 @@ from explorer.progress import Phase, Progress, finish
 from explorer.training.record import runs
 
 if TYPE_CHECKING:
-    from explorer.training.recipe import Recipe
+    from explorer.training.recipe import Recipe, Stage
 
 TEST = Knob(
     "test",
@@ -32,12 +32,23 @@ TEST = Knob(
     repeated=True,
 )
 STEPS = Knob("steps", None, "Updates in all; short for --set steps=N.", item=int, low=0)
+STAGE_COLUMN = replace(flags.COLUMN, flag="stage_column")
+STAGE_SET = replace(flags.SET, flag="stage_set")
 PROCESSES = Knob("processes", None, "Refuse to start unless this many processes train together.", item=int, low=1)
+
+
+class _OfStages(argparse.Action):
+    """Keep the flags of stages in the order in which they are given."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, option: str | None = None
+    ) -> None:
+        namespace.stages = [*getattr(namespace, "stages", ()), (self.dest, values)]
 
 
 def train_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
-    from explorer.training.recipe import Recipe
+    from explorer.training.recipe import Recipe, Stage
 
     verb.add_argument(
         "method",
@@ -48,6 +59,7 @@ def train_flags(verb: argparse.ArgumentParser) -> None:
     # those of a recipe file hold unless a flag states another
     flags.add(verb, *Recipe.knobs.values(), TEST, stated=True)
     flags.add(verb, flags.COLUMN, STEPS, flags.SET)
+    flags.add(verb, *Stage.knobs.values(), STAGE_COLUMN, STAGE_SET, stated=True, action=_OfStages)
     values = verb.add_mutually_exclusive_group()
     values.add_argument(
         "--as-in-paper",
@@ -170,10 +182,11 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     """The recipe of a file, or the defaults, changed by the flags."""
     from explorer import methods
     from explorer.training import recipe as recipes
+    from explorer.training import recipe_file
     from explorer.training.recipe import Recipe
 
     if options.recipe:
-        recipe = recipes.read(options.recipe)
+        recipe = recipe_file.read(options.recipe)
     elif options.method:
         recipe = Recipe(options.method)
     elif hasattr(options, "data"):
@@ -193,6 +206,8 @@ def _recipe(options: argparse.Namespace) -> Recipe:
         changes = dict(zip(("dev", "test"), matching or (), strict=False)) | changes
     if options.column:
         changes["columns"] = flags.roles(options)
+    if hasattr(options, "stages"):
+        changes["stages"] = _stages(options, changes.get("model", recipe.model))
     settings = dict(recipe.settings)
     kind = methods.load(changes.get("method", recipe.method))
     family = model_names.family(changes.get("model", recipe.model), options.online) if kind.by_family else ""
@@ -204,9 +219,36 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     if options.steps is not None:
         settings["steps"] = options.steps
     changed = {name for name, value in changes.items() if value != getattr(recipe, name)}
-    if changed & {"method", "model", "data", "columns", "dev", "test", "more_tests", "elsewhere", "elsewhere_most"}:
+    new = {"method", "model", "data", "columns", "dev", "test", "more_tests", "elsewhere", "elsewhere_most", "stages"}
+    if changed & new:
         changes["made_with"] = {}  # no longer the same recipe
     return replace(recipe, settings=settings, **changes).checked()
+
+
+def _stages(options: argparse.Namespace, model: str) -> tuple[Stage, ...]:
+    """The stages that the flags state: each flag is of the last `--stage` before it."""
+    from explorer import methods
+    from explorer.training import recipe as recipes
+
+    found: list[recipes.Stage] = []
+    given: list[list[tuple[str, str]]] = []
+    for name, value in options.stages:
+        if name == "method":
+            given.append([])
+        if not given:
+            raise BadChoice(f"--stage-{name} is of no stage. Write --stage METHOD before it.")
+        given[-1].append((name, value))
+    values = recipes.PAPER if options.as_in_paper else recipes.RELEASED if options.as_released else recipes.DEFAULTS
+    for own in given:
+        method, *_ = (value for name, value in own if name == "method")
+        texts = {what: [value for name, value in own if name == what] for what in ("data", "column", "set")}
+        kind, stated = methods.load(method), argparse.Namespace(**texts)
+        family = model_names.family(model, options.online) if kind.by_family else ""
+        settings = recipes.start_values(kind, family, recipes.QUICK if options.preset == recipes.QUICK else values)
+        found.append(
+            recipes.Stage(method, tuple(texts["data"]), flags.roles(stated), settings | flags.settings(stated))
+        )
+    return tuple(found)
 
 
 def _fitting(data: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from functools import cache
 from explorer.encoding.locate import model_names
 from explorer.errors import StrataError
 from explorer.measuring.scores.verdict import ELSEWHERE
-from explorer.training.loop.preparing import read_texts
+from explorer.training.loop.training_texts import read_texts
 from explorer.training.recipe import Recipe
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
@@ -73,9 +73,7 @@ class RecipeRuns:
         return now
 
     def _models(self, recipe: Recipe) -> Digests:
-        values = recipe.every_setting()
-        others = {f"{name}_digest": self._model(str(values[name]))
-                  for name, knob in recipe.kind.knobs.items() if knob.masked_model}  # fmt: skip
+        others = {f"{name}_digest": self._model(model) for name, model in recipe.named_models().items()}
         return {"model_digest": self._model(recipe.model), **others}
 
 

@@ -3,26 +3,44 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from explorer.data import sample, sources, text_sets
 from explorer.data.graded import sets
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.encoding.locate import lookup, model_names
-from explorer.errors import BadChoice
+from explorer.errors import BadChoice, StrataError
 from explorer.knobs import LARGEST_SEED, Knob, Knobs, Values, find, knob
 from explorer.methods import DEMONSTRATION, UNEVEN, Method, Schedule, load, names
 from explorer.training import safe_yaml
 
-_TEXTS = ("method", "model", "dev", "test", "precision", "device")
 MOST_SEEDS = 100
+MOST_STAGES = 9  # before the recipe's own training
 MOST_TESTS = 20
 NONE = "none"  # in place of a set
 DEFAULTS, PAPER, RELEASED, QUICK = "defaults", "as in the paper", "as released", "quick"
 QUICK_STEPS, QUICK_BATCH = 100, 16
+
+
+@dataclass(frozen=True)
+class Stage(Knobs):
+    """A training before that of the recipe: its method, its text, and the settings that are not the default."""
+
+    method: str = knob(
+        "",
+        flag="stage",
+        metavar="METHOD",
+        help="A training before that of METHOD, which starts from its best checkpoint. --stage-data, --stage-column "
+        "and --stage-set that follow are of this stage. Dev and test sets, seeds and base are those of the run.",
+    )
+    data: tuple[str, ...] = knob(
+        (), flag="stage_data", metavar="FILE|NAME", repeated=True, empty="that of the run", help="Its training text."
+    )
+    columns: Mapping[str, str] = field(default_factory=dict)
+    settings: Values = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -73,6 +91,7 @@ class Recipe(Knobs):
     precision: str = knob("auto", choices=PRECISIONS, help="auto: bfloat16 if this machine supports it.")
     device: str = knob("auto", choices=DEVICES, help="auto: a GPU if there is one.")
     made_with: Mapping[str, Any] = field(default_factory=dict)
+    stages: tuple[Stage, ...] = ()  # trained before it, one after the other
 
     def checked(self) -> Recipe:
         """The recipe with every value converted to its type; an error names a value that is not allowed."""
@@ -95,7 +114,7 @@ class Recipe(Knobs):
             )
         if len(self.tests) > MOST_TESTS:
             raise BadChoice(f"{len(self.tests)} test sets are too many. Give at most {MOST_TESTS}.")
-        if len(self.seeds) > 1 and not self.kind.trains():
+        if len(self.seeds) > 1 and not (self.stages or self.kind.trains()):
             raise BadChoice(
                 f"{self.method} uses no random numbers, so every seed gives the same result. Give one seed."
             )
@@ -111,7 +130,64 @@ class Recipe(Knobs):
         most = self.knobs["elsewhere_most"].checked(self.elsewhere_most)
         values = {name: find(knobs, name).checked(value) for name, value in self.settings.items()}
         settings = {name: value for name, value in values.items() if value != knobs[name].default}
-        return replace(self, settings=settings, elsewhere=elsewhere, elsewhere_most=most)
+        checked = replace(self, settings=settings, elsewhere=elsewhere, elsewhere_most=most)
+        return replace(checked, stages=checked._checked_stages())
+
+    def _checked_stages(self) -> tuple[Stage, ...]:
+        """The stages with every value converted to its type; an error names the stage and the value."""
+        if len(self.stages) > MOST_STAGES:
+            raise BadChoice(f"{len(self.stages)} stages before the last are too many. Give at most {MOST_STAGES}.")
+        settings = self.settings
+        if self.stages and settings.get("lora_rank") and settings.get("blend", 1) != 1:
+            raise BadChoice(
+                f"blend cannot be {settings['blend']:g} with lora_rank in a run with stages: adapters go back to the "
+                "stage before, not to the base. Set blend to 1, or lora_rank to 0."
+            )
+        found = []
+        for number, (stage, own) in enumerate(zip(self.stages, self.chain, strict=False), start=1):
+            with naming(self, number):
+                if not own.kind.trains():
+                    raise BadChoice(
+                        f"{stage.method} trains no weights, so that no further stage can start from them. Make it the "
+                        "last stage, or leave it out."
+                    )
+                checked = own.checked()
+                if checked.settings.get("blend", 1) != 1:
+                    raise BadChoice(
+                        f"blend cannot be {checked.settings['blend']:g} before the last stage: a blend is with the "
+                        "base, and is made once, of the last stage. Set it to 1, and blend in the last stage."
+                    )
+            found.append(replace(stage, data=checked.data, settings=checked.settings))
+        return tuple(found)
+
+    @property
+    def chain(self) -> tuple[Recipe, ...]:
+        """The trainings of the run in order, each a recipe without stages; the last one is the recipe's own."""
+        before = (
+            replace(
+                self,
+                method=one.method,
+                data=one.data or self.data,
+                columns=one.columns,
+                settings=one.settings,
+                stages=(),
+            )
+            for one in self.stages
+        )
+        return (*before, replace(self, stages=()) if self.stages else self)
+
+    @property
+    def methods(self) -> str:
+        """The methods in order: `tsdae, then contrast`."""
+        return ", then ".join(one.method for one in self.chain)
+
+    def named_models(self) -> dict[str, str]:
+        """The models that settings name, such as a generator, by the name of the setting, and of its stage."""
+        found: dict[str, str] = {}
+        for number, one in enumerate(self.chain, start=1):
+            values, prefix = one.every_setting(), f"stage_{number}_" if number <= len(self.stages) else ""
+            found |= {prefix + name: str(values[name]) for name, knob in one.kind.knobs.items() if knob.masked_model}
+        return found
 
     @property
     def tests(self) -> tuple[str, ...]:
@@ -146,10 +222,14 @@ class Recipe(Knobs):
     def command(self) -> str:
         """The command that repeats the run."""
         words = ["python", "-m", "explorer", "train", self.method, "--model", self.model]
-        for source in self.data:
-            words += ["--data", source]
-        for role, column in self.columns.items():
-            words += ["--column", f"{role}={column}"]
+        words += [word for source in self.data for word in ("--data", source)]
+        words += [word for role, column in self.columns.items() for word in ("--column", f"{role}={column}")]
+        for stage, own in zip(self.stages, self.chain, strict=False):
+            words += ["--stage", stage.method, *(word for source in stage.data for word in ("--stage-data", source))]
+            for role, column in stage.columns.items():
+                words += ["--stage-column", f"{role}={column}"]
+            for name, value in own._stated().items():
+                words += ["--stage-set", f"{name}={Knob.text(value)}"]
         words += ["--dev", self.dev]
         for test in self.tests or (NONE,):
             words += ["--test", test]
@@ -163,22 +243,32 @@ class Recipe(Knobs):
         for name in ("precision", "device"):
             if getattr(self, name) != "auto":
                 words += [f"--{name}", getattr(self, name)]
-        # where the paper has another value for the model's family, the method's default is stated too
+        for name, value in self._stated().items():
+            words += ["--set", f"{name}={Knob.text(value)}"]
+        return shlex.join(words)
+
+    def _stated(self) -> dict[str, Any]:
+        """The settings that a command states.
+
+        Where the paper has another value for the model's family, the method's default is among them.
+        """
         of_family = self.kind.by_family
         values = of_family.get(model_names.family(self.model), {}) if of_family else {}
         left = {name: one for name, one in self.every_setting().items() if name in values and name not in self.settings}
-        for name, value in (left | dict(self.settings)).items():
-            words += ["--set", f"{name}={Knob.text(value)}"]
-        return shlex.join(words)
+        return left | dict(self.settings)
 
     def digest_of(self, what: str) -> str:
         """The digest of what the run was made with: `model`, `data`, `dev`, `test 2` and so on; "" if not known."""
         return str(self.made_with.get(f"{what.replace(' ', '_')}_digest") or "")
 
     def how_trained(self) -> dict[str, Any]:
-        """Method, precision, seeds and every setting by name; texts and models have digests."""
+        """Method, precision, seeds and every setting by name, and those of stages; texts and models have digests."""
         named = {"method": self.method, "precision": self.precision, "seeds": list(self.seeds)}
-        return {**named, **self.every_setting()}
+        found = {**named, **self.every_setting(), "stages": len(self.stages)}
+        for number, one in enumerate(self.chain[:-1], start=1):
+            of_stage = {"method": one.method, **one.every_setting()}
+            found |= {f"{name} of stage {number}": value for name, value in of_stage.items()}
+        return found
 
     def trained_on(self) -> Recipe:
         """The recipe with the digests of what decides the weights, in place of all that it was made with."""
@@ -196,7 +286,29 @@ class Recipe(Knobs):
         content["more_tests"], content["elsewhere"] = list(self.more_tests), list(self.elsewhere)
         if not self.elsewhere:  # as in a recipe that does not state it
             del content["elsewhere"], content["elsewhere_most"]
+        del content["stages"]
+        if self.stages:
+            content["stages"] = [
+                {"method": one.method, "data": list(one.data), "columns": dict(one.columns),
+                 "settings": one.every_setting()}
+                for one in self.chain[:-1]
+            ]  # fmt: skip
         return safe_yaml.written(content)
+
+
+@contextmanager
+def naming(recipe: Recipe, number: int) -> Iterator[None]:
+    """Name the stage of a recipe, counted from 1, in what is raised in this block; nothing in a run without stages."""
+    try:
+        yield
+    except StrataError as error:
+        if not recipe.stages or error.stage:
+            raise
+        own = recipe.chain[number - 1]
+        text = " + ".join(map(sources.shown, own.data))
+        named = type(error)(f"Stage {number} of {len(recipe.chain)} ({own.method} on {text}): {error}")
+        named.stage = number
+        raise named from error
 
 
 def knobs_of(kind: type[Method], family: str = "") -> dict[str, Knob]:
@@ -242,33 +354,6 @@ def suggested(rows: text_sets.Kind, texts: int) -> str:
     return ""
 
 
-def from_yaml(text: str, where: str) -> Recipe:
-    """The recipe in a file's text."""
-    content = safe_yaml.parsed(text, where, "Give a recipe.yaml.")
-    names = set(Recipe.__dataclass_fields__)
-    if not isinstance(content, dict) or "method" not in content or not set(content) <= names:
-        raise BadChoice(f"{where} is not a recipe: a recipe holds 'method' and any of {', '.join(sorted(names))}.")
-    content.setdefault("elsewhere", [])  # in runs of before there was a choice, nothing was scored
-    lists, mappings = ("data", "seeds", "more_tests", "elsewhere"), ("columns", "settings", "made_with")
-    for name, kind in (*((name, list) for name in lists), *((name, dict) for name in mappings)):
-        if not isinstance(content.get(name, kind()), kind):
-            raise BadChoice(
-                f"{where}: {name} cannot be {content[name]!r}; it must be a {kind.__name__}. See a recipe.yaml."
-            )
-    # numbers, lists and other types are refused where text is required
-    given = [(name, content[name]) for name in _TEXTS if name in content and (name, content[name]) != ("test", None)]
-    given += [(name, source) for name in ("data", "more_tests", "elsewhere") for source in content.get(name, ())]
-    given += [("columns", word) for pair in content.get("columns", {}).items() for word in pair]
-    for name, value in given:
-        if not isinstance(value, str):
-            raise BadChoice(f"{where}: {name} cannot be {value!r}; it must be text, in quotes if necessary.")
-    try:
-        content |= {name: tuple(content[name]) for name in lists if name in content}
-        return Recipe(**content).checked()
-    except TypeError as error:
-        raise BadChoice(f"{where} is not a recipe ({error}). See the recipe.yaml of a run.") from error
-
-
 def start_values(kind: type[Method], family: str, values: str = DEFAULTS) -> dict[str, bool | int | float | str]:
     """The settings that a recipe starts from, for a family of encoders.
 
@@ -286,11 +371,6 @@ def start_values(kind: type[Method], family: str, values: str = DEFAULTS) -> dic
             raise BadChoice(f"The method has no preset '{values}'. Choose one of {', '.join(known)}.")
         settings |= known[values]
     return settings
-
-
-def read(path: Path) -> Recipe:
-    """The recipe in a file."""
-    return from_yaml(safe_yaml.text_of(path, "Give the recipe.yaml of a run."), str(path))
 
 
 def demonstration() -> Recipe:

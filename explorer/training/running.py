@@ -130,13 +130,13 @@ def _recorded(
     """Run the loop and record it; return the request or the signal that ended it."""
     from explorer.training import saved_model
 
-    known, keep = False, training.recipe.schedule().keep_steps
+    known = False
     for step in training.steps(resume=states.there(run.state)):
         if not known and (step.updates or step.checkup):
             known = True
             _record_facts(run, recorder, training)
         recorder.record(step)
-        if step.checkup is not None and keep and training.learner is not None:
+        if step.checkup is not None and training.learner is not None and training.learner.schedule.keep_steps:
             saved_model.put_step(run, training, training.learner)
         request, number = run.stop_requested(), 0
         if training.world.size > 1:

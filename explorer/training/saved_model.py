@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from explorer import in_words, methods, places, run_folder
@@ -12,11 +13,11 @@ from explorer.encoding.locate import layout, model_names
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import RunNotFound
 from explorer.measuring.scores import similarity
-from explorer.training.loop import judging, measured_facts, preparing
+from explorer.training.loop import judging, measured_facts, preparing, stages
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.loop import Training
-from explorer.training.recipe import paper_values
-from explorer.training.record.model_card import CardFacts, card
+from explorer.training.recipe import Recipe, paper_values
+from explorer.training.record.model_card import CardFacts, MethodFacts, card
 from explorer.training.record.runs import Run
 from explorer.training.record.status import RunFacts
 
@@ -34,7 +35,7 @@ def put(run: Run, training: Training, learner: Learner, facts: RunFacts, seconds
         old.rename(run.model)
     for leftover in (new, old):
         shutil.rmtree(leftover, ignore_errors=True)
-    _export(training, learner, new, text)
+    stages.export(learner, new, text)
     if isinstance(learner.method, methods.PredictedClasses):  # the classification layer, a file that libraries ignore
         tensors = learner.method.classification()
         weights = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
@@ -56,17 +57,13 @@ def put_step(run: Run, training: Training, learner: Learner) -> None:
     folder = (
         run.folder
         / run_folder.STEPS
-        / run_folder.checkpoint_name(learner.seed, learner.step, len(training.recipe.seeds))
+        / run_folder.checkpoint_name(learner.seed, training.numbered(learner.step), len(training.recipe.seeds))
     )
     # left from before an interruption, if the run was resumed at an earlier step
     shutil.rmtree(folder, ignore_errors=True)
-    text = f"{run.name} at step {learner.step} of seed {learner.seed}: an intermediate checkpoint.\n"
-    _export(training, learner, folder, text)
-
-
-def _export(training: Training, learner: Learner, folder: Path, card: str) -> None:
-    method, prepared = learner.method, training.prepared
-    export(method.exported, method.head(), folder, card, prepared.found.folder, prepared.own_prompts)
+    step = training.numbered(learner.step)
+    text = f"{run.name} at step {step} of seed {learner.seed}: an intermediate checkpoint.\n"
+    stages.export(learner, folder, text)
 
 
 def take(run: Run, folder: Path) -> None:
@@ -88,30 +85,29 @@ def take(run: Run, folder: Path) -> None:
 
 
 def _shown(run: Run, training: Training, learner: Learner, facts: RunFacts, seconds: float) -> CardFacts:
-    recipe, prepared, method = training.recipe, training.prepared, learner.method
-    encoder = prepared.encoder
-    settings = recipe.every_setting()
-    if "evaluate_every" in settings:  # as the loop used it: fewer steps in a short run
-        settings["evaluate_every"] = learner.evaluate_every
+    # the stage that the weights are of, which is the last one unless the run was stopped before
+    recipe, prepared, method = learner.prepared.recipe, training.prepared, learner.method
+    encoder = learner.prepared.encoder
     done = list(training.results)
     if learner.seed not in (one.seed for one in done):  # stopped early
-        done.append(measured_facts.SeedScores(learner.seed, learner.step, learner.best_step, learner.best_score, None))
+        best = None if learner.best_step is None else training.numbered(learner.best_step)
+        score = measured_facts.SeedScores(learner.seed, training.numbered(learner.step), best, learner.best_score, None)
+        done.append(score)
     finished = training.best_seed in [one.seed for one in training.results]
     names = sources.shown(recipe.model), run.name
     of_base, of_model = (
         judging.meanings(prepared.judged, training.base, training.cosines, names) if finished else (None, None)
     )
+    own = _method(recipe, training)
+    if "evaluate_every" in own.settings:  # as the loop used it: fewer steps in a short run
+        own = replace(own, settings={**own.settings, "evaluate_every": learner.evaluate_every})
     return CardFacts(
         run=run.name,
         facts=facts,
         base_digest=prepared.found.digest,
         base_revision=prepared.found.revision,
-        title=method.title(),
-        paper=method.paper,
-        settings=settings,
-        defaults=paper_values(recipe.kind, layout.family(prepared.found.folder)),
-        as_published=method.as_published,
-        data_digest=prepared.corpus.digest,
+        methods=(*(_method(one, training) for one in training.recipe.chain[: training.stage - 1]), own),
+        data_digest=learner.prepared.corpus.digest,
         verdict=training.verdict,
         trained=method.base_head().facts(),
         seeds=tuple(done),
@@ -119,13 +115,19 @@ def _shown(run: Run, training: Training, learner: Learner, facts: RunFacts, seco
         seconds=seconds,
         head=method.head(),
         prompt=encoder.head.prompt if encoder.head else "",
-        prompts=prepared.prompts,
+        prompts=learner.prepared.prompts,
         lower_case=encoder.lower_case,
         max_length=encoder.max_length,
         dimension=method.head().width(encoder.width),
         opener=opener(encoder),
         versions=in_words.versions(preparing.LIBRARIES),
-        command=recipe.command(),
+        command=training.recipe.command(),
         base_cosines=of_base,
         cosines=of_model,
     )
+
+
+def _method(recipe: Recipe, training: Training) -> MethodFacts:
+    kind, family = recipe.kind, layout.family(training.prepared.found.folder)
+    settings, usual = recipe.every_setting(), paper_values(recipe.kind, family)
+    return MethodFacts(recipe.method, kind.title(), kind.paper, settings, usual, kind.as_published)

@@ -14,7 +14,8 @@ from explorer.studies.plans import plan as plans
 from explorer.studies.plans.plan import Plan
 from explorer.training.loop import resume_state as states
 from explorer.training.loop.learner import Learner
-from explorer.training.recipe import Recipe, read
+from explorer.training.recipe import Recipe
+from explorer.training.recipe_file import read
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
@@ -330,3 +331,31 @@ def test_a_run_that_cannot_be_read_is_named_beside_the_table(file, done):
     out, err = done("plan", file(), "--table")
     assert out.startswith("row")
     assert err.startswith("'damaged' has a damaged status")
+
+
+def test_flags_of_stages_are_of_the_stage_before_them_and_the_printed_command_repeats_the_run(place, said):
+    words = words_of(recipe(place, "contrast"))
+    first = ["--stage", "tsdae", "--stage-data", place.text, "--stage-set", "steps=2", "--stage-set", "batch_size=4"]
+    second = ["--stage", "simcse", "--stage-set", "steps=1", "--stage-set", "batch_size=4"]
+    code, out, _ = said(*words, *first, *second, "--name", "stages")
+    run = runs.find("stages")
+    found = run.recipe()
+    assert code == 0
+    assert [(one.method, one.data) for one in found.stages] == [
+        ("tsdae", (str(place.text),)),
+        ("simcse", found.data),
+    ]
+    assert [one.settings["steps"] for one in found.stages] == [2, 1]
+    assert [one["steps"] for one in json.loads(out)["seeds"][0]["stages"]] == [2, 3]
+    assert words_of(found) == words_of(replace(found, made_with={}))
+    code, _, _ = said(*words_of(found), "--name", "stages-again")
+    assert replace(runs.find("stages-again").recipe(), made_with={}) == replace(found, made_with={})
+    assert model(runs.find("stages-again")) == model(run)
+    # a recipe's stages hold unless flags state others
+    said("train", "--recipe", run.folder / "recipe.yaml", "--set", "steps=1", "--name", "fewer")
+    assert runs.find("fewer").recipe().stages == found.stages
+
+
+def test_a_flag_of_a_stage_without_a_stage_is_refused(place, words, said):
+    code, _, err = said(*words, "--stage-data", place.text)
+    assert (code, err.splitlines()[-1]) == (1, "--stage-data is of no stage. Write --stage METHOD before it.")

@@ -6,8 +6,7 @@ from pathlib import Path
 from random import Random
 
 from explorer import methods
-from explorer.training import recipe as recipes
-from explorer.training import safe_yaml
+from explorer.training import recipe_file, safe_yaml
 from explorer.training.recipe import Recipe
 from tests.fuzz import mutants, yaml_texts
 
@@ -19,11 +18,11 @@ def attempt(seed: int, folder: Path, place: Path) -> None:
     drawn = Random(seed)
     path = place / "recipe.yaml"
     path.write_bytes(_mutant(drawn))
-    read = recipes.read(path)
+    read = recipe_file.read(path)
     yaml_texts.check_one_meaning(safe_yaml.text_of(path, ""), {})
     read.command()
     read.every_setting()
-    again = recipes.from_yaml(read.as_yaml(), "the recipe written again")
+    again = recipe_file.from_yaml(read.as_yaml(), "the recipe written again")
     assert again.as_yaml() == read.as_yaml(), "it changes when it is written and read"
 
 

@@ -12,7 +12,7 @@ from explorer.knobs import find
 from explorer.methods import Schedule
 from explorer.progress import finish
 from explorer.training import running
-from explorer.training.loop import preparing
+from explorer.training.loop import preparing, training_texts
 from tests.trainings import ROWS, learner, new, recipe, train
 
 TWICE = tuple(tuple(f"{column} {row // 2}" for row in range(200)) for column in ("anchor", "positive"))
@@ -117,7 +117,7 @@ def test_a_part_is_written_in_one_way(typed, meant):
 )  # fmt: skip
 def test_too_many_or_too_few_rows_are_refused_before_a_model_is_loaded(place, rows, text):
     with pytest.raises(TooFewRows, match=text):
-        preparing.read_texts(recipe(place, "simcse", settings={"rows": rows}))
+        training_texts.read_texts(recipe(place, "simcse", settings={"rows": rows}))
 
 
 def test_scores_that_are_all_equal_in_the_drawn_rows_are_refused():

@@ -17,7 +17,7 @@ from explorer.measuring.scores import verdict
 from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, WORSE, ElsewhereVerdict, Verdict
 from explorer.progress import finish
 from explorer.studies.blend import blend_curve, blending
-from explorer.training import recipe as recipes
+from explorer.training import recipe_file
 from explorer.training.loop import judging
 from explorer.training.loop.elsewhere import choose
 from tests.training.unbroken import assert_same, break_off_in_training
@@ -171,7 +171,7 @@ def test_page_command_card_and_blends_tell_it(run):
 
 def test_recipe_file_and_command_keep_the_choice(place):
     given = recipe(place, "simcse", elsewhere=("Sample search",), elsewhere_most=7)
-    assert recipes.from_yaml(given.as_yaml(), "recipe.yaml") == given
+    assert recipe_file.from_yaml(given.as_yaml(), "recipe.yaml") == given
     read = _recipe(_options(["train", "simcse", "--elsewhere", "Sample search", "--elsewhere-most", "7"]))
     assert (read.elsewhere, read.elsewhere_most) == (given.elsewhere, 7)
     assert "--elsewhere 'Sample search' --elsewhere-most 7" in given.command()
@@ -180,7 +180,7 @@ def test_recipe_file_and_command_keep_the_choice(place):
     assert none.elsewhere == ()
     assert "--elsewhere none" in none.command()
     assert "elsewhere" not in none.as_yaml(), "as before there was a choice"
-    assert recipes.from_yaml("method: simcse", "recipe.yaml").elsewhere == ()
+    assert recipe_file.from_yaml("method: simcse", "recipe.yaml").elsewhere == ()
     with pytest.raises(BadChoice, match="elsewhere cannot be 'Probe packs': every run is scored on them"):
         recipe(place, "simcse", elsewhere=("Probe packs",))
     with pytest.raises(BadChoice, match="elsewhere_most cannot be -1"):

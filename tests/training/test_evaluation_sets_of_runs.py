@@ -15,7 +15,7 @@ from explorer.data import sample, sources
 from explorer.errors import BadChoice, CannotResume
 from explorer.measuring.comparing import learned
 from explorer.measuring.scores import verdict
-from explorer.training import recipe as recipes
+from explorer.training import recipe_file
 from explorer.training.record import run_results
 from tests.training.unbroken import assert_same, break_off_in_training
 from tests.trainings import new, recipe, train
@@ -81,7 +81,7 @@ def test_a_further_set_that_changed_is_named(place, further, tmp_path):
 
 def test_recipe_file_and_command_keep_them(place, further):
     given = recipe(place, "simcse", more_tests=further)
-    assert recipes.from_yaml(given.as_yaml(), "recipe.yaml").more_tests == further
+    assert recipe_file.from_yaml(given.as_yaml(), "recipe.yaml").more_tests == further
     words = ["train", "simcse", "--test", given.test, *(word for name in further for word in ("--test", name))]
     read = _recipe(_options(words))
     assert (read.test, read.more_tests) == (given.test, further)

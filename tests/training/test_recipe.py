@@ -19,13 +19,12 @@ from explorer.training.recipe import (
     QUICK,
     Recipe,
     demonstration,
-    from_yaml,
     knobs_of,
     paper_values,
     presets,
-    read,
     released_values,
 )
+from explorer.training.recipe_file import from_yaml, read
 
 QUICK_BSL = {"predictors": 2, "predictor_width": 2, "steps": 100, "batch_size": 16}
 FOUND = {"model_digest": "0" * 64, "data_rows": 3, "test_digest": None, "versions": {"torch": "2.13.0"}}

@@ -17,7 +17,7 @@ from explorer.data.text_sets import PAIRS, TRIPLETS, Corpus
 from explorer.errors import BadChoice, TooFewRows, UnsupportedModel
 from explorer.measuring.comparing import learned
 from explorer.run_folder import LOG, Evaluation
-from explorer.training.loop import preparing
+from explorer.training.loop import training_texts
 from explorer.training.loop.preparing import TRAINED_TOO
 from explorer.training.record import run_results
 from tests.spoiling import configure
@@ -77,7 +77,7 @@ def of_sentence_transformers(folder, task) -> dict[str, float]:
 
 def test_base_and_export_score_what_sentence_transformers_says(place, pairs, search, run):
     verdict = run.status().verdict
-    _, dev = preparing.held_out_set(corpora.corpus([str(pairs)], PAIRS)[0])
+    _, dev = training_texts.held_out_set(corpora.corpus([str(pairs)], PAIRS)[0])
     test = sources.evaluation_set(sources.identity(str(search)))
     for task, found, measure in ((test, verdict.test, "cosine_ndcg@10"), (dev, verdict.dev, "cosine_mrr@10")):
         for folder, score in ((place.model, found.declared_base), (run.model, found.exported)):
@@ -112,17 +112,17 @@ def test_words_name_queries_and_the_measure(run):
 
 def test_dev_and_test_rows_share_no_text_with_each_other_or_with_what_is_trained_on(pairs):
     whole = corpora.corpus([str(pairs)], PAIRS)[0]
-    left, test = preparing.held_out_set(whole)
-    left, dev = preparing.held_out_set(left)
+    left, test = training_texts.held_out_set(whole)
+    left, dev = training_texts.held_out_set(left)
     parts = [{*test.texts}, {*dev.texts}, {text for column in left.texts for text in column}]
     assert sum(map(len, parts)) == len({text for part in parts for text in part}) == 2 * ROWS
     backwards = replace(whole, columns=tuple(column[::-1] for column in whole.columns))
-    assert {*preparing.held_out_set(backwards)[1].texts} == parts[0], "which rows follows from the text alone"
+    assert {*training_texts.held_out_set(backwards)[1].texts} == parts[0], "which rows follows from the text alone"
 
 
 def test_negatives_of_held_out_triplets_are_documents_too():
     whole = corpora.corpus(["sample"], TRIPLETS)[0]
-    _, held = preparing.held_out_set(whole)
+    _, held = training_texts.held_out_set(whole)
     negatives = {text for row, text in enumerate(whole.texts[2]) if whole.texts[0][row] in held.queries}
     assert negatives <= {*held.documents}
     assert not negatives & {held.documents[place] for judged in held.judgements for place in judged}
@@ -135,7 +135,7 @@ def test_a_family_of_rows_is_as_likely_to_be_held_out_as_any_other():
         singles = [(f"{seed} query {row}", f"{seed} passage {row}") for row in range(40)]
         family = [(f"{seed} question {row}", f"{seed} answer") for row in range(4)]
         given = Corpus("made up", PAIRS, tuple(zip(*singles, *family, strict=True)))
-        drawn += any("question" in query for query in preparing.held_out_set(given)[1].queries)
+        drawn += any("question" in query for query in training_texts.held_out_set(given)[1].queries)
     assert 20 <= drawn <= 65, "ten of 44 rows: about one in five, less because four rows have to fit"
 
 

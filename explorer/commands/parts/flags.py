@@ -18,8 +18,13 @@ def flag_of(knob: Knob) -> str:
     return "--" + (knob.flag or knob.name).replace("_", "-")
 
 
-def add(verb: argparse.ArgumentParser, *knobs: Knob, stated: bool = False) -> None:
-    """Add a flag for each setting; with `stated`, the options have those alone that are given."""
+def add(
+    verb: argparse.ArgumentParser, *knobs: Knob, stated: bool = False, action: type[argparse.Action] | None = None
+) -> None:
+    """Add a flag for each setting; with `stated`, the options have those alone that are given.
+
+    `action` is what becomes of a value, if it is not kept under the setting's name.
+    """
     for knob in knobs:
         flag, help = flag_of(knob), _help(knob)
         if knob.kind is bool:
@@ -30,7 +35,7 @@ def add(verb: argparse.ArgumentParser, *knobs: Knob, stated: bool = False) -> No
         verb.add_argument(
             flag,
             dest=knob.name,
-            action="append" if knob.repeated else "store",
+            action=action or ("append" if knob.repeated else "store"),
             default=argparse.SUPPRESS if stated else [] if knob.repeated else knob.default,
             # an error of a knob is none of argparse's, which would hide its reason
             type=(replace(knob, name=flag, **_ONE) if knob.repeated else replace(knob, name=flag)).checked,

@@ -114,12 +114,13 @@ class Tunable(nn.Module):
         other.model.load_state_dict({name: weights[name] for name in other.model.state_dict()})
         return other
 
-    def set_share(self, alpha: float, tuned: Mapping[str, Tensor]) -> None:
-        """Give every trained weight (1 - alpha) of what it was in the encoder and alpha of what it is in `tuned`.
+    def set_share(self, alpha: float, tuned: Mapping[str, Tensor], base: Encoder | None = None) -> None:
+        """Give every trained weight (1 - alpha) of what it was in the base and alpha of what it is in `tuned`.
 
-        Of adapters that is B times alpha: beside them, nothing changes.
+        The base is the encoder that was copied, unless another one is given. Of adapters that is B times alpha: beside
+        them, nothing changes.
         """
-        before = dict(self.encoder.model.named_parameters())
+        before = dict((base or self.encoder).model.named_parameters())
         with torch.no_grad():
             for name, weight in self.own_weights().items():
                 if not self.adapters:

@@ -7,9 +7,9 @@ import copy
 import shutil
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +26,11 @@ from explorer.measuring.neighbours.ranking_judge import MRR, RankingJudge
 from explorer.measuring.scores.judge import Judge, PairJudge, TripletJudge
 from explorer.methods import Autocast, Method
 from explorer.progress import Phase, Progress, Work, finish
-from explorer.training.loop import judging, preparing
+from explorer.training.loop import judging, preparing, stages, training_texts
 from explorer.training.loop.learner import Learner, changing, kept_buffers, random_states, set_random_states
 from explorer.training.loop.measured_facts import Estimate
 from explorer.training.loop.processes import World
-from explorer.training.recipe import Recipe
+from explorer.training.recipe import Recipe, naming
 
 TRIED = 512  # sentences of an evaluation set whose encoding is timed: few would not fill their batches
 FEW = 2  # rows of a first try that measures the memory per row, before a whole batch
@@ -100,6 +100,49 @@ def estimate(
         learner.method.base.size,
         sum(weight.numel() for weight in added),
         once * sum(len(judge.texts) for judge in elsewhere) * (1 + seeds),
+    )
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a try of the stages of a run found: the steps of each, the last learner, and what all need together."""
+
+    steps: tuple[int, ...]
+    last: Learner
+    estimate: Estimate | None  # None if no stage trains, or several processes train
+
+
+def try_stages(learners: Iterable[Learner], prepared: preparing.Prepared, folder: Path) -> Tried:
+    """Estimate the stages of a run one after the other; the last one is evaluated on every set, others on dev."""
+    steps: list[int] = []
+    parts: list[Estimate] = []
+    seeds, last = len(prepared.recipe.seeds), len(prepared.recipe.chain)
+    judged, others = list(prepared.measured.values()), [one.judge for one in prepared.elsewhere.values()]
+    for learner in learners:
+        steps.append(learner.total)
+        with naming(prepared.recipe, len(steps)):
+            check_reading(learner)
+            if learner.method.trains() and learner.world.size == 1:
+                sets = (judged, others) if len(steps) == last else ([prepared.dev],)
+                parts.append(estimate(learner, folder, seeds, *sets))
+    return Tried(tuple(steps), learner, _together(parts, seeds))
+
+
+def _together(parts: Sequence[Estimate], seeds: int) -> Estimate | None:
+    """One estimate from those of stages; the models of finished stages are on disk as long as the run trains."""
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    last, steps = parts[-1], sum(one.steps for one in parts)
+    before = sum(one.weights for one in parts[:-1]) * 4
+    return replace(
+        last,
+        step_seconds=sum(one.step_seconds * one.steps for one in parts) / max(1, steps),
+        seconds=sum(one.seconds for one in parts),
+        memory=max(one.memory for one in parts),
+        free=min(one.free for one in parts),
+        disk=max(one.disk for one in parts) + before * seeds,
+        steps=steps,
+        kept=sum(one.kept for one in parts) - before,
     )
 
 
@@ -277,12 +320,13 @@ def _tried(recipe: Recipe, online: bool) -> Work[Estimate]:
     world = World(recipe.precision, recipe.device)
     prepared = yield from preparing.prepare(recipe, world.device.type, online)
     yield Progress(Phase.MEASURING_STEP, 0, 0)
-    learner = Learner(prepared, recipe.seeds[0], world)
-    check_reading(learner)
     folder = places.runs_folder()  # or its nearest parent that exists
     there = next(place for place in (folder, *folder.absolute().parents) if place.is_dir())
-    others = [one.judge for one in prepared.elsewhere.values()]
-    return estimate(learner, there, len(recipe.seeds), list(prepared.measured.values()), others)
+    learners = stages.tried(prepared, recipe.seeds[0], world)
+    found = try_stages(learners, prepared, there).estimate
+    if found is None:
+        raise BadChoice(f"{recipe.method} is fitted in closed form: there are no steps to estimate. Start the run.")
+    return found
 
 
 @dataclass(frozen=True)
@@ -314,7 +358,7 @@ class RoomToGain:
 
 def room_to_gain(recipe: Recipe) -> Work[RoomToGain | None]:
     """The base under its model default, in float32, on the rows that the run is tested on; None for other sets."""
-    tests = preparing.read_texts(recipe).tests
+    tests = training_texts.read_texts(recipe).tests
     test = tests[0] if tests else None
     if not isinstance(test, (text_sets.GradedPairs, retrieval_sets.RetrievalSet, text_sets.Triplets)):
         return None

@@ -30,7 +30,7 @@ class Learner:
 
     def __init__(self, prepared: preparing.Prepared, seed: int, world: processes.World) -> None:
         recipe = prepared.recipe
-        self.seed, self.world = seed, world
+        self.prepared, self.seed, self.world = prepared, seed, world
         self.schedule = recipe.schedule()
         sow(seed)  # every process initialises the same weights …
         base = Tunable(prepared.encoder, self.schedule.max_length, self.schedule.lora)
@@ -89,6 +89,10 @@ class Learner:
     def changed(self) -> bool:
         """Whether the model differs from the base yet."""
         return self.step > 0 or (not self.total and self.evaluated_at == 0)
+
+    def skip_first_evaluation(self) -> None:
+        """Take the evaluation before the first step as made, with a score that chooses nothing."""
+        self.scores, self.evaluated_at = [math.nan], self.step
 
     def fit(self) -> Work[None]:
         """Fit the part of a method that needs all of the text at once, before the first update."""
@@ -223,7 +227,7 @@ class Learner:
 
         def set_share(alpha: float) -> None:
             for copy, weights in zip(copies, tuned, strict=True):
-                copy.set_share(alpha, weights)
+                copy.set_share(alpha, weights, self.prepared.base)
 
         found: list[Blend] = []
         for alpha in self.shares:
@@ -245,7 +249,8 @@ class Learner:
 
     def _check_blend(self) -> None:
         """Refuse a method whose saved model has trained weights that the base lacks."""
-        head, base = self.method.head(), self.method.base_head()
+        head, before = self.method.head(), self.prepared.base
+        base = before.default_head if before else self.method.base_head()
         if len(head.dense) > len(base.dense) or (head.layers and not base.layers):
             raise BadChoice(
                 f"blend cannot be {self.schedule.blend:g} here: the saved model has weights after the encoder "

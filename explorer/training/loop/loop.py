@@ -5,8 +5,8 @@ records what it yields.
 """
 
 import time
-from collections.abc import Generator, Iterator
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,11 @@ from explorer.measuring.geometry.vector_geometry import Checkup
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.judge import PACKS, Floats
 from explorer.measuring.scores.metrics import ClassScores, class_scores
-from explorer.progress import Phase, Progress, Work
-from explorer.training.loop import estimate, judging, preparing, processes, resume_state
-from explorer.training.loop.learner import Learner
-from explorer.training.loop.measured_facts import Adapters, Cut, Estimate, SeedScores
-from explorer.training.recipe import Recipe
+from explorer.progress import Phase, Progress, Work, finish
+from explorer.training.loop import estimate, judging, preparing, processes, resume_state, stages
+from explorer.training.loop.learner import Learner, random_states, set_random_states
+from explorer.training.loop.measured_facts import Adapters, Cut, Estimate, SeedScores, StageFacts, StageScores
+from explorer.training.recipe import Recipe, naming
 
 # a state of a large model takes a second to write: one per minute costs little and loses little
 SAVE_EVERY = 60.0
@@ -37,15 +37,16 @@ class Step:
     progress: Progress
     seed: int
     number: int  # of the seed, from 1
-    step: int = 0
+    step: int = 0  # counted from the start of the first stage
     total: int = 0
+    stage: int | None = None  # from 1; None in a run without stages
     updates: tuple[run_folder.TrainingStep, ...] = ()
     checkup: Checkup | None = None
     held_out: float | None = None  # the score of held-out rows, at an evaluation
     criterion: float | None = None  # what the best checkpoint is chosen by, at an evaluation
     best: bool = False
     message: str = ""
-    evaluated_at: int = -1  # of a resumed run: its last evaluation, which is not repeated
+    evaluated_at: int = -1  # the last evaluation of a resumed run, or of the stage before, which is not repeated
     result: SeedScores | None = None
     predicted: tuple[tuple[str, str], ...] = ()  # true and predicted class of each test row, with the result
     items: Floats | None = None  # what each item of the test set gets, with the result
@@ -65,6 +66,9 @@ class Training:
         self.best_weights: dict[str, Tensor] = {}  # the best weights of earlier seeds
         self.cosines: dict[str, Floats] = {}  # of the best seed: of dev and test set, and of random pairs
         self.best_seed = recipe.seeds[0]  # the seed whose weights the model has in the end
+        self.stage = 1  # of the learner
+        self.finished: list[StageScores] = []  # stages of the seed under way
+        self._lengths: tuple[int, ...] = ()  # steps that each stage takes
         self._saved_at = time.monotonic()
         self._stopped_early = False  # the seed under way
 
@@ -75,20 +79,55 @@ class Training:
         if state is not None:
             yield from self._restore(state)
         for seed in self.recipe.seeds[len(self.results) :]:
-            yield self._step(Progress(Phase.BUILDING, 0, 0), seed)
-            learner = self.learner = Learner(self.prepared, seed, self.world)
-            if state is not None and state.notes["seed"] == seed:
-                resume_state.restore(learner, state)
-                yield self._resumed(learner, f"resumed at step {learner.step} of seed {seed}")
-            else:
-                yield self._step(Progress(Phase.STARTING, 0, 0), message=f"seed {seed}")
-                if learner.left_out:
-                    yield self._step(Progress(Phase.STARTING, 0, 0), message=learner.left_out)
-                yield from self._reported(learner.fit(), Phase.FITTING)
-            if not self.base:
-                yield from self._measure_base(learner)
-            yield from self._train_seed(learner)
-            yield from self._conclude(learner)
+            resumed = state if state is not None and state.notes["seed"] == seed else None
+            first = resumed.notes.get("stage", 1) if resumed else 1
+            self.finished = self.finished if resumed else []
+            for number in range(first, len(self.recipe.chain) + 1):
+                with naming(self.recipe, number):
+                    yield from self._train_stage(seed, number, resumed if number == first else None)
+
+    def _train_stage(self, seed: int, number: int, state: resume_state.State | None) -> Iterator[Step]:
+        """Train a stage of a seed; a run without stages has one."""
+        prepared = yield from self._reported(self._prepared_for(seed, number, self.finished))
+        yield self._step(Progress(Phase.BUILDING, 0, 0), seed)
+        learner = Learner(prepared, seed, self.world)
+        self.learner, self.stage = learner, number
+        if state is not None:
+            resume_state.restore(learner, state)
+            yield self._resumed(learner, f"resumed at step {self.numbered(learner.step)} of seed {seed}")
+        else:
+            if number > 1 and learner.total:  # the best checkpoint of the stage before has been evaluated
+                learner.skip_first_evaluation()
+            of = f", stage {number} of {len(self.recipe.chain)}: {prepared.recipe.method}" * bool(self.recipe.stages)
+            mined = prepared.reports if self.recipe.stages else ()  # of a run without stages they are recorded already
+            for message in filter(None, (f"seed {seed}{of}", *mined, learner.left_out)):
+                evaluated_at = self._before if number > 1 else -1
+                yield self._step(Progress(Phase.STARTING, 0, 0), message=message, evaluated_at=evaluated_at)
+            yield from self._reported(learner.fit(), Phase.FITTING)
+        if not self.base:
+            yield from self._measure_base(learner)
+        yield from self._train_seed(learner)
+        yield from self._conclude(learner) if number == len(self.recipe.chain) else self._finish_stage(learner)
+
+    def _prepared_for(
+        self, seed: int, number: int, finished: Sequence[StageScores], *, mine: bool = True
+    ) -> Work[preparing.Prepared]:
+        """What a stage of a seed needs, which starts from what the one before left."""
+        device = self.world.device.type
+        return (yield from stages.prepare(self.prepared, number, seed, self.folder, finished, device, mine=mine))
+
+    @property
+    def _before(self) -> int:
+        """Steps of the stages before that of the learner."""
+        return self.finished[self.stage - 2].steps if self.stage > 1 else 0
+
+    def numbered(self, step: int) -> int:
+        """The number of a step of the learner, counted from the start of the first stage.
+
+        A later stage that is fitted in closed form counts as one step.
+        """
+        fitted = self.stage > 1 and self.learner is not None and not self.learner.total
+        return self._before + step + fitted
 
     @property
     def prepared(self) -> preparing.Prepared:
@@ -101,8 +140,13 @@ class Training:
         """The layer & pooling that is trained; of a part of the base, as the base counts its layers."""
         if self.learner is None:
             return None
-        method = self.learner.method
-        return (method.head() if method.base.encoder is self.prepared.encoder else method.base_head()).facts()
+        method, encoder = self.learner.method, self.learner.prepared.encoder
+        return (method.head() if method.base.encoder is encoder else method.base_head()).facts()
+
+    @property
+    def stages(self) -> StageFacts | None:
+        """The stages of the run; None if it has one training."""
+        return stages.facts(self.prepared)
 
     @property
     def adapters(self) -> Adapters | None:
@@ -130,6 +174,9 @@ class Training:
         cosines = {f"cosines/{name}": torch.from_numpy(found) for name, found in self.cosines.items()}
         notes = {**state.notes, "recipe": self.recipe.how_trained()}
         notes["results"] = [one.as_json() for one in self.results]
+        if self.recipe.stages:
+            notes |= {"stage": self.stage, "lengths": self._lengths}
+            notes["finished"] = [asdict(one) for one in self.finished[: self.stage - 1]]
         resume_state.save(folder, resume_state.State({**state.tensors, **best_weights, **base, **cosines}, notes))
         self._saved_at = time.monotonic()
 
@@ -152,8 +199,13 @@ class Training:
         if learner is None or not (learner.changed or self.best_weights):
             return None
         own, earlier = learner.best_score, self._best_earlier_score()
-        if earlier is not None and (own is None or earlier >= own):
+        last = len(self.recipe.chain)
+        if earlier is not None and (own is None or earlier >= own or self.stage < last):
             best = next(one for one in self.results if one.selection_score == earlier)
+            if self.recipe.stages and (best.seed, last) != (learner.seed, self.stage):  # it started from another model
+                work = self._prepared_for(best.seed, last, best.stages, mine=False)
+                self.learner = learner = Learner(finish(work), best.seed, self.world)
+                self.stage, self.finished = last, list(best.stages)
             learner.load_weights(self.best_weights, best.candidate)
             self.best_seed = best.seed
         else:
@@ -178,16 +230,20 @@ class Training:
 
     def _measure_base(self, learner: Learner) -> Iterator[Step]:
         """Estimate the run and score the base."""
-        estimate.check_reading(learner)
-        if self.world.size == 1 and learner.method.trains():
+        trains = self.world.size == 1 and (bool(self.recipe.stages) or learner.method.trains())
+        if trains:
             yield self._step(Progress(Phase.MEASURING_STEP, 0, 0))
-            judges = list(self.prepared.measured.values())
-            others = [one.judge for one in self.prepared.elsewhere.values()]
-            self.estimate = estimate.estimate(learner, self.folder, len(self.recipe.seeds), judges, others)
+        drawn = random_states()
+        learners = stages.tried(self.prepared, learner.seed, self.world, learner)
+        tried = estimate.try_stages(learners, self.prepared, self.folder)
+        self.estimate, self._lengths = tried.estimate, tried.steps
+        if self.recipe.stages:  # each of them has drawn weights
+            set_random_states(drawn)
+        if trains and self.estimate is not None:
             yield self._step(Progress(Phase.MEASURING_STEP, 1, 1), message=f"estimate: {self.estimate.words}")
         base = {}
         for name, judge in self.prepared.measured.items():
-            work = judging.base_items(self.prepared.encoder, learner.method, judge)
+            work = judging.base_items(self.prepared.encoder, tried.last.method, judge)
             base[name] = yield from self._reported(work)
         self.base = base  # assigned at once: a state saved before it scores the base again
         scores = {name: found.declared_base for name, found in self.verdict.by_use.items()}
@@ -210,7 +266,7 @@ class Training:
     def _evaluate_if_due(self, learner: Learner) -> Iterator[Step]:
         if not learner.evaluation_due:
             return
-        found = yield from self._reported(learner.evaluate(self.prepared.dev), Phase.EVALUATING_DEV)
+        found = yield from self._reported(learner.evaluate(learner.prepared.dev), Phase.EVALUATING_DEV)
         held_out = yield from self._reported(learner.held_out_score(), Phase.EVALUATING_HELD_OUT)
         criterion = learner.criterion(found.score, held_out)
         best = learner.record_score(criterion, found.score)
@@ -221,14 +277,30 @@ class Training:
         if time.monotonic() - self._saved_at > SAVE_EVERY:  # after recording: a state is never ahead of the record
             self.save()
 
+    def _finish_stage(self, learner: Learner) -> Iterator[Step]:
+        """Keep the best checkpoint of a stage before the last, which the next one starts from."""
+        yield self._step(Progress(Phase.SAVING, 0, 0))
+        self.save()  # whatever happens in the next stage, this one need not be trained again
+        learner.restore_best()
+        digest = ""
+        if self.world.main:
+            digest = stages.keep(learner, stages.folder_of(self.folder, learner.seed, self.stage), self.stage)
+        digest = self.world.shared(digest)
+        best = None if learner.best_step is None else self.numbered(learner.best_step)
+        criterion = learner.best_score if learner.held_out else None
+        found = (self.numbered(learner.step), best, learner.best_dev, criterion, digest)
+        self.finished = [*self.finished[: self.stage - 1], StageScores(learner.prepared.recipe.method, *found)]
+        of = f"stage {self.stage} of {len(self.recipe.chain)} done"
+        yield self._training(learner, message=of + (f": the best step is {best}" if best is not None else ""))
+
     def _conclude(self, learner: Learner) -> Iterator[Step]:
         """The best checkpoint of a seed, compared with the base on every evaluation set."""
         learner.restore_best()
-        blend = yield from self._reported(learner.blended(self.prepared.dev), Phase.EVALUATING_DEV)
+        blend = yield from self._reported(learner.blended(learner.prepared.dev), Phase.EVALUATING_DEV)
         found, learned, packs = {}, NOTHING, self.prepared.packs
         elsewhere: list[verdicts.ElsewhereVerdict] = []
         cosines: dict[str, Floats] = {}
-        for name, judge in self.prepared.measured.items():
+        for name, judge in learner.prepared.measured.items():
             work = judging.tuned_items(learner.method, judge)
             items, drawn = yield from self._reported(work, Phase.EVALUATING_BEST)
             cosines |= {name: items} if name in ("dev", "test") else {}
@@ -260,8 +332,8 @@ class Training:
         remark = learner.method.remark()
         result = SeedScores(
             seed=learner.seed,
-            steps=learner.step,
-            best_step=learner.best_step,
+            steps=self.numbered(learner.step),
+            best_step=None if learner.best_step is None else self.numbered(learner.best_step),
             dev=learner.best_dev,
             test=verdict.test.exported if verdict.test else None,
             verdict=verdict,
@@ -270,6 +342,7 @@ class Training:
             blend=blend and blend.alpha,
             remark=remark,
             classes=classes,
+            stages=tuple(self.finished),
         )
         self.results.append(result)
         yield self._training(learner, result=result, predicted=predicted, items=cosines.get("test"), message=remark)
@@ -281,13 +354,21 @@ class Training:
         self.base = {name: items.numpy() for name, items in state.under("base/").items()}
         self.cosines = {name: found.numpy() for name, found in state.under("cosines/").items()}
         self.best_weights = state.under("best_of_seeds/")
+        known = (typed_json.read(StageScores, one) for one in state.notes.get("finished", ()))
+        self.finished = [one for one in known if one is not None]
+        self._lengths = tuple(state.notes.get("lengths", ()))
         if len(self.results) == len(self.recipe.seeds):  # only the model is left to write
-            self.learner = Learner(self.prepared, state.notes["seed"], self.world)
+            last, seed = len(self.recipe.chain), state.notes["seed"]
+            self.stage = last
+            prepared = yield from self._reported(self._prepared_for(seed, last, self.finished, mine=False))
+            self.learner = Learner(prepared, seed, self.world)
             resume_state.restore(self.learner, state)
             yield self._resumed(self.learner, "resumed after the last seed")
 
     def _resumed(self, learner: Learner, message: str) -> Step:
-        return self._step(Progress(Phase.RESUMING, 0, 0), message=message, evaluated_at=learner.evaluated_at)
+        return self._step(
+            Progress(Phase.RESUMING, 0, 0), message=message, evaluated_at=self.numbered(learner.evaluated_at)
+        )
 
     def _reported(self, work: Work[Any], phase: Phase | None = None) -> Generator[Step, None, Any]:
         """Yield a step for each progress report of some work, which is of this phase or says its own."""
@@ -298,14 +379,20 @@ class Training:
                 return end.value
             yield self._step(Progress(phase, progress.done, progress.total) if phase else progress)
 
-    def _training(self, learner: Learner, **news: Any) -> Step:
-        return self._step(Progress(Phase.TRAINING, learner.step, learner.total), **news)
+    def _training(self, learner: Learner, updates: Sequence[run_folder.TrainingStep] = (), **news: Any) -> Step:
+        if self.recipe.stages:
+            updates = [replace(one, step=self.numbered(one.step), stage=self.stage) for one in updates]
+        of_run = self._step(Progress(Phase.TRAINING, 0, 0), updates=tuple(updates), **news)
+        return replace(of_run, progress=Progress(Phase.TRAINING, of_run.step, of_run.total))
 
     def _step(self, progress: Progress, seed: int | None = None, **news: Any) -> Step:
         learner = self.learner
         if seed is None:
             seed = learner.seed if learner else self.recipe.seeds[0]
         if learner is None or learner.seed != seed:
-            return Step(progress, seed, len(self.results) + 1, **news)
+            return Step(progress, seed, len(self.results) + 1, stage=1 if self.recipe.stages else None, **news)
         number = self.recipe.seeds.index(seed) + 1
-        return Step(progress, seed, number, learner.step, learner.total, **news)
+        if not self.recipe.stages:
+            return Step(progress, seed, number, learner.step, learner.total, **news)
+        total = self.numbered(learner.total) + sum(length or 1 for length in self._lengths[self.stage :])
+        return Step(progress, seed, number, self.numbered(learner.step), total, self.stage, **news)

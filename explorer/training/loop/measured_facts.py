@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from explorer import in_words
+from explorer.data import sources
 from explorer.measuring.scores.metrics import ClassScores
 from explorer.measuring.scores.verdict import RunVerdict
 
@@ -88,6 +89,22 @@ class Adapters:
 
 
 @dataclass(frozen=True)
+class StageFacts:
+    """The trainings of a run in order: method, text and number of rows of each."""
+
+    methods: tuple[str, ...]
+    data: tuple[tuple[str, ...], ...]
+    rows: tuple[int, ...]
+
+    @property
+    def words(self) -> str:
+        """`1. tsdae on wiki.txt (2,000 rows), 2. contrast on nli.tsv (500 rows)`."""
+        every = enumerate(zip(self.methods, self.data, self.rows, strict=False), start=1)
+        shown = ((number, method, " + ".join(map(sources.shown, data)), rows) for number, (method, data, rows) in every)
+        return ", ".join(f"{number}. {method} on {text} ({rows:,} rows)" for number, method, text, rows in shown)
+
+
+@dataclass(frozen=True)
 class TextOverlap:
     """How many sentences of the test sets are in the training text, without their scores; true if any are."""
 
@@ -157,6 +174,18 @@ class Blend:
 
 
 @dataclass(frozen=True)
+class StageScores:
+    """A stage of a seed that is done, before the last one; its steps are counted from the start of the run."""
+
+    method: str
+    steps: int
+    best_step: int | None = None
+    dev: float | None = None  # score × 100 there
+    criterion: float | None = None  # the score that chose the best step, if not the dev score alone
+    digest: str = ""  # of the model that the next stage starts from
+
+
+@dataclass(frozen=True)
 class SeedScores:
     """One training of a run: its best step, and the scores × 100 there."""
 
@@ -171,6 +200,7 @@ class SeedScores:
     blend: float | None = None  # the share of the tuned weights, if the rest is the base's
     remark: str = ""  # what the method reports about its rows
     classes: ClassScores | None = None  # of the test rows of labelled texts
+    stages: tuple[StageScores, ...] = ()  # before the last
 
     @property
     def selection_score(self) -> float | None:
@@ -189,7 +219,7 @@ class SeedScores:
 
     def as_json(self) -> dict[str, Any]:
         """The scores for status.json and the output of `train`; without fields that only some methods have."""
-        unsaid = {"criterion": None, "candidate": "", "blend": None, "remark": "", "classes": None}
+        unsaid = {"criterion": None, "candidate": "", "blend": None, "remark": "", "classes": None, "stages": ()}
         stated = asdict(self) | {"verdict": self.verdict and self.verdict.as_json()}
         return {name: value for name, value in stated.items() if name not in unsaid or value != unsaid[name]}
 

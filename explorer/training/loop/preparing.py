@@ -1,34 +1,31 @@
-"""Prepare a run: load encoder, text and evaluation sets, hold rows out, mine hard negatives."""
+"""Prepare a run: load encoder, text and evaluation sets, draw the rows of each seed, check that nothing changed."""
 
 from __future__ import annotations
 
-import hashlib
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
 
-import numpy as np
-
 from explorer import in_words, methods
-from explorer.data import corpora, retrieval_sets, sample, sources, splitting
-from explorer.data.text_sets import Columns, Corpus
+from explorer.data import corpora, sample
+from explorer.data.text_sets import Corpus
 from explorer.encoding.export import exporting
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head_facts import NO_PROMPTS, RolePrompts
-from explorer.errors import BadChoice, CannotResume, TooFewRows
+from explorer.errors import CannotResume
 from explorer.evaluating.tasks import judges, retrieval
-from explorer.measuring.neighbours import ranking_judge, vector_index
-from explorer.measuring.scores import correlation, verdict
+from explorer.measuring.neighbours import ranking_judge
+from explorer.measuring.scores import verdict
 from explorer.measuring.scores.judge import PACKS, Judge, ProbeJudge
 from explorer.progress import Phase, Progress, Work
-from explorer.training.loop import judging, measured_facts
+from explorer.training.loop import measured_facts, mining
 from explorer.training.loop.elsewhere import Elsewhere, choose, used
-from explorer.training.recipe import Recipe
+from explorer.training.loop.training_texts import DIGEST, StageText, Texts, drawn_count, read_texts, set_digests
+from explorer.training.recipe import MOST_STAGES, Recipe
 
 LIBRARIES = ("torch", "transformers", "accelerate", "tokenizers", "numpy")
 # what has to be the same for a run to be resumed, by its name in an error
@@ -39,29 +36,14 @@ _BINDING = {
     "test_digest": "the test set",
     "held_out_digest": "the held-out rows",
 }
-_DIGEST = "_digest"
+_BINDING |= {
+    f"stage_{number}_{name}": f"{_BINDING[name]} of stage {number}"
+    for number in range(1, MOST_STAGES + 1)
+    for name in ("data_digest", "held_out_digest")
+}
 PROMPTED = "queries and documents have the model's prompts in evaluation"
 TRAINED_TOO = f"{PROMPTED} and in training"
 UNTRAINED = f"{PROMPTED}; training rows are read without them"
-HELD_OUT_SHARE = 0.1  # of the rows
-MOST_HELD_OUT = 1000  # rows of an evaluation set; more would take longer at each evaluation than they are worth
-LEAST_HELD_OUT = 10  # rows, for an accuracy in steps of 10 points at most
-AT_ONCE = 1024  # rows whose candidates are compared at once
-
-
-@dataclass(frozen=True)
-class Texts:
-    """What a run trains on and what it is evaluated on."""
-
-    corpus: Corpus
-    dev: sources.EvaluationSet
-    tests: tuple[sources.EvaluationSet, ...]
-    reports: tuple[str, ...] = ()
-    held_out: Corpus | None = None  # triplets that are not trained on, but choose the best checkpoint
-
-    def digests(self) -> dict[str, str | None]:
-        """Digests by their name in recipe.yaml."""
-        return {"data_digest": self.corpus.digest, **_set_digests(self.dev, self.tests)}
 
 
 @dataclass(frozen=True)
@@ -76,10 +58,14 @@ class Prepared:
     dev: Judge
     tests: tuple[Judge, ...]
     reports: tuple[str, ...]
+    texts: Texts
     others: Mapping[str, model_names.Found] = field(default_factory=dict)  # models that knobs name
     held_out: Corpus | None = None  # rows that are not trained on, but choose the best checkpoint
     prompts: RolePrompts = NO_PROMPTS  # of queries and documents
     others_judged: tuple[Elsewhere, ...] = ()  # sets that it is not trained for
+    # what the stages before the last train on, by seed
+    stage_rows: tuple[Mapping[int, Corpus], ...] = ()
+    base: Encoder | None = None  # the one that the first stage starts from, if this is a later one
 
     @property
     def own_prompts(self) -> RolePrompts | None:
@@ -95,8 +81,10 @@ class Prepared:
     def packs(self) -> ProbeJudge | None:
         """The probe packs, if they are held out: they neither choose the checkpoint nor are in the training text."""
         judge = ProbeJudge(sample.probe_pairs())
-        texts = self.corpus.texts if self.held_out is None else (*self.corpus.texts, *self.held_out.texts)
-        seen = self.recipe.kind.learns() and not set(judge.sentences).isdisjoint(chain.from_iterable(texts))
+        corpora = [self.corpus, self.held_out] if self.recipe.kind.learns() else []
+        corpora += chain.from_iterable((one.corpus, one.held_out) for one in self.texts.stages)
+        texts = chain.from_iterable(one.texts for one in corpora if one is not None)
+        seen = not set(judge.sentences).isdisjoint(chain.from_iterable(texts))
         return None if seen or self.dev.digest == judge.digest else judge
 
     @property
@@ -120,10 +108,11 @@ class Prepared:
 
     @property
     def seen(self) -> measured_facts.TextOverlap | None:
-        """How many test sentences are in the training text; None without a test set, or if nothing is learned."""
-        if not self.tests or not self.recipe.kind.learns():
+        """How many test sentences are in the text of any stage; None without a test set, or if nothing is learned."""
+        trained = (*([self.rows] if self.recipe.kind.learns() else []), *self.stage_rows)
+        if not self.tests or not trained:
             return None
-        text = set().union(*(column for rows in self.rows.values() for column in rows.texts))
+        text = set().union(*(column for by_seed in trained for rows in by_seed.values() for column in rows.texts))
         tests = {use: set(judge.sentences) for use, judge in self.judged.items() if use != "dev"}
         every = set().union(*tests.values())
         return measured_facts.TextOverlap(
@@ -139,10 +128,11 @@ class Prepared:
             "data_rows": len(self.corpus),
             "held_out_rows": len(self.held_out) if self.held_out else 0,
             **({"held_out_digest": self.held_out.digest} if self.held_out else {}),
-            **_set_digests(self.dev, self.tests),
-            **{f"{use.replace(' ', '_')}{_DIGEST}": one.judge.digest for use, one in self.elsewhere.items()},
+            **set_digests(self.dev, self.tests),
+            **{f"{use.replace(' ', '_')}{DIGEST}": one.judge.digest for use, one in self.elsewhere.items()},
+            **self.texts.stage_digests(),
             "versions": in_words.versions(LIBRARIES),
-            **{f"{knob}{_DIGEST}": found.digest for knob, found in self.others.items()},
+            **{f"{knob}{DIGEST}": found.digest for knob, found in self.others.items()},
         }
 
 
@@ -153,19 +143,31 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False, *, mine: 
     for, which only a training needs.
     """
     yield Progress(Phase.READING_TEXT, 0, 0)
-    method, values = recipe.kind, recipe.method_values()
-    mining = method.mining(values) if issubclass(method, methods.MinedNegatives) else None
     texts = read_texts(recipe, online)
-    rows = (texts.corpus, texts.held_out, texts.corpus.validation, texts.corpus.test)
-    in_use = used(rows, (texts.dev, *texts.tests))
+    every = (StageText(texts.corpus, texts.held_out), *texts.stages)
+    in_use = used(chain.from_iterable(one.parts for one in every), (texts.dev, *texts.tests))
     elsewhere, left_out = choose(recipe.elsewhere, recipe.elsewhere_most, in_use, online)
+    texts = replace(texts, elsewhere=tuple(elsewhere), reports=(*texts.reports, *left_out))
     others: dict[str, model_names.Found] = {}
-    for name, knob in method.knobs.items():
-        if knob.masked_model:
-            others[name] = yield from _found(str(recipe.settings.get(name, knob.default)), online)
+    for name, model in recipe.named_models().items():
+        others[name] = yield from _found(model, online)
     found = yield from _found(recipe.model, online)
     encoder = loading.load(found, precision="float32", device=device)
     exporting.opener(encoder)  # refuse a model that could not be exported before it is trained
+    prepared = on_encoder(recipe, texts, found, encoder)
+    prepared = replace(prepared, others=others)
+    check_same(recipe.made_with, prepared.facts())
+    rows, summaries = yield from rows_of(prepared, recipe.seeds, mine=mine and not recipe.stages)
+    drawn = (
+        {seed: corpora.drawn(one.corpus, drawn_count(own, one.corpus), seed) for seed in recipe.seeds}
+        for own, one in zip(recipe.chain, texts.stages, strict=False)
+    )
+    return replace(prepared, rows=rows, reports=(*prepared.reports, *summaries), stage_rows=tuple(drawn))
+
+
+def on_encoder(recipe: Recipe, texts: Texts, found: model_names.Found, encoder: Encoder) -> Prepared:
+    """What a training needs that starts from this encoder, but for the rows of each seed."""
+    method, values = recipe.kind, recipe.method_values()
     prompts_rows = issubclass(method, methods.PromptedRows)
     prompts = method.prompts(values, encoder) if issubclass(method, methods.PromptedRows) else encoder.role_prompts
     if prompts_rows and prompts.pooled:
@@ -175,138 +177,44 @@ def prepare(recipe: Recipe, device: str = "cpu", online: bool = False, *, mine: 
     reports = texts.reports
     if any(isinstance(one, ranking_judge.RankingJudge) and one.prompted for one in (dev, *tests)):
         reports = (*reports, TRAINED_TOO if prompts_rows else UNTRAINED)
-    judged = tuple(Elsewhere(name, judges.judge_of(part, encoder, prompts), of) for name, part, of in elsewhere)
-    reports, held = (*reports, *left_out), texts.held_out
-    prepared = Prepared(recipe, found, encoder, texts.corpus, {}, dev, tests, reports, others, held, prompts, judged)
-    check_same(recipe.made_with, prepared.facts())
-    drawn, summaries = yield from _rows_by_seed(recipe, texts.corpus, encoder, mining if mine else None)
-    return replace(prepared, rows=drawn, reports=(*reports, *summaries))
+    return Prepared(
+        recipe,
+        found,
+        encoder,
+        texts.corpus,
+        {},
+        dev,
+        tests,
+        reports,
+        texts,
+        held_out=texts.held_out,
+        prompts=prompts,
+        others_judged=tuple(
+            Elsewhere(name, judges.judge_of(part, encoder, prompts), of) for name, part, of in texts.elsewhere
+        ),
+    )
 
 
-def _rows_by_seed(
-    recipe: Recipe, corpus: Corpus, encoder: Encoder, mining: methods.Mining | None
+def rows_of(
+    prepared: Prepared, seeds: Sequence[int], *, mine: bool = True
 ) -> Work[tuple[dict[int, Corpus], tuple[str, ...]]]:
     """The rows that each seed trains on, with a column for each mined negative, and summaries of the mining."""
+    recipe, corpus, kind = prepared.recipe, prepared.corpus, prepared.recipe.kind
+    wanted_negatives = kind.mining(recipe.method_values()) if issubclass(kind, methods.MinedNegatives) else None
     found: dict[int, Corpus] = {}
     summaries = []
-    wanted = _drawn_count(recipe, corpus)
-    for seed in recipe.seeds:
+    wanted = drawn_count(recipe, corpus)
+    for seed in seeds:
         rows = corpora.drawn(corpus, wanted, seed)
         if rows is corpus and found:  # all seeds train on all rows
             found[seed] = next(iter(found.values()))
             continue
-        if mining:
-            negatives, summary = yield from mined(rows, encoder, mining)
+        if wanted_negatives and mine:
+            negatives, summary = yield from mining.mined(rows, prepared.encoder, wanted_negatives)
             rows = replace(rows, columns=(*rows.columns, *negatives))
             summaries.append(summary)
         found[seed] = rows
     return found, tuple(summaries)
-
-
-def read_texts(recipe: Recipe, online: bool = False) -> Texts:
-    """Load the training text and the evaluation sets, without a model."""
-    corpus, reports = corpora.corpus(
-        recipe.data,
-        recipe.kind.rows,
-        recipe.columns,
-        online=online,
-        keep_duplicates=recipe.keeps_duplicates,
-        divide=recipe.kind.predicts(),
-    )
-    recipe.kind.check_rows(corpus)
-    tests: list[sources.EvaluationSet] = []
-    for source in recipe.tests:
-        corpus, one = _evaluated_on(source, corpus, online)
-        tests.append(one)
-    corpus, dev = _evaluated_on(recipe.dev, corpus, online)
-    batch = recipe.schedule().batch_size if recipe.kind.trains() else 1
-    corpus, dropped = corpora.without_evaluated(corpus, [sources.texts_of(given) for given in (dev, *tests)], batch)
-    held = corpus.validation
-    if recipe.schedule().select_by != "dev":
-        corpus, held = hold_out(corpus)
-    _drawn_count(recipe, corpus)
-    notes = (*map(str, reports), *filter(None, [dropped, corpus.division]))
-    return Texts(corpus, dev, tuple(tests), notes, held)
-
-
-def _drawn_count(recipe: Recipe, corpus: Corpus) -> int:
-    """How many of the rows are trained on; an error if they are too few."""
-    return recipe.schedule().rows_of(len(corpus), corpus.name) if recipe.kind.trains() else len(corpus)
-
-
-def held_out_set(corpus: Corpus) -> tuple[Corpus, retrieval_sets.RetrievalSet]:
-    """The rows to train on, and a retrieval set of held-out rows: each first text is to find its second one.
-
-    Of few rows more than a tenth are held out, since a set of fewer than ten says nothing.
-    """
-    if not corpus.kind.pairs_up:
-        raise BadChoice(
-            f"{sources.HELD_OUT.capitalize()} of {corpus.kind.title} cannot be an evaluation set, since a row has no "
-            "two texts that mean the same. Choose scored pairs or a retrieval set."
-        )
-    left, held = hold_out(corpus, evaluated_count(len(corpus)), otherwise="name another evaluation set")
-    others = held.texts[2] if len(held.texts) > 2 else ()  # what contradicts the first text
-    return left, retrieval_sets.of_pairs(
-        f"{sources.HELD_OUT} of {corpus.name}", held.texts[0], held.texts[1], others, split=sources.HELD_OUT
-    )
-
-
-def hold_out(
-    corpus: Corpus, wanted: int | None = None, otherwise: str = "set select_by to dev"
-) -> tuple[Corpus, Corpus]:
-    """Rows to train on, and rows held out: about so many, or a tenth, without a sentence in common.
-
-    Rows that share a sentence, directly or through others, stay on one side. Which are held out follows from their
-    text alone.
-    """
-
-    def drawn(rows: Sequence[int]) -> bytes:
-        """One number for a family of rows, by their text alone: the smallest of several would prefer large ones."""
-        text = min("\0".join(column[row] for column in corpus.texts) for row in rows)
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-    families = splitting.linked(zip(*corpus.texts, strict=True))
-    wanted = held_out_count(len(corpus)) if wanted is None else wanted
-    held: list[int] = []
-    for rows in sorted(families, key=drawn):
-        if len(held) + len(rows) <= wanted:
-            held += rows
-    if len(held) < LEAST_HELD_OUT:
-        raise TooFewRows(
-            f"{corpus.name} has {len(corpus):,} rows, and {len(held)} of them can be held out without a text in common "
-            f"with the others; at least {LEAST_HELD_OUT} are needed. Use more rows, or {otherwise}."
-        )
-    outside = set(held)
-    return _rows(corpus, [row for row in range(len(corpus)) if row not in outside]), _rows(corpus, sorted(held))
-
-
-def held_out_count(rows: int) -> int:
-    """About how many rows are held out."""
-    return round(HELD_OUT_SHARE * rows)
-
-
-def evaluated_count(rows: int) -> int:
-    """About how many rows are held out as an evaluation set."""
-    return min(max(held_out_count(rows), LEAST_HELD_OUT), MOST_HELD_OUT)
-
-
-def _rows(corpus: Corpus, rows: list[int]) -> Corpus:
-    return replace(corpus, columns=tuple(tuple(column[row] for row in rows) for column in corpus.texts))
-
-
-def _set_digests(
-    dev: sources.EvaluationSet | Judge, tests: Sequence[sources.EvaluationSet | Judge]
-) -> dict[str, str | None]:
-    """Digests of the evaluation sets by their name in recipe.yaml."""
-    more = {f"test_{number}{_DIGEST}": one.digest for number, one in enumerate(tests[1:], start=2)}
-    return {"dev_digest": dev.digest, "test_digest": tests[0].digest if tests else None, **more}
-
-
-def _evaluated_on(source: str, corpus: Corpus, online: bool) -> tuple[Corpus, sources.EvaluationSet]:
-    """The rows that are left to train on, and the evaluation set: one by its name, or rows that are held out."""
-    if source == sources.HELD_OUT:
-        return held_out_set(corpus)
-    return corpus, sources.evaluation_set(sources.identity(source), online)
 
 
 def _found(model: str, online: bool) -> Work[model_names.Found]:
@@ -316,84 +224,12 @@ def _found(model: str, online: bool) -> Work[model_names.Found]:
 
 def check_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Refuse a model, text or evaluation set that differs from the one the recipe was made with."""
-    for name in (*_BINDING, *sorted(name for name in now if name.endswith(_DIGEST) and name not in _BINDING)):
-        named = name.removesuffix(_DIGEST).replace("test_", "test set ").replace("elsewhere_", "set elsewhere ")
+    for name in (*_BINDING, *sorted(name for name in now if name.endswith(DIGEST) and name not in _BINDING)):
+        named = name.removesuffix(DIGEST).replace("test_", "test set ").replace("elsewhere_", "set elsewhere ")
         what = _BINDING.get(name, f"the {named}")
-        if name in then and then[name] != now[name]:
+        if name in then and then[name] != now.get(name):
             raise CannotResume(
                 f"This recipe was made with another version of {what} ({str(then[name])[:12]} then, "
-                f"{str(now[name])[:12]} now). Restore that version, or remove made_with from a copy of "
+                f"{str(now.get(name))[:12]} now). Restore that version, or remove made_with from a copy of "
                 "recipe.yaml and start a new run from it."
             )
-
-
-def mined(corpus: Corpus, encoder: Encoder, mining: methods.Mining) -> Work[tuple[Columns, str]]:
-    """A column for each hard negative of pairs, found near each anchor with an encoder as it is used, and their counts.
-
-    Candidates are the second texts of all rows. Texts that share a row with the anchor or with its positive are
-    excluded. The result depends on the rows and the encoder alone.
-    """
-    anchors, positives = corpus.texts[:2]
-    passages = tuple(dict.fromkeys(positives))
-    if len(passages) <= mining.negatives:
-        raise TooFewRows(
-            f"{corpus.name} has {len(passages)} different second texts, too few for {mining.negatives} hard negatives "
-            "per row. Use more rows, or set hard_negatives to 0."
-        )
-    queries = tuple(dict.fromkeys(anchors))
-    prompts = encoder.role_prompts.pooled_ones()
-    prompted = (*(prompts.query + text for text in queries), *(prompts.document + text for text in passages))
-    (found,) = yield from judging.under_heads(encoder, prompted, (encoder.default_head,), Phase.MINING)
-    vectors = correlation.unit(found.numpy())
-    asked, known = vectors[: len(queries)], vectors[len(queries) :]
-    results = yield from ranking_judge.batch_search(known, asked, mining.last, vector_index.IndexSetting())
-    query, passage = ({text: place for place, text in enumerate(texts)} for texts in (queries, passages))
-    together: defaultdict[str, set[str]] = defaultdict(set)  # by text, all that share a row with it, and itself
-    for row in zip(*corpus.texts, strict=True):
-        for text in row:
-            together[text].update(row)
-    random = np.random.default_rng(0)
-    chosen: list[list[str]] = []
-    cosines: list[float] = []
-    right = np.empty(len(corpus))
-    drawn = 0
-    for number, (anchor, positive) in enumerate(zip(anchors, positives, strict=True)):
-        right[number] = asked[query[anchor]] @ known[passage[positive]]
-        most = right[number] - mining.margin * abs(right[number])
-        excluded = together[anchor] | together[positive]
-        window = results.places[query[anchor], mining.first - 1 :]
-        near = [
-            (int(place), cosine)
-            for place, cosine in zip(window, known[window] @ asked[query[anchor]], strict=True)
-            if cosine <= most and passages[place] not in excluded
-        ][: mining.negatives]
-        cosines += [float(cosine) for _, cosine in near]
-        own = [passages[place] for place, _ in near]
-        for text in _at_random(passages, excluded | set(own), random, mining.negatives - len(own)):
-            drawn += 1
-            own.append(text)
-        if len(own) < mining.negatives:
-            raise TooFewRows(
-                f"The row with '{anchor[:60]}' shares texts with so many rows that {mining.negatives} hard negatives "
-                "are not left for it. Set hard_negatives to a lower number."
-            )
-        chosen.append(own)
-        if number % AT_ONCE == 0:
-            yield Progress(Phase.MINING, number, len(corpus))
-    summary = f"hard negatives: {len(cosines):,} mined with the base"
-    if drawn:
-        summary += f", {drawn:,} drawn at random where no more were far enough"
-    if cosines:
-        summary += f"; mean cosine to the anchor {np.mean(cosines):.2f}, of positives {right.mean():.2f}"
-    return tuple(zip(*chosen, strict=True)), summary
-
-
-def _at_random(passages: tuple[str, ...], excluded: set[str], random: np.random.Generator, count: int) -> list[str]:
-    """Some passages that are not excluded; fewer where so many are not left."""
-    found: dict[str, None] = {}
-    for place in random.permutation(len(passages)) if count > 0 else ():
-        if len(found) == count:
-            break
-        if passages[place] not in excluded:
-            found[passages[place]] = None
-    return list(found)

@@ -48,6 +48,18 @@ print([classes[place] for place in (vectors @ weight.T + bias).argmax(1)])"""
 
 
 @dataclass(frozen=True)
+class MethodFacts:
+    """How a model was trained, or a stage of it: the method, and its settings beside those that are usual."""
+
+    name: str
+    title: str
+    paper: Paper
+    settings: Values  # of method and schedule
+    defaults: Values  # the paper's values, or the method's own if none are published
+    as_published: bool  # whether the defaults are the paper's
+
+
+@dataclass(frozen=True)
 class CardFacts:
     """What a card shows beside the facts of the run: names, numbers and digests, never training text.
 
@@ -58,11 +70,7 @@ class CardFacts:
     facts: RunFacts
     base_digest: str
     base_revision: str | None  # the commit of a model of the hub
-    title: str  # of the method
-    paper: Paper
-    settings: Values  # of method and schedule
-    defaults: Values  # the paper's values, or the method's own if none are published
-    as_published: bool  # whether the defaults are the paper's
+    methods: tuple[MethodFacts, ...]  # one for each stage that the weights have had
     data_digest: str
     verdict: RunVerdict
     trained: HeadFacts  # the layer & pooling that was trained
@@ -87,6 +95,11 @@ class CardFacts:
         return next((one for one in self.seeds if one.seed == self.kept), SeedScores(self.kept))
 
     @property
+    def method(self) -> MethodFacts:
+        """The last method."""
+        return self.methods[-1]
+
+    @property
     def on_hub(self) -> str | None:
         """The base's name on the hub, if it is there."""
         base = self.facts.model
@@ -101,6 +114,7 @@ def card(about: CardFacts) -> str:
 
     head = yaml.safe_dump(_metadata(about), sort_keys=False, allow_unicode=True, width=10_000)
     versions = [(plain(name), plain(number)) for name, number in about.versions.items()]
+    papers = "\n\n".join(dict.fromkeys(one.paper.bibtex for one in about.methods))
     parts = (
         f"# {plain(about.run)}",
         *_learned(about),
@@ -110,9 +124,12 @@ def card(about: CardFacts) -> str:
         *_cosines(about),
         *_classification(about),
         _training(about),
-        _settings(about),
+        *(
+            _settings(one, f" of stage {at}, {one.name}" * bool(about.facts.stages))
+            for at, one in enumerate(about.methods, start=1)
+        ),
         f"## Versions\n\n{table(('', 'version'), versions)}",
-        f"## Citation\n\n{fenced('bibtex', about.paper.bibtex)}",
+        f"## Citation\n\n{fenced('bibtex', papers)}",
     )
     return f"---\n{head}---\n\n" + "\n\n".join(parts) + "\n"
 
@@ -159,11 +176,28 @@ def _what(about: CardFacts) -> str:
     )
     revision = f", revision {plain(about.base_revision)}" if about.base_revision else ""
     cut = f", cut to {plain(about.facts.cut.words)}" if about.facts.cut else ""
+    return f"{base}{revision}{cut}, fine-tuned with Strata {_how(about)}SHA-256 of the base: {about.base_digest}."
+
+
+def _how(about: CardFacts) -> str:
+    """The method with its paper; of stages each of them."""
+    papers = [f"[{plain(one.paper.line)}]({one.paper.link})" for one in about.methods]
+    if not about.facts.stages:
+        return (
+            f"by the method **{plain(about.facts.method)}**: {plain(about.method.title)}\n\n"
+            f"The method is from {papers[0]}. "
+        )
+    names = [f"**{plain(name)}**" for name in about.facts.stages.methods]
+    done, left = names[: len(papers)], names[len(papers) :]
+    stopped = f" It was stopped before {', '.join(left)}." * bool(left)
+    lines = (
+        f"- {plain(one.name)}: {plain(one.title)} From {paper}."
+        for one, paper in zip(about.methods, papers, strict=True)
+    )
     return (
-        f"{base}{revision}{cut}, fine-tuned with Strata by the method **{plain(about.facts.method)}**: "
-        f"{plain(about.title)}\n\n"
-        f"The method is from [{plain(about.paper.line)}]({about.paper.link}). "
-        f"SHA-256 of the base: {about.base_digest}."
+        f"in stages: {', then '.join(done)}.{stopped} Each stage starts from the best checkpoint of the one before.\n\n"
+        + "\n".join(lines)
+        + "\n\n"
     )
 
 
@@ -312,7 +346,7 @@ def _classification(about: CardFacts) -> list[str]:
         "higher is better. Matthews' correlation is 0 for classes by chance."
     )
     # the most tokens of a row, in training and test
-    longest = min(int(about.settings.get("max_length", about.max_length)), about.max_length)
+    longest = min(int(about.method.settings.get("max_length", about.max_length)), about.max_length)
     code = source_code.transformers(
         replace(about.head, normalize=False), about.opener, about.prompt, about.lower_case, longest
     )
@@ -348,7 +382,7 @@ def _training(about: CardFacts) -> str:
     )
 
 
-def _settings(about: CardFacts) -> str:
+def _settings(about: MethodFacts, of: str) -> str:
     rows = []
     for name, value in about.settings.items():
         usual = about.defaults.get(name, value)
@@ -356,7 +390,7 @@ def _settings(about: CardFacts) -> str:
         cells = (shown, "") if value == usual else (f"**{shown}**", plain(Knob.text(usual)))
         rows.append((plain(name), *cells))
     whose = "the paper's value" if about.as_published else "the default"
-    return f"## Settings\n\nSettings in bold differ from {whose}.\n\n" + table(("", "value", whose), rows)
+    return f"## Settings{plain(of)}\n\nSettings in bold differ from {whose}.\n\n" + table(("", "value", whose), rows)
 
 
 def _known_only(rows: Mapping[str, str | None]) -> list[tuple[str, str]]:

@@ -42,7 +42,8 @@ class Recorder:
             before, state=statuses.RUNNING, phase=Phase.STARTING, about="", since=None, error="", details=""
         )
         self._written = 0.0
-        self._best: float | None = None  # the selection score of the best checkpoint of any seed
+        # the stage and the selection score of the best checkpoint of any seed: a later stage is always better
+        self._best: tuple[int, float] | None = None
         self.put()
 
     @property
@@ -74,8 +75,8 @@ class Recorder:
         self.check_there()
         if step.progress.stage is Phase.RESUMING:
             self.trim(step.number, step.step, step.evaluated_at)
-        if step.progress.stage is Phase.STARTING:  # discard the lines of an interrupted try of this seed
-            self.trim(step.number, -1, -1)
+        if step.progress.stage is Phase.STARTING:  # discard the lines of an interrupted try of this seed or stage
+            self.trim(step.number, step.evaluated_at, step.evaluated_at)
         if step.updates:
             lines = (replace(one, number=step.number, time=_now()) for one in step.updates)
             self._append(run_folder.METRICS, "".join(map(run_folder.metric_text, lines)))
@@ -116,8 +117,8 @@ class Recorder:
         ]
         text = "".join(map(run_folder.metric_text, kept))
         write_whole(self.run.folder / run_folder.METRICS, lambda file: file.write(text.encode()), _ROOM)
-        chosen = [(score, line) for line in kept if isinstance(line, run_folder.Evaluation) and line.best
-                  if (score := line.selection_score) is not None]  # fmt: skip
+        chosen = [((line.stage or 0, score), line) for line in kept if isinstance(line, run_folder.Evaluation)
+                  if line.best and (score := line.selection_score) is not None]  # fmt: skip
         self._best, best = max(chosen, key=lambda one: one[0], default=(None, None))
         self.put(best=best and best.dev, best_step=best and best.step)
 
@@ -146,13 +147,17 @@ class Recorder:
             best=step.best,
             held_out=step.held_out,
             criterion=None if step.held_out is None else step.criterion,
+            stage=step.stage,
         )
         self._append(run_folder.METRICS, run_folder.metric_text(line))
         text = "" if step.held_out is None else f", held-out rows {step.held_out:.1f}"
         best = ", the best so far" * step.best
         self.log(f"seed {step.seed}, step {step.step}: dev {found.score:.2f}{text}{best}")
-        if step.best and step.criterion is not None and (self._best is None or step.criterion > self._best):
-            self._best = step.criterion
+        if not step.best or step.criterion is None:
+            return
+        so_far = step.stage or 0, step.criterion
+        if self._best is None or so_far > self._best:
+            self._best = so_far
             self.status = replace(self.status, best=found.score, best_step=step.step)
 
     def _tell(self, step: Step, changed: bool) -> None:
@@ -164,6 +169,7 @@ class Recorder:
             of=step.progress.total,
             step=step.step,
             total=step.total,
+            stage=step.stage,
             seed=step.seed,
             seed_number=step.number,
             **({"since": self.seconds, "since_step": step.step} if taken_over else {}),

@@ -54,7 +54,7 @@ def of_run(run: runs.Run, checkpoint: str = "") -> Origin:
     seed = recipe.seeds[0] if len(recipe.seeds) == 1 else None
     # with digests: trainings on two versions of a text are not two seeds of one recipe
     of_any_seed = replace(recipe.trained_on(), seeds=(0,))
-    return Origin(recipe.method, recipe.model, text_sets.digest_of((of_any_seed.as_yaml(), checkpoint)), seed)
+    return Origin(recipe.methods, recipe.model, text_sets.digest_of((of_any_seed.as_yaml(), checkpoint)), seed)
 
 
 def of_runs() -> list[Result]:
@@ -113,11 +113,11 @@ def latest_test_rows() -> tuple[SetIdentity, ...]:
 
 def load_test_rows(given: SetIdentity) -> judges.Evaluated:
     """The test rows of a run: a retrieval set of pairs or triplets, or labelled rows with those trained on."""
-    from explorer.training.loop import preparing
+    from explorer.training.loop import training_texts
 
     run, name = runs.find(given.name), given.title
     recipe = run.recipe()
-    texts = preparing.read_texts(recipe)
+    texts = training_texts.read_texts(recipe)
     if sources.HELD_OUT in recipe.tests:
         use = recipe.tests.index(sources.HELD_OUT)
         rows = texts.tests[use]

@@ -69,9 +69,9 @@ class Run:
 
     def recipe(self) -> Recipe:
         """The recipe of the run."""
-        from explorer.training import recipe
+        from explorer.training import recipe_file
 
-        return recipe.read(self.folder / RECIPE)
+        return recipe_file.read(self.folder / RECIPE)
 
     def status(self) -> Status:
         """The status; a run without a status file yet is waiting."""

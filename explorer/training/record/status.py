@@ -23,7 +23,15 @@ from explorer.measuring.comparing import learned as learning
 from explorer.measuring.scores.metrics import SPEARMAN
 from explorer.measuring.scores.verdict import RunVerdict, by_use
 from explorer.progress import Phase
-from explorer.training.loop.measured_facts import Adapters, Cut, DrawnRows, Estimate, SeedScores, TextOverlap
+from explorer.training.loop.measured_facts import (
+    Adapters,
+    Cut,
+    DrawnRows,
+    Estimate,
+    SeedScores,
+    StageFacts,
+    TextOverlap,
+)
 
 if TYPE_CHECKING:
     from explorer.training.loop.loop import Training
@@ -63,7 +71,7 @@ class RunFacts:
     plan: str = ""  # the id of the plan that made the run
     # that are trained on
     rows: int | None = field(
-        default=None, metadata=fact(lambda training: training.learner and len(training.learner.corpus))
+        default=None, metadata=fact(lambda training: len(training.prepared.rows[training.recipe.seeds[0]]))
     )
     precision: str | None = field(default=None, metadata=fact(lambda training: training.world.precision))
     device: str | None = field(default=None, metadata=fact(lambda training: str(training.world.device)))
@@ -91,6 +99,10 @@ class RunFacts:
     )
     # time and memory, as measured before the first step
     estimate: Estimate | None = field(default=None, metadata=fact(lambda training: training.estimate))
+    # the trainings of the run, if there are several
+    stages: StageFacts | None = field(
+        default=None, metadata=fact(lambda training: training.stages, "Stages", page="{words}")
+    )
     # how many rows of the text are drawn; None if all are trained on
     drawn: DrawnRows | None = field(
         default=None,
@@ -162,6 +174,7 @@ class Status:
     of: int = 0
     step: int = 0
     total: int = 0
+    stage: int | None = None  # the one that is trained now, from 1; None in a run without stages
     seed: int = 0  # the one that is trained now
     seed_number: int = 1  # the position of that seed, from 1
     seeds: int = 1
@@ -218,7 +231,8 @@ class Status:
     def as_json(self) -> dict[str, Any]:
         """The status as the file holds it."""
         parts = {"results": [one.as_json() for one in self.results], "facts": self.facts.as_json()}
-        return asdict(self) | parts
+        stated = asdict(self) | parts
+        return stated if self.stage else {name: value for name, value in stated.items() if name != "stage"}
 
 
 def read(folder: Path) -> Status | None:

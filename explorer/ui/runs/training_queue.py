@@ -132,9 +132,8 @@ def try_one_step(recipe: Recipe) -> jobs.Job:
 
 def trial_key(recipe: Recipe) -> str:
     """The job key of a recipe's trial step, on its texts and its models as they are."""
-    values = recipe.every_setting()
-    others = (str(values[name]) for name, knob in recipe.kind.knobs.items() if knob.masked_model)
-    now = cached.inputs_digest((recipe.model, *others), (*recipe.data, recipe.dev, *recipe.tests))
+    texts = (source for one in recipe.chain for source in one.data)
+    now = cached.inputs_digest((recipe.model, *recipe.named_models().values()), (*texts, recipe.dev, *recipe.tests))
     return f"try {now} {recipe.command()}"
 
 

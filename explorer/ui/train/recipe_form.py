@@ -139,14 +139,14 @@ def plan(card: training_form.MethodCard, settings: knobs.Values, rows: int, held
     if not card.kind.trains():
         return f"{rows:,} rows. This method is fitted in closed form: no training steps."
     from explorer.methods import Schedule
-    from explorer.training.loop import preparing
+    from explorer.training.loop import training_texts
 
     scheduled = {name: value for name, value in settings.items() if name in Schedule.knobs}
     schedule = card.kind.schedule.with_values(scheduled)
     held = 0
     for _ in range(held_out_sets):
-        held += preparing.evaluated_count(rows - held)
-    held += 0 if schedule.select_by == "dev" else preparing.held_out_count(rows - held)
+        held += training_texts.evaluated_count(rows - held)
+    held += 0 if schedule.select_by == "dev" else training_texts.held_out_count(rows - held)
     trained = schedule.rows_of(rows - held, "the text")
     steps = schedule.updates(trained)
     every = schedule.evaluation_interval(steps)

@@ -21,7 +21,7 @@ from explorer.measuring.scores import calibration, similarity
 from explorer.methods.simcse import SimCSE
 from explorer.progress import finish
 from explorer.run_folder import Evaluation
-from explorer.training.loop import judging, preparing
+from explorer.training.loop import judging, training_texts
 from explorer.training.loop.preparing import check_same
 from explorer.training.recipe import Recipe
 from tests.exports import by_strata
@@ -105,12 +105,12 @@ def rows_of(part: Corpus) -> list[tuple[str, ...]]:
 
 def test_a_tenth_is_held_out_by_the_text_alone_nothing_is_lost_and_no_sentence_is_on_both_sides():
     whole = corpus(200)
-    kept, held = preparing.hold_out(whole)
-    assert (len(kept), len(held)) == (180, preparing.held_out_count(200)) == (180, 20)
+    kept, held = training_texts.hold_out(whole)
+    assert (len(kept), len(held)) == (180, training_texts.held_out_count(200)) == (180, 20)
     assert sorted(rows_of(kept) + rows_of(held)) == sorted(rows_of(whole))
     backwards = Corpus("other", TRIPLETS, tuple(column[::-1] for column in whole.columns))
-    assert sorted(rows_of(held)) == sorted(rows_of(preparing.hold_out(backwards)[1]))
-    kept, held = preparing.hold_out(corpus(200, shared=15))
+    assert sorted(rows_of(held)) == sorted(rows_of(training_texts.hold_out(backwards)[1]))
+    kept, held = training_texts.hold_out(corpus(200, shared=15))
     texts = [{text for column in part.columns for text in column} for part in (kept, held)]
     assert not texts[0] & texts[1]
     assert sum(row[0] == "anchor 0" for row in rows_of(held)) in (0, 15)
@@ -119,7 +119,7 @@ def test_a_tenth_is_held_out_by_the_text_alone_nothing_is_lost_and_no_sentence_i
 @pytest.mark.parametrize(("rows", "shared"), [(60, 0), (200, 195)])
 def test_too_few_rows_are_an_error_that_says_what_to_do(rows, shared):
     with pytest.raises(TooFewRows, match="select_by to dev"):
-        preparing.hold_out(corpus(rows, shared))
+        training_texts.hold_out(corpus(rows, shared))
 
 
 def test_accuracy_is_the_share_of_anchors_nearer_to_their_positive():
@@ -177,7 +177,7 @@ def test_the_accuracy_on_record_is_that_of_the_exported_model(runs):
     from explorer.data import corpora
 
     run = runs["held-out triplets"]
-    _, held = preparing.hold_out(corpora.corpus(run.recipe().data, TRIPLETS)[0])
+    _, held = training_texts.hold_out(corpora.corpus(run.recipe().data, TRIPLETS)[0])
     sides = [by_strata(run.model, column) for column in held.columns]
     anchor, positive, negative = (torch.nn.functional.normalize(side, dim=-1) for side in sides)
     right = ((anchor * positive).sum(1) > (anchor * negative).sum(1)).float().mean()

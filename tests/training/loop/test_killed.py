@@ -18,8 +18,7 @@ import torch
 from explorer import run_folder
 from explorer.errors import NotWritable, RunGone
 from explorer.progress import Phase
-from explorer.training import saved_model
-from explorer.training.loop import loop
+from explorer.training.loop import loop, stages
 from explorer.training.loop import resume_state as states
 from explorer.training.record import runs
 from explorer.training.record.recorder import Recorder
@@ -301,7 +300,7 @@ def test_a_model_that_was_put_aside_by_a_killed_process_outlives_a_failed_resume
     run.model.rename(run.folder / "model.old")  # as a process leaves it that is killed between two renames
     runs.restarted(run)
     with monkeypatch.context() as patch:
-        patch.setattr(saved_model, "export", Mock(side_effect=NotWritable("The disk is full.")))
+        patch.setattr(stages, "export", Mock(side_effect=NotWritable("The disk is full.")))
         with pytest.raises(NotWritable):
             train(run)
     assert (run.model / "model.safetensors").read_bytes() == weights

@@ -17,7 +17,7 @@ from explorer.errors import BadChoice, TooFewRows
 from explorer.methods import MinedNegatives, Mining, NoDuplicates, Sampler, Schedule, load
 from explorer.progress import finish
 from explorer.run_folder import LOG
-from explorer.training.loop import preparing
+from explorer.training.loop import mining
 from explorer.training.loop.learner import Feed
 from tests.trainings import losses, new, train
 
@@ -260,7 +260,7 @@ def counts(summary):
 
 @pytest.mark.parametrize("wanted", [Mining(1, 1, 50, 0.05), Mining(2, 2, 4, 0.05), Mining(1, 1, 3, 0.9)])
 def test_negatives_are_the_nearest_texts_that_window_and_margin_allow(encoder, cosine, wanted):
-    columns, summary = finish(preparing.mined(corpus_of(QUESTIONS), encoder, wanted))
+    columns, summary = finish(mining.mined(corpus_of(QUESTIONS), encoder, wanted))
     expected = list(by_loops(QUESTIONS, wanted, cosine))
     assert len(columns) == wanted.negatives
     taken = 0
@@ -277,14 +277,14 @@ def test_negatives_are_the_nearest_texts_that_window_and_margin_allow(encoder, c
 
 def test_candidates_are_searched_with_the_prompts_of_the_model(encoder, monkeypatch):
     prompted = tuple((f"the ferry {one}", f"a shop {other}") for one, other in QUESTIONS)
-    expected, _ = finish(preparing.mined(corpus_of(prompted), encoder, Mining(1, 1, 50, 0.05)))
+    expected, _ = finish(mining.mined(corpus_of(prompted), encoder, Mining(1, 1, 50, 0.05)))
     monkeypatch.setattr(encoder, "head", replace(encoder.head, roles=RolePrompts("the ferry ", "a shop ")))
-    found, _ = finish(preparing.mined(corpus_of(QUESTIONS), encoder, Mining(1, 1, 50, 0.05)))
+    found, _ = finish(mining.mined(corpus_of(QUESTIONS), encoder, Mining(1, 1, 50, 0.05)))
     assert [f"a shop {text}" for text in found[0]] == list(expected[0])
 
 
 def test_the_counts_and_the_mean_cosines_are_told(encoder):
-    _, summary = finish(preparing.mined(corpus_of(QUESTIONS), encoder, Mining(1, 1, 3, 0.9)))
+    _, summary = finish(mining.mined(corpus_of(QUESTIONS), encoder, Mining(1, 1, 3, 0.9)))
     assert counts(summary)[1], "some are drawn at random"
     nearer, positive = map(float, re.search(r"mean cosine to the anchor (\S+), of positives (\S+)$", summary).groups())
     assert nearer < 0.1 * positive
@@ -292,10 +292,10 @@ def test_the_counts_and_the_mean_cosines_are_told(encoder):
 
 def test_rows_without_enough_other_texts_are_refused(encoder):
     with pytest.raises(TooFewRows, match="has 2 different second texts, too few for 2 hard negatives"):
-        finish(preparing.mined(corpus_of(QUESTIONS[:3]), encoder, Mining(2, 1, 50, 0.05)))
+        finish(mining.mined(corpus_of(QUESTIONS[:3]), encoder, Mining(2, 1, 50, 0.05)))
     linked = [("one question", f"answer {number}") for number in range(4)]
     with pytest.raises(TooFewRows, match="'one question' shares texts with so many rows"):
-        finish(preparing.mined(corpus_of(linked), encoder, Mining(1, 1, 50, 0.05)))
+        finish(mining.mined(corpus_of(linked), encoder, Mining(1, 1, 50, 0.05)))
 
 
 def test_a_window_without_a_rank_is_refused():

@@ -13,11 +13,19 @@ from explorer.measuring.scores.judge import PackChange, PairChange, Share
 from explorer.measuring.scores.verdict import RunVerdict, Verdict
 from explorer.methods import cited
 from explorer.training.loop.measured_facts import SeedScores
-from explorer.training.record.model_card import CardFacts, card
+from explorer.training.record.model_card import CardFacts, MethodFacts, card
 from explorer.training.record.status import RunFacts
 
 DIGEST = "0123456789abcdef" * 4
 SIMCSE = cited("gao-etal-2021-simcse")
+METHOD = MethodFacts(
+    name="simcse",
+    title="SimCSE without labels: a sentence read under two dropout masks should find itself in the batch.",
+    paper=SIMCSE,
+    settings={"temperature": 0.1, "pooling": "cls", "projection": False, "steps": 0, "learning_rate": 3e-5},
+    defaults={"temperature": 0.05, "pooling": "cls", "projection": True, "steps": 0, "learning_rate": 3e-5},
+    as_published=True,
+)
 FACTS = CardFacts(
     run="bold-otter",
     facts=RunFacts(
@@ -33,11 +41,7 @@ FACTS = CardFacts(
     ),
     base_digest=DIGEST,
     base_revision="1110a243",
-    title="SimCSE without labels: a sentence read under two dropout masks should find itself in the batch.",
-    paper=SIMCSE,
-    settings={"temperature": 0.1, "pooling": "cls", "projection": False, "steps": 0, "learning_rate": 3e-5},
-    defaults={"temperature": 0.05, "pooling": "cls", "projection": True, "steps": 0, "learning_rate": 3e-5},
-    as_published=True,
+    methods=(METHOD,),
     data_digest=DIGEST[::-1],
     verdict=RunVerdict(
         test=Verdict(58.0, 56.5, 70.25, 12.25, 9.5, 15.0),
@@ -66,9 +70,11 @@ STRANGE = "a \"b\" 'c': d\n---\n# e | <b>f</b> [g](h) `i` ``` * _j_ {k}, &amp; $
 
 
 def changed(**changes: Any) -> CardFacts:
-    """What a card shows, with some of it changed; what belongs to the facts of the run is changed there."""
+    """What a card shows, with some of it changed; what belongs to the facts of run or method is changed there."""
     of_run = {name: changes.pop(name) for name in [*changes] if name in RunFacts.__dataclass_fields__}
-    return dataclasses.replace(FACTS, facts=dataclasses.replace(FACTS.facts, **of_run), **changes)
+    of_method = {name: changes.pop(name) for name in [*changes] if name in MethodFacts.__dataclass_fields__}
+    facts, method = dataclasses.replace(FACTS.facts, **of_run), dataclasses.replace(METHOD, **of_method)
+    return dataclasses.replace(FACTS, facts=facts, methods=(method,), **changes)
 
 
 def told(**changes: Any) -> str:
@@ -224,9 +230,11 @@ def test_every_setting_is_told_with_what_differs_from_paper_or_default_and_sourc
 
 
 def test_there_is_no_field_that_sentences_could_come_in_by():
-    fields = {field.name: str(field.type) for kind in (CardFacts, RunFacts) for field in dataclasses.fields(kind)}
+    fields = {
+        field.name: str(field.type) for kind in (CardFacts, MethodFacts, RunFacts) for field in dataclasses.fields(kind)
+    }
     loose = [name for name, kind in fields.items() if kind.startswith(("tuple", "Mapping", "Values", "list"))]
-    known = ["settings", "defaults", "seeds", "versions", "data", "more_tests", "pairs", "measures"]
+    known = ["methods", "seeds", "versions", "settings", "defaults", "data", "more_tests", "pairs", "measures"]
     assert loose == known, "is one of them text to learn from?"
     assert (fields.pop("rows"), fields.pop("pairs")) == ("int | None", "Mapping[str, int] | None"), "numbers of them"
     assert not {"sentences", "texts", "pairs", "rows", "examples", "samples", "widget"} & fields.keys()

@@ -1,0 +1,207 @@
+"""Read the text of a run, of all its stages, and its evaluation sets; hold rows out."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from explorer.data import corpora, retrieval_sets, sources, splitting
+from explorer.data.text_sets import Corpus
+from explorer.errors import BadChoice, TooFewRows
+from explorer.measuring.scores.judge import Judge
+from explorer.training.loop.elsewhere import Choice
+from explorer.training.recipe import Recipe, naming
+
+DIGEST = "_digest"
+HELD_OUT_SHARE = 0.1  # of the rows
+MOST_HELD_OUT = 1000  # rows of an evaluation set; more would take longer at each evaluation than they are worth
+LEAST_HELD_OUT = 10  # rows, for an accuracy in steps of 10 points at most
+
+
+@dataclass(frozen=True)
+class StageText:
+    """What a stage before the last trains on."""
+
+    corpus: Corpus
+    held_out: Corpus | None  # rows that choose its best checkpoint
+
+    @property
+    def parts(self) -> tuple[Corpus | None, ...]:
+        """All rows: those that are trained on, and those that choose and test."""
+        return self.corpus, self.held_out, self.corpus.validation, self.corpus.test
+
+    def digests(self, number: int) -> dict[str, str]:
+        """Digests by their name in recipe.yaml; stages are counted from 1."""
+        held = {f"stage_{number}_held_out{DIGEST}": self.held_out.digest} if self.held_out else {}
+        return {f"stage_{number}_data{DIGEST}": self.corpus.digest, **held}
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What a run trains on and what it is evaluated on."""
+
+    corpus: Corpus
+    dev: sources.EvaluationSet
+    tests: tuple[sources.EvaluationSet, ...]
+    reports: tuple[str, ...] = ()
+    held_out: Corpus | None = None  # triplets that are not trained on, but choose the best checkpoint
+    stages: tuple[StageText, ...] = ()  # before the last
+    elsewhere: tuple[Choice, ...] = ()  # what is scored, but not trained for
+
+    def digests(self) -> dict[str, str | None]:
+        """Digests by their name in recipe.yaml."""
+        return {"data_digest": self.corpus.digest, **set_digests(self.dev, self.tests), **self.stage_digests()}
+
+    def stage_digests(self) -> dict[str, str]:
+        """Digests of the texts of stages by their name in recipe.yaml."""
+        digests = (one.digests(number) for number, one in enumerate(self.stages, start=1))
+        return dict(chain.from_iterable(one.items() for one in digests))
+
+
+def read_texts(recipe: Recipe, online: bool = False) -> Texts:
+    """Load the training text of all stages and the evaluation sets, without a model."""
+    last = len(recipe.chain)
+    with naming(recipe, last):
+        corpus, reports = _corpus(recipe, online)
+    tests: list[sources.EvaluationSet] = []
+    for source in recipe.tests:
+        corpus, one = _evaluated_on(source, corpus, online)
+        tests.append(one)
+    corpus, dev = _evaluated_on(recipe.dev, corpus, online)
+    with naming(recipe, last):
+        text, dropped = _without_evaluated(recipe, corpus, (dev, *tests))
+    notes = [*reports, *dropped]
+    # rows that the last stage holds out are held out of every stage
+    held = [sources.texts_of(one) for name, one in zip((recipe.dev, *recipe.tests), (dev, *tests), strict=True)
+            if name == sources.HELD_OUT]  # fmt: skip
+    held += [tuple(chain.from_iterable(one.texts)) for one in (text.held_out, text.corpus.test) if one is not None]
+    outside = set(chain.from_iterable(held))
+    stages = []
+    for number, own in enumerate(recipe.chain[:-1], start=1):
+        with naming(recipe, number):
+            corpus, reports = _corpus(own, online)
+            corpus, left_out = _without_held_out(corpus, outside)
+            stage, dropped = _without_evaluated(own, corpus, (dev, *tests))
+        stages.append(stage)
+        notes += [f"stage {number}: {one}" for one in (*reports, *left_out, *dropped)]
+    return Texts(text.corpus, dev, tuple(tests), tuple(notes), text.held_out, tuple(stages))
+
+
+def _corpus(recipe: Recipe, online: bool) -> tuple[Corpus, list[str]]:
+    """The rows of a training's text, and reports on them."""
+    corpus, reports = corpora.corpus(
+        recipe.data,
+        recipe.kind.rows,
+        recipe.columns,
+        online=online,
+        keep_duplicates=recipe.keeps_duplicates,
+        divide=recipe.kind.predicts(),
+    )
+    recipe.kind.check_rows(corpus)
+    return corpus, [str(one) for one in reports]
+
+
+def _without_evaluated(
+    recipe: Recipe, corpus: Corpus, judged: Sequence[sources.EvaluationSet]
+) -> tuple[StageText, list[str]]:
+    """The rows to train on, without scored pairs of evaluation sets, those that choose the checkpoint, and notes."""
+    batch = recipe.schedule().batch_size if recipe.kind.trains() else 1
+    corpus, dropped = corpora.without_evaluated(corpus, map(sources.texts_of, judged), batch)
+    held = corpus.validation
+    if recipe.schedule().select_by != "dev":
+        corpus, held = hold_out(corpus)
+    drawn_count(recipe, corpus)
+    return StageText(corpus, held), [*filter(None, [dropped, corpus.division])]
+
+
+def _without_held_out(corpus: Corpus, sentences: set[str]) -> tuple[Corpus, list[str]]:
+    """The rows of a stage that share no sentence with the held-out rows of the last stage, and a note on the others."""
+    kept = [at for at, row in enumerate(zip(*corpus.texts, strict=True)) if sentences.isdisjoint(row)]
+    dropped = len(corpus) - len(kept)
+    if not dropped:
+        return corpus, []
+    note = f"{dropped:,} of {len(corpus):,} rows share a sentence with rows that the last stage holds out"
+    if not kept:
+        raise TooFewRows(f"{note}, so that none is left. Use other text for this stage, or other evaluation sets.")
+    return _rows(corpus, kept), [f"{note}, and are not trained on"]
+
+
+def drawn_count(recipe: Recipe, corpus: Corpus) -> int:
+    """How many of the rows are trained on; an error if they are too few."""
+    return recipe.schedule().rows_of(len(corpus), corpus.name) if recipe.kind.trains() else len(corpus)
+
+
+def held_out_set(corpus: Corpus) -> tuple[Corpus, retrieval_sets.RetrievalSet]:
+    """The rows to train on, and a retrieval set of held-out rows: each first text is to find its second one.
+
+    Of few rows more than a tenth are held out, since a set of fewer than ten says nothing.
+    """
+    if not corpus.kind.pairs_up:
+        raise BadChoice(
+            f"{sources.HELD_OUT.capitalize()} of {corpus.kind.title} cannot be an evaluation set, since a row has no "
+            "two texts that mean the same. Choose scored pairs or a retrieval set."
+        )
+    left, held = hold_out(corpus, evaluated_count(len(corpus)), otherwise="name another evaluation set")
+    others = held.texts[2] if len(held.texts) > 2 else ()  # what contradicts the first text
+    return left, retrieval_sets.of_pairs(
+        f"{sources.HELD_OUT} of {corpus.name}", held.texts[0], held.texts[1], others, split=sources.HELD_OUT
+    )
+
+
+def hold_out(
+    corpus: Corpus, wanted: int | None = None, otherwise: str = "set select_by to dev"
+) -> tuple[Corpus, Corpus]:
+    """Rows to train on, and rows held out: about so many, or a tenth, without a sentence in common.
+
+    Rows that share a sentence, directly or through others, stay on one side. Which are held out follows from their
+    text alone.
+    """
+
+    def drawn(rows: Sequence[int]) -> bytes:
+        """One number for a family of rows, by their text alone: the smallest of several would prefer large ones."""
+        text = min("\0".join(column[row] for column in corpus.texts) for row in rows)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+    families = splitting.linked(zip(*corpus.texts, strict=True))
+    wanted = held_out_count(len(corpus)) if wanted is None else wanted
+    held: list[int] = []
+    for rows in sorted(families, key=drawn):
+        if len(held) + len(rows) <= wanted:
+            held += rows
+    if len(held) < LEAST_HELD_OUT:
+        raise TooFewRows(
+            f"{corpus.name} has {len(corpus):,} rows, and {len(held)} of them can be held out without a text in common "
+            f"with the others; at least {LEAST_HELD_OUT} are needed. Use more rows, or {otherwise}."
+        )
+    outside = set(held)
+    return _rows(corpus, [row for row in range(len(corpus)) if row not in outside]), _rows(corpus, sorted(held))
+
+
+def held_out_count(rows: int) -> int:
+    """About how many rows are held out."""
+    return round(HELD_OUT_SHARE * rows)
+
+
+def evaluated_count(rows: int) -> int:
+    """About how many rows are held out as an evaluation set."""
+    return min(max(held_out_count(rows), LEAST_HELD_OUT), MOST_HELD_OUT)
+
+
+def _rows(corpus: Corpus, rows: list[int]) -> Corpus:
+    columns = tuple(tuple(column[row] for row in rows) for column in corpus.columns)
+    return replace(corpus, columns=columns)  # type: ignore[arg-type]  # of the same types
+
+
+def set_digests(
+    dev: sources.EvaluationSet | Judge, tests: Sequence[sources.EvaluationSet | Judge]
+) -> dict[str, str | None]:
+    """Digests of the evaluation sets by their name in recipe.yaml."""
+    more = {f"test_{number}{DIGEST}": one.digest for number, one in enumerate(tests[1:], start=2)}
+    return {"dev_digest": dev.digest, "test_digest": tests[0].digest if tests else None, **more}
+
+
+def _evaluated_on(source: str, corpus: Corpus, online: bool) -> tuple[Corpus, sources.EvaluationSet]:
+    """The rows that are left to train on, and the evaluation set: one by its name, or rows that are held out."""
+    if source == sources.HELD_OUT:
+        return held_out_set(corpus)
+    return corpus, sources.evaluation_set(sources.identity(source), online)

@@ -1,0 +1,275 @@
+"""Test runs with stages: each starts from the best checkpoint of the one before, and the record says which is which."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+import torch
+
+from explorer.errors import BadChoice, CannotResume, StrataError, TooFewRows
+from explorer.progress import Phase, finish
+from explorer.run_folder import RECIPE, Evaluation, TrainingStep
+from explorer.training import recipe_file
+from explorer.training.loop import stages
+from explorer.training.loop.preparing import prepare
+from explorer.training.recipe import Stage
+from explorer.training.record import runs
+from explorer.training.record.runs import KEEP, Run
+from explorer.training.record.status import FAILED, FINISHED, INTERRUPTED, STOPPED
+from tests.training.unbroken import assert_goes_on, assert_same, break_off
+from tests.trainings import SETTINGS, Place, furnish, losses, new, recipe, train, weights
+
+POINTS = 20  # at which a run can be broken off; `make kill` kills it at every call that changes a file
+QUICK = SETTINGS | {"evaluate_every": 2}
+
+
+def stage(place: Place, method: str = "tsdae", data=(), **settings) -> Stage:
+    return Stage(method, tuple(map(str, data or [place.text])), settings=QUICK | {"pooling": "mean"} | settings)
+
+
+def staged(place: Place, *before: Stage, method: str = "contrast", name: str = "", **changes) -> Run:
+    return new(place, method, name, stages=before or (stage(place),), **changes)
+
+
+@pytest.fixture(autouse=True)
+def scores_of_the_base_are_kept_by_no_other_test(monkeypatch, tmp_path):
+    """A run that finds them kept tells less on its way."""
+    monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="module")
+def unbroken(place, tmp_path_factory) -> tuple[Run, list[str]]:
+    """A run of two seeds with two stages that nobody interrupts, and the phase of each of its tellings."""
+    told: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STRATA_CACHE", str(tmp_path_factory.mktemp("cache")))
+        return train(staged(place, seeds=(1, 2)), lambda progress: told.append(progress.stage)), told
+
+
+def test_two_stages_train_the_weights_of_two_runs_by_hand(place):
+    """The second run has what the first one saved for its base."""
+    run = train(staged(place, stage(place, "tsdae"), stage(place, "simcse", lora_rank=2), settings={"dropout": True}))
+    model = place.model
+    for method, own, text in (
+        ("tsdae", {"pooling": "mean", "evaluate_every": 2}, place.text),
+        ("simcse", {"pooling": "mean", "evaluate_every": 2, "lora_rank": 2}, place.text),
+        ("contrast", {}, place.triplets),
+    ):
+        by_hand = train(new(place, method, model=str(model), data=(str(text),), settings=own))
+        model = by_hand.model
+    assert weights(run).keys() == weights(by_hand).keys()
+    for name, weight in weights(by_hand).items():
+        assert torch.equal(weights(run)[name], weight), name
+    mine, theirs = run.status().verdict, by_hand.status().verdict
+    assert mine.test.exported == theirs.test.exported
+    # "before" is the base that people use, under its default and as the last stage trains it
+    first = train(new(place, "tsdae", settings={"pooling": "mean"})).status().verdict
+    assert mine.test.declared_base == first.test.declared_base != theirs.test.declared_base
+    assert mine.test.same_reading_base == first.test.same_reading_base
+
+
+def test_steps_are_numbered_through_and_each_states_its_stage(unbroken, place):
+    run, _ = unbroken
+    lines, facts = run.metrics(), run.status().facts
+    for number in (1, 2):
+        own = [line for line in lines if line.number == number]
+        steps = [(line.step, line.stage) for line in own if isinstance(line, TrainingStep)]
+        assert steps == [(step, 1 if step <= 6 else 2) for step in range(1, 13)]
+        evaluated = [(line.step, line.stage) for line in own if isinstance(line, Evaluation)]
+        assert evaluated == [(step, 1 if step <= 6 else 2) for step in range(13)]
+        result = run.status().results[number - 1]
+        best = {one: [line.step for line in own if isinstance(line, Evaluation) and line.best and line.stage == one][-1]
+                for one in (1, 2)}  # fmt: skip
+        assert (result.steps, result.best_step, result.stages[0].steps) == (12, best[2], 6)
+        assert result.stages[0].best_step == best[1]
+    assert facts.stages.words == "1. tsdae on text.csv (24 rows), 2. contrast on triplets.csv (24 rows)"
+    assert "stage 1 of 2 done" in run.log_tail(100)
+    assert facts.stages.words.partition(" ")[2] in (run.folder / "README.md").read_text()
+    assert run.recipe().command() == replace(run.recipe(), made_with={}).command()
+    assert not run.state.exists()
+
+
+@pytest.mark.parametrize("part", range(2, POINTS, POINTS // 4))
+def test_a_run_with_stages_that_is_broken_off_anywhere_ends_as_if_it_never_was(unbroken, part):
+    whole, told = unbroken
+    assert_goes_on(whole, 1 + part * (len(told) - 2) // POINTS)
+
+
+def test_a_run_is_broken_off_again_and_again_between_stages(unbroken, place):
+    whole, _ = unbroken
+    run, attempts = staged(place, seeds=(1, 2)), 1
+    while break_off(run, 17):
+        assert run.status().state == INTERRUPTED
+        attempts += 1
+    assert attempts > 4
+    assert_same(run, whole)
+
+
+@pytest.mark.parametrize(("seed", "number"), [(1, 1), (2, 1)])
+def test_to_stop_in_a_stage_saves_the_best_so_far_and_resumes_to_the_same(unbroken, place, seed, number):
+    whole, _ = unbroken
+    run = staged(place, seeds=(1, 2))
+
+    def ask(progress):
+        status = run.status()
+        if progress.stage == Phase.TRAINING and (status.seed, status.stage) == (seed, number) and status.step % 6 >= 2:
+            run.request_stop(KEEP)
+
+    train(run, ask)
+    status = run.status()
+    assert (status.state, status.seed, status.stage) == (STOPPED, seed, number)
+    card = (run.folder / "README.md").read_text()
+    if seed == 1:
+        assert "in stages: **tsdae**. It was stopped before **contrast**." in card
+    else:  # an unfinished chain is not better than a finished one
+        assert "in stages: **tsdae**, then **contrast**." in card
+        assert "| Seeds | 1 |" in card
+    runs.restarted(run)
+    train(run)
+    assert_same(run, whole)
+
+
+def test_the_blend_of_the_last_stage_is_with_the_base_of_the_run(place):
+    before = weights(train(staged(place)))
+    blended = weights(train(staged(place, settings={"blend": 0.25})))
+    from safetensors.torch import load_file
+
+    base = load_file(place.model / "model.safetensors")
+    for name, weight in blended.items():
+        if name in base:
+            assert torch.allclose(weight, 0.75 * base[name] + 0.25 * before[name], atol=1e-6), name
+
+
+def test_a_method_in_closed_form_is_a_last_stage(place):
+    run = train(staged(place, method="whitening", data=(str(place.text),)))
+    assert run.status().state == FINISHED
+    evaluated = [(line.step, line.stage) for line in run.metrics() if isinstance(line, Evaluation)]
+    assert evaluated[-2:] == [(6, 1), (7, 2)]
+    result = run.status().results[0]
+    assert (result.steps, result.best_step) == (7, 7)
+
+
+def test_rows_that_the_last_stage_holds_out_are_trained_on_in_no_stage(place):
+    given = recipe(place, "contrast", dev="held-out rows", test="held-out rows",
+                   stages=(stage(place, data=[place.triplets]),))  # fmt: skip
+    wide = place.folder / "many.csv"
+    words = place.text.read_text().split()
+    rows = [f"{words[at % len(words)]} {at} one,{words[at % len(words)]} {at} two" for at in range(200)]
+    wide.write_text("\n".join(["first,second", *rows]) + "\n")
+    given = replace(given, data=(str(wide),), stages=(stage(place, data=[wide]),)).checked()
+    prepared = finish(prepare(given))
+    held = {text for judge in prepared.judged.values() for text in judge.sentences}
+    trained = {text for rows in prepared.stage_rows[0].values() for text in rows.texts[0]}
+    assert held
+    assert len(held) + len(trained) == 400
+    assert held.isdisjoint(trained)
+    assert not prepared.seen
+
+
+def test_overlap_with_the_test_set_counts_the_text_of_every_stage(place):
+    text = place.folder / "overlap.txt"
+    shared = place.test.read_text().splitlines()[1].split(",")[1]
+    text.write_text("\n".join([shared, *place.text.read_text().splitlines()[1:]]) + "\n")
+    prepared = finish(prepare(recipe(place, "contrast", stages=(stage(place, data=[text]),))))
+    assert prepared.seen.found == 1
+    assert not finish(prepare(recipe(place, "contrast"))).seen
+
+
+def no_row(place: Place) -> Stage:
+    few = place.folder / "few.txt"
+    few.write_text("one sentence\nanother sentence\n")
+    return stage(place, data=[few], batch_size=4)
+
+
+REFUSED = [
+    (lambda place: Stage("tsdea"), "Stage 1 of 2 .tsdea on triplets.csv.: .*tsdae"),
+    (lambda place: Stage("whitening", (str(place.text),)), "whitening trains no weights.*last stage"),
+    (lambda place: stage(place, blend=0.5), "Stage 1 of 2.*blend cannot be 0.5 before the last stage"),
+    (lambda place: stage(place, temperature=3), "Stage 1 of 2.*There is no setting 'temperature'"),
+    (lambda place: stage(place, data=["no such.csv"]), "Stage 1 of 2 .tsdae on no such.csv"),
+    (no_row, "Stage 1 of 2 .tsdae on few.txt.: .*2 rows, but a batch takes 4"),
+    (lambda place: stage(place, "contrast"), "Stage 1 of 2 .contrast on text.csv.*one sentence per row"),
+]
+
+
+@pytest.mark.parametrize(("made", "told"), REFUSED)
+def test_a_stage_that_cannot_be_trained_is_refused_by_its_name(place, made, told):
+    with pytest.raises(StrataError, match=told) as caught:
+        train(staged(place, made(place)))
+    assert len(str(caught.value).split("Stage ")) == 2
+
+
+def test_adapters_of_the_last_stage_are_blended_with_nothing(place):
+    with pytest.raises(BadChoice, match=r"blend cannot be 0\.5 with lora_rank in a run"):
+        staged(place, settings={"lora_rank": 2, "blend": 0.5})
+
+
+def test_a_later_stage_that_would_fail_is_refused_before_the_first_step(place):
+    run = staged(place, settings={"batch_size": 64})
+    with pytest.raises(TooFewRows, match=r"Stage 2 of 2 \(contrast on triplets.csv\): .*24 rows, but a batch takes 64"):
+        train(run)
+    assert not run.metrics()
+
+
+def test_a_stage_that_fails_leaves_the_finished_ones_to_resume_from(place, monkeypatch, unbroken):
+    run = staged(place, seeds=(1, 2))
+    real = stages.prepare
+
+    def fail(whole, number, *given, **options):
+        if number == 2:
+            raise TooFewRows("The disk of the text is gone.")
+        return (yield from real(whole, number, *given, **options))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stages, "prepare", fail)
+        with pytest.raises(TooFewRows, match=r"Stage 2 of 2 .*The disk of the text is gone"):
+            train(run)
+    assert run.status().state == FAILED
+    train(run)
+    assert "resumed at step 6 of seed 1" in run.log_tail(100), "stage 1 is not trained again"
+    assert_same(run, unbroken[0])
+
+
+def test_a_model_of_a_finished_stage_that_was_changed_is_not_gone_on_from(place):
+    run = staged(place)
+    work = iter(runs_until(run, 2))
+    list(work)
+    folder = stages.folder_of(run.folder, 1, 1)
+    config = folder / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"hidden_dropout_prob": 0.5}))
+    with pytest.raises(CannotResume, match="is not as stage 1 left it"):
+        train(run)
+    shutil.rmtree(folder)
+    with pytest.raises(CannotResume, match=r"\(.* then, gone now\)"):
+        train(run)
+
+
+def runs_until(run: Run, number: int):
+    """Train until a step of this stage, and no further."""
+    from explorer.training import running
+
+    work = running.train(run)
+    for progress in work:
+        yield progress
+        if progress.stage == Phase.TRAINING and run.status().stage == number and losses(run) and max(losses(run)) > 7:
+            break
+    work.close()
+
+
+def test_a_recipe_with_stages_is_read_as_it_was_written(place):
+    given = recipe(place, "contrast", stages=(stage(place), stage(place, "simcse", temperature=0.1)))
+    again = recipe_file.from_yaml(given.as_yaml(), RECIPE)
+    assert again == given
+    assert "stages" not in recipe(place, "contrast").as_yaml()
+    assert [one.method for one in given.chain] == ["tsdae", "simcse", "contrast"]
+    assert given.methods == "tsdae, then simcse, then contrast"
+
+
+def test_another_text_of_a_stage_is_another_training(tmp_path):
+    own = furnish(tmp_path)
+    run = staged(own)
+    list(runs_until(run, 2))
+    own.text.write_text(own.text.read_text().replace("\n", " more\n"))
+    with pytest.raises(CannotResume, match="the training text of stage 1"):
+        train(run)
