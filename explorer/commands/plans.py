@@ -82,6 +82,8 @@ def plan(options: argparse.Namespace) -> None:
     found = plan_table.table(plan)
     for text in found.unmeasured:
         output.say(text)
+    if (forgotten := plan_report.forgotten(found)) is not None:
+        output.say(forgotten.text)
     curves = row_curve.curves(found)
     for curve in curves:
         output.say(plan_report.of_rows(curve, len(curves) > 1).text)

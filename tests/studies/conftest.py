@@ -37,6 +37,7 @@ def plan(place, own_runs) -> Plan:
         seeds=(1, 2),
         dev=str(place.dev),
         test=str(place.test),
+        elsewhere=(),
         precision="float32",
         device="cpu",
     )

@@ -20,6 +20,10 @@ from explorer.studies.blend import blend_curve, blending
 from explorer.training import recipe_file
 from explorer.training.loop import judging
 from explorer.training.loop.elsewhere import choose
+from explorer.training.loop.learner import Learner
+from explorer.training.loop.preparing import prepare
+from explorer.training.loop.processes import World
+from tests.device import DEVICE
 from tests.training.unbroken import assert_same, break_off_in_training
 from tests.trainings import new, recipe, spearman, train
 
@@ -65,6 +69,11 @@ def test_a_base_that_was_scored_is_not_encoded_again(place, run, monkeypatch):
     again = train(new(place, "simcse", elsewhere=(sample.PAIRS, str(place.triplets)), elsewhere_most=MOST))
     assert encoded == []
     assert again.status().verdict == run.status().verdict
+    prepared = finish(prepare(again.recipe()))
+    method = Learner(prepared, 1, World("float32", DEVICE)).method
+    assert all(judging.is_kept(prepared.encoder, method, one) for one in prepared.measured.values())
+    prepared.encoder.max_length -= 1
+    assert not judging.is_kept(prepared.encoder, method, prepared.dev)
     train(new(place, "simcse", elsewhere=(sample.PAIRS,), elsewhere_most=MOST + 1))
     assert len(encoded) == 1, "other items are another set"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -88,6 +88,10 @@ class ElsewhereVerdict:
     of: int  # items of the whole set
     measure: str
     verdict: Verdict
+
+    def same_set(self, other: ElsewhereVerdict) -> bool:
+        """Whether another verdict is on the same items."""
+        return replace(self, verdict=other.verdict) == other
 
     @property
     def items(self) -> str:
@@ -197,25 +201,25 @@ def worst(every: Sequence[ElsewhereVerdict]) -> str:
     return next((kind for kind in (WORSE, CHANCE, BETTER) if kind in kinds), UNKNOWN)
 
 
-def elsewhere(every: Sequence[ElsewhereVerdict]) -> Sentence | None:
+def elsewhere(every: Sequence[ElsewhereVerdict], lead: str = "Elsewhere") -> Sentence | None:
     """Say what became of sets that a model was not trained for; None if it was scored on none.
 
     `Elsewhere: SICK-R test −1.10 (−1.60 to −0.62), worse; Sample search nDCG@10 +0.30 (−0.20 to +0.81), could be
-    chance.` The kind is that of the worst.
+    chance.` The kind is that of the worst. Without a `lead` it is no sentence, but a cell of a table.
     """
     scored = [one for one in every if one.verdict.exported is not None]
     if not scored:
         return None
-    pieces: list[tuple[str, bool]] = [("Elsewhere", True)]
+    pieces: list[tuple[str, bool]] = [(lead, True), (": " * bool(lead), False)]
     for place, one in enumerate(scored):
         measure = "" if one.measure == SPEARMAN else f" {one.measure}"
         gap = "no score that can be compared"
         if one.verdict.known:
             difference, low, high = map(in_words.signed, one.verdict.known[2:])
             gap = f"{difference} ({low} to {high})"
-        text = f"{'; ' if place else ': '}{sources.shown(one.name)}{measure} {gap}, "
+        text = f"{'; ' * bool(place)}{sources.shown(one.name)}{measure} {gap}, "
         pieces += [(text, False), (WORDS[one.verdict.kind].lower(), True)]
-    return Sentence(worst(scored), (*pieces, (".", False)))
+    return Sentence(worst(scored), (*pieces, ("." * bool(lead), False)))
 
 
 def rendered(pieces: Marked, escape: Callable[[str], str], emphasise: Callable[[str], str]) -> str:

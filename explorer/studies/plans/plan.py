@@ -102,6 +102,7 @@ class Plan:
     seeds: tuple[int, ...] = (1,)
     dev: str = ""  # the default of a run if empty
     test: str = ""  # or NO_TEST
+    elsewhere: tuple[str, ...] = recipes.Recipe.elsewhere  # sets that runs are scored on, but not trained for
     values: str = recipes.DEFAULTS  # which values the settings have that are not stated
     tasks: tuple[str, ...] = ()  # every trained model, and every base, is evaluated on them
     budget: PlanBudget = PlanBudget()
@@ -252,6 +253,7 @@ def _recipe(plan: Plan, method: str, model: str, data: tuple[str, ...], values: 
         data=data,
         dev=plan.dev or dev,
         test=(None if plan.test == NO_TEST else plan.test) if plan.test else test,
+        elsewhere=plan.elsewhere,
         settings=settings | dict(values),
         seeds=plan.seeds[:1],
         precision=plan.precision,
@@ -293,7 +295,7 @@ def from_yaml(text: str, where: str, name: str = "plan") -> Plan:
     if unknown:
         raise BadChoice(f"{where}: a plan has no '{unknown[0]}'. It has {', '.join(sorted(known))}.")
     given: dict[str, Any] = {"name": name, **content}
-    for key in ("methods", "models", "tasks"):
+    for key in ("methods", "models", "tasks", "elsewhere"):
         if key in given:
             given[key] = tuple(_text(one, key, where) for one in _listed(given[key]))
     if "data" in given:

@@ -6,7 +6,7 @@ from explorer.data import sources
 from explorer.drawing.reports import standalone
 from explorer.drawing.scores.costs import MethodMark, RowMark, score_by_cost, score_by_rows
 from explorer.knobs import percent_in
-from explorer.measuring.scores.verdict import BETTER, CHANCE, CI, UNKNOWN, WORSE, Sentence, Verdict
+from explorer.measuring.scores.verdict import BETTER, CHANCE, CI, UNKNOWN, WORSE, Sentence, Verdict, elsewhere
 from explorer.studies.plans import row_curve
 from explorer.studies.plans.plan import NO_TEST
 from explorer.studies.plans.plan_table import TEST, PlanRow, PlanTable, written
@@ -72,6 +72,12 @@ def verdict(found: PlanTable) -> Sentence | None:
     # a training text holds sentences of the test set
     optimistic = any(one.verdict.optimistic for one in done if one is not None and one.verdict is not None)
     return Sentence.of(gain.kind, f"{text} {OPTIMISTIC}" if optimistic else text, optimistic)
+
+
+def forgotten(found: PlanTable) -> Sentence | None:
+    """What the best row costs elsewhere; None if its runs were scored on no such set."""
+    rows = scored(found)
+    return elsewhere(rows[0][0].elsewhere, f"Elsewhere, {rows[0][0].label}") if rows else None
 
 
 def _ends(verdict: Verdict) -> tuple[float, float]:
@@ -181,8 +187,7 @@ def report(found: PlanTable) -> bytes:
     rows, parts = scored(found), verdict(found)
     header, lines = written(found)
     body = []
-    if parts is not None:
-        body.append(standalone.verdict(parts))
+    body += [standalone.verdict(one) for one in (parts, forgotten(found)) if one is not None]
     body.append(standalone.note(sets_in_words(found)))
     if len(rows) > 1:
         body.append(standalone.note(BEST_OF.format(len(rows))))

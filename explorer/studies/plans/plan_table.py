@@ -15,7 +15,7 @@ from explorer.evaluating.results import result_files, scored_task
 from explorer.evaluating.results.result_table import MeanScore, mean_score
 from explorer.evaluating.tasks import column_of
 from explorer.measuring.scores.metrics import SPEARMAN
-from explorer.measuring.scores.verdict import BETTER, Verdict
+from explorer.measuring.scores.verdict import BETTER, ELSEWHERE, ElsewhereVerdict, Verdict, elsewhere
 from explorer.run_folder import model_name
 from explorer.studies.plans import plan_folder
 from explorer.studies.plans.execution import name_of, tasks_of
@@ -56,12 +56,18 @@ class PlanRow:
     @property
     def verdict(self) -> Verdict | None:
         """The verdict on the test set: means over seeds, and the widest of their intervals; None if a seed lacks it."""
-        tests = [one.done.verdict.test if one.done and one.done.verdict else None for one in self.cells]
-        known = [one.known for one in tests if one is not None and one.known]
-        if not known or len(known) < len(self.cells):
-            return None
-        before, after, gaps, lows, highs = zip(*known, strict=True)
-        return Verdict(fmean(before), None, fmean(after), fmean(gaps), min(lows), max(highs))
+        return _over_seeds([one.done.verdict.test if one.done and one.done.verdict else None for one in self.cells])
+
+    @property
+    def elsewhere(self) -> tuple[ElsewhereVerdict, ...]:
+        """The same on each set that the runs were not trained for; without a set that a seed lacks."""
+        of_seeds = [one.done.verdict.elsewhere if one.done and one.done.verdict else () for one in self.cells]
+        found = []
+        for first in of_seeds[0]:
+            same = [next((one.verdict for one in seed if one.same_set(first)), None) for seed in of_seeds]
+            if (verdict := _over_seeds(same)) is not None:
+                found.append(replace(first, verdict=verdict))
+        return tuple(found)
 
     @property
     def seconds(self) -> float | None:
@@ -81,6 +87,14 @@ class PlanRow:
         if self.verdict is None or self.seconds is None or self.verdict.kind != BETTER:
             return None
         return self.seconds / self.verdict.known[2]
+
+
+def _over_seeds(of_seeds: Sequence[Verdict | None]) -> Verdict | None:
+    known = [one.known for one in of_seeds if one is not None and one.known]
+    if not known or len(known) < len(of_seeds):
+        return None
+    before, after, gaps, lows, highs = zip(*known, strict=True)
+    return Verdict(fmean(before), None, fmean(after), fmean(gaps), min(lows), max(highs))
 
 
 @dataclass(frozen=True)
@@ -224,6 +238,7 @@ def written(found: PlanTable) -> tuple[list[str], list[list[str]]]:
                 TEST_SET: sources.shown(recipe.test or NO_TEST),
                 **{name: "" if score is None else str(score) for name, score in scores.items()},
                 GAIN: gap,
+                ELSEWHERE: text.text if (text := elsewhere(row.elsewhere, lead="")) else "",
                 SECONDS: _number(row.seconds, 0),
                 PER_POINT: _number(row.seconds_per_point, 1),
                 MEMORY: _number(None if row.memory is None else row.memory / 1e9),
@@ -235,7 +250,8 @@ def written(found: PlanTable) -> tuple[list[str], list[list[str]]]:
 def columns(found: PlanTable) -> list[str]:
     """The columns of the table by name; sets have columns of their own if not all rows have the same."""
     several = [DEV_SET, TEST_SET] if max(map(len, found.sets)) > 1 else []
-    return [ROW, SEEDS, *several, BEFORE, TEST, GAIN, DEV, *found.tasks, SECONDS, PER_POINT, MEMORY]
+    forgotten = [ELSEWHERE] * any(row.elsewhere for row in found.rows)
+    return [ROW, SEEDS, *several, BEFORE, TEST, GAIN, *forgotten, DEV, *found.tasks, SECONDS, PER_POINT, MEMORY]
 
 
 def as_json(found: PlanTable) -> dict[str, object]:
@@ -249,6 +265,7 @@ def as_json(found: PlanTable) -> dict[str, object]:
             "test": _parts(row.score(TEST)),
             "dev": _parts(row.score(DEV)),
             "difference": row.verdict and row.verdict.known[2:],
+            **({"elsewhere": [asdict(one) for one in row.elsewhere]} if row.elsewhere else {}),
             "tasks": {task: _parts(row.score(task)) for task in found.tasks},
             "seconds": row.seconds,
             "seconds_per_point": row.seconds_per_point,

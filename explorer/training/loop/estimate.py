@@ -7,10 +7,11 @@ import copy
 import shutil
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import torch
@@ -45,12 +46,25 @@ CORRELATED = "The base{already} has a Spearman of {:.1f} on your {:,} test pairs
 LITTLE = "There is little to gain: test it on harder rows, or expect a result that could be chance."
 
 
+def of_run(learner: Learner, prepared: preparing.Prepared, folder: Path) -> Estimate:
+    """Estimate a run from what it needs, with all that it is scored on."""
+    judged, elsewhere = prepared.measured, prepared.elsewhere
+    known = {use for use, judge in judged.items() if judging.is_kept(prepared.encoder, learner.method, judge)}
+    return estimate(learner, folder, len(prepared.recipe.seeds), judged, known, elsewhere)
+
+
 def estimate(
-    learner: Learner, folder: Path, seeds: int = 1, judged: Sequence[Judge] = (), elsewhere: Sequence[Judge] = ()
+    learner: Learner,
+    folder: Path,
+    seeds: int = 1,
+    judged: Mapping[str, Judge] = MappingProxyType({}),
+    known: Collection[str] = (),
+    elsewhere: Collection[str] = (),
 ) -> Estimate:
     """Estimate a run; an error names the batch size that would fit. Weights and random states do not change.
 
-    `judged` is all that it is scored on: the dev set first, and among them those `elsewhere`.
+    `judged` is what it is scored on by use, the dev set first; in `known` are the uses of which the base's scores are
+    stored, and in `elsewhere` those of sets that it is not trained for.
     """
     device = learner.world.device.type
     free, fixed = hardware.free_memory(device), _fixed(learner)
@@ -78,19 +92,21 @@ def estimate(
         started = _now(device)
         learner.gradients(learner.feed.batch(0))
         step = (_now(device) - started) * learner.schedule.accumulate
-        evaluating, once = _evaluating(learner, judged)
+        single, dev = _evaluating(learner, list(judged.values()))
     # a GPU's peak has the gradients and every temporary; the moments and the copy of the best weights come on top
     measured = peak[0] + fixed * 3 // 4 if peak else 0
     if measured * _RESERVE > free:
         raise too_large(learner, measured, free, int((free / _RESERVE - fixed) / max(1, measured - fixed) * rows))
     needed = max(needed, measured)
+    # the best checkpoint of each seed on every set, and the base where it is not known
+    sets = {use: single * len(judge.texts) * (seeds + (use not in known)) for use, judge in judged.items()}
     # trained weights that are in no copy of the encoder, such as those of a head
     copies = [part for part in learner.method.modules() if isinstance(part, Tunable)]
     added = {weight for weight in learner.method.parameters() if weight.requires_grad}
     added -= {weight for copy in copies for weight in copy.parameters()}
     return Estimate(
         step,
-        step * learner.total * seeds + evaluating(seeds),
+        (step * learner.total + dev) * seeds + sum(sets.values()),
         needed,
         free,
         disk,
@@ -99,7 +115,7 @@ def estimate(
         _trained(learner),
         learner.method.base.size,
         sum(weight.numel() for weight in added),
-        once * sum(len(judge.texts) for judge in elsewhere) * (1 + seeds),
+        sum(sets[use] for use in elsewhere),
     )
 
 
@@ -117,14 +133,15 @@ def try_stages(learners: Iterable[Learner], prepared: preparing.Prepared, folder
     steps: list[int] = []
     parts: list[Estimate] = []
     seeds, last = len(prepared.recipe.seeds), len(prepared.recipe.chain)
-    judged, others = list(prepared.measured.values()), [one.judge for one in prepared.elsewhere.values()]
     for learner in learners:
         steps.append(learner.total)
         with naming(prepared.recipe, len(steps)):
             check_reading(learner)
             if learner.method.trains() and learner.world.size == 1:
-                sets = (judged, others) if len(steps) == last else ([prepared.dev],)
-                parts.append(estimate(learner, folder, seeds, *sets))
+                if len(steps) == last:
+                    parts.append(of_run(learner, prepared, folder))
+                else:
+                    parts.append(estimate(learner, folder, seeds, {"dev": prepared.dev}, known={"dev"}))
     return Tried(tuple(steps), learner, _together(parts, seeds))
 
 
@@ -146,12 +163,12 @@ def _together(parts: Sequence[Estimate], seeds: int) -> Estimate | None:
     )
 
 
-def _evaluating(learner: Learner, judged: Sequence[Judge]) -> tuple[Callable[[int], float], float]:
-    """Seconds of the evaluations of so many seeds, and of a sentence, from the time that some of all lengths take."""
+def _evaluating(learner: Learner, judged: Sequence[Judge]) -> tuple[float, float]:
+    """Seconds of a sentence in float32, and of all evaluations of a seed on the dev set, from those of some of it."""
     if not judged:
-        return (lambda seeds: 0.0), 0.0
-    every = [sorted(judge.texts, key=len) for judge in judged]
-    some = every[0][:: max(1, len(every[0]) // TRIED)]
+        return 0.0, 0.0
+    every = sorted(judged[0].texts, key=len)
+    some = every[:: max(1, len(every) // TRIED)]
 
     def a_sentence(autocast: Autocast) -> float:
         finish(learner.method.vectors(some[-1:], None, autocast))  # the first pass is slower
@@ -160,12 +177,10 @@ def _evaluating(learner: Learner, judged: Sequence[Judge]) -> tuple[Callable[[in
         return (time.monotonic() - started) / len(some)
 
     evaluations = learner.total // learner.evaluate_every + 1 + len(learner.shares)
-    # the base and the best checkpoint on every set in float32, and the dev set at each evaluation and for each blend
-    single = a_sentence(nullcontext)
-    once = single * sum(map(len, every))
+    # the dev set at each evaluation and for each blend
     copies = len(learner.method.candidates())
-    dev = a_sentence(learner.world.autocast) * len(every[0]) * copies
-    return (lambda seeds: once * (1 + seeds) + dev * evaluations * seeds), single
+    dev = a_sentence(learner.world.autocast) * len(every) * copies * evaluations
+    return a_sentence(nullcontext), dev
 
 
 def ran_out(error: Exception, batch: int) -> RunTooLarge | None:

@@ -26,12 +26,24 @@ def base_items(encoder: Encoder, method: Method, judge: Judge) -> Work[Floats]:
 
     Where a method trains a part of the encoder, the trained layer & pooling is that of this part before training.
     """
-    trained, part = method.base_head(), method.base.encoder
+    found: list[Floats] = []
+    for asked in _asked(encoder, method, judge):
+        found += yield from _items(*asked)
+    return np.stack(found)
+
+
+def is_kept(encoder: Encoder, method: Method, judge: Judge) -> bool:
+    """Whether all that each item gets from the base is stored, so that nothing has to be encoded."""
+    every = [_key(one, of, head) for one, of, heads in _asked(encoder, method, judge) for head in heads]
+    return all(key and kept_items(key) is not None for key in every)
+
+
+def _asked(encoder: Encoder, method: Method, judge: Judge) -> list[tuple[Encoder, Judge, tuple[Head, ...]]]:
+    """What encodes the texts of which judge under which heads, for the base under its model default and as trained."""
+    default, trained, part = encoder.default_head, method.base_head(), method.base.encoder
     if judge.before is None and part is encoder:
-        return np.stack((yield from _items(encoder, judge, (encoder.default_head, trained))))
-    (declared,) = yield from _items(encoder, judge.before or judge, (encoder.default_head,))
-    (same,) = yield from _items(part, judge, (trained,))
-    return np.stack([declared, same])
+        return [(encoder, judge, (default, trained))]
+    return [(encoder, judge.before or judge, (default,)), (part, judge, (trained,))]
 
 
 def _items(encoder: Encoder, judge: Judge, heads: Sequence[Head]) -> Work[list[Floats]]:

@@ -124,6 +124,7 @@ def plan(name: str) -> Plan | None:
         seeds=seeds,
         dev=judged_on[0],
         test=judged_on[1],
+        elsewhere=judged_on[2],
         values=st.session_state[VALUES],
         tasks=tuple(tasks),
         budget=PlanBudget(minutes, steps),
@@ -144,6 +145,7 @@ def fill(plan: Plan) -> None:
     state[METHODS], state[MODELS], state[TEXT] = list(plan.methods), list(plan.models), list(plan.data[0])
     state[SEEDS], state[VALUES] = ", ".join(map(str, plan.seeds)), plan.values
     state[STEPS], state[BATCH] = plan.settings.get("steps"), plan.settings.get("batch_size")
+    state[training_form.ELSEWHERE] = list(plan.elsewhere)
     for key, name in ((DEV, plan.dev), (TEST, plan.test)):
         if name:
             training_form.choose_set(key, name)
@@ -230,8 +232,8 @@ def unreadable(text: Sequence[str]) -> bool:
 
 def _seeds_and_sets(
     text: tuple[str, ...], cards: tuple[training_form.MethodCard, ...]
-) -> tuple[tuple[int, ...], tuple[str, str] | None]:
-    """The seeds, and the names of the dev set and the test set; none, or None, in place of what is not valid."""
+) -> tuple[tuple[int, ...], tuple[str, str, tuple[str, ...]] | None]:
+    """The seeds, and the dev set, test set and sets elsewhere by name; none, or None, in place of what is not valid."""
     training_form.fill_untouched(text, cards, (DEV, TEST))
     held_out = training_form.held_out_of(cards)
     left, middle, right = st.columns(3)
@@ -242,12 +244,13 @@ def _seeds_and_sets(
     with right:
         help = "Whole numbers with commas. Each row is trained once per seed; the table has mean and deviation."
         seeds = training_form.seeds_field(SEEDS, "1, 2, 3", help)
+        elsewhere = training_form.elsewhere_field()
     if cards:
         training_form.warn(text, {}, cards[0], dev_set, test_set)
     usable = training_form.is_usable(dev, dev_set, held_out) and training_form.is_usable(
         test, test_set, [training_form.NO_TEST, *held_out]
     )
-    return seeds, (dev, test) if usable else None
+    return seeds, (dev, test, elsewhere) if usable and elsewhere is not None else None
 
 
 def _training_rows() -> tuple[str, ...] | None:

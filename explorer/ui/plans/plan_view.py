@@ -47,6 +47,7 @@ HELP = {
     "test": "Test score × 100 of the tuned model, mean ± standard deviation over seeds. Higher is better, at most 100.",
     "difference to the base": "Test score minus that of the base under model default, with the widest 95 % interval of "
     "the seeds. Above 0 is better; it could be chance if the interval includes 0.",
+    "elsewhere": "Differences to the base on sets that the runs were not trained for, as for the test score.",
     "dev": "Dev score × 100 of the best checkpoint, which it was chosen by. It is optimistic; report the test.",
     "seconds": "Seconds of one training, the mean over seeds. Lower is cheaper.",
     "seconds per point": "Seconds of training for one point above the base. Lower is better; empty unless the "
@@ -86,8 +87,9 @@ def show(folder: PlanFolder) -> None:
     every = 1.0 if status.live else None if status.state == "finished" else IDLE
     st.fragment(_progress, run_every=every)(folder, plan, found, (status.live, stamp))
     rows, best = plan_report.scored(found), plan_report.verdict(found)
-    if best is not None:
-        messages.verdict(best)
+    for text in (best, plan_report.forgotten(found)):
+        if text is not None:
+            messages.verdict(text)
     if len(rows) > 1:
         st.caption(plan_report.BEST_OF.format(len(rows)))
     _curves(folder, plan, found, stamp)

@@ -47,6 +47,7 @@ METHOD_BY_HAND = "_method by hand"  # whether the visitor has chosen the method,
 ASKED_FOR_FILE = "_a file is asked for"  # whether the upload box of the form is open until there is a text
 BY_HAND = "_dev and test by hand"  # the fields that the visitor has set, which keep their value
 NO_TEST = "none"
+ELSEWHERE = "sets elsewhere"
 TEST_IN_DEV = "The dev set contains sentences of the test set: the test score will be too good. Choose another dev set."
 OPTIMISTIC = (
     "The training text contains {}: these scores are optimistic. Choose another text or another evaluation set."
@@ -174,11 +175,11 @@ def _set_field(title: str, key: str, first: list[str], help: str) -> tuple[str, 
     return name, None if name in (NO_TEST, HELD_OUT) else sidebar_choice.evaluation_set(identity(name))
 
 
-def elsewhere_field(key: str) -> tuple[str, ...]:
-    """The sets that runs are scored on without being trained for them."""
+def elsewhere_field() -> tuple[str, ...] | None:
+    """The sets that runs are scored on, but not trained for, chosen once for runs and plans; None if one is missing."""
     from explorer.training.recipe import Recipe
 
-    knob, state = Recipe.knobs["elsewhere"], st.session_state
+    knob, state, key = Recipe.knobs["elsewhere"], st.session_state, ELSEWHERE
     options = (AT_HAND, *(name for name in every_set() if name != PROBE_PACKS), *state.get(key, ()))
     found: list[str] = st.multiselect(
         knob.label,
@@ -191,7 +192,8 @@ def elsewhere_field(key: str) -> tuple[str, ...]:
         placeholder=NO_TEST,
         help=knob.help,
     )
-    return tuple(found)
+    missing = [name for name in found if name != AT_HAND and sidebar_choice.evaluation_set(identity(name)) is None]
+    return None if missing else tuple(found)
 
 
 def every_set() -> list[str]:

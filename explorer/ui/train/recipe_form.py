@@ -12,7 +12,7 @@ import streamlit as st
 from explorer import errors, knobs, places, progress, run_folder
 from explorer.data import sources, text_sets
 from explorer.data.graded.sets import SetKind
-from explorer.data.sources import AT_HAND, HELD_OUT, identity, label, shown
+from explorer.data.sources import HELD_OUT, identity, label, shown
 from explorer.encoding.locate import layout, model_names
 from explorer.training.record import runs
 from explorer.ui import messages
@@ -41,7 +41,7 @@ PLAN = "{:,} rows in batches of {}: {:,} steps, evaluated on the dev set every {
 TOO_FEW_ROWS = "The text has {:,} rows; a batch needs {}. Lower the batch size or add text."
 BASE = "recipe base"
 SEEDS, DEV, TEST, MORE_TESTS = "recipe seeds", "recipe dev", "recipe test", "recipe more tests"
-ELSEWHERE, MOST_ELSEWHERE = "recipe elsewhere", "recipe most elsewhere"
+MOST_ELSEWHERE = "recipe most elsewhere"
 NAME = "run name"
 _STARTED = "_run started"
 ESTIMATE = "Estimate: {}."
@@ -195,7 +195,7 @@ def fill(recipe: Recipe) -> None:
     knob_form.fill(training_form.MethodCard(card.kind, model_names.family(recipe.model)), recipe.every_setting())
     state[PRECISION], state[DEVICE] = recipe.precision, recipe.device
     state[SEEDS], state[MORE_TESTS] = ", ".join(map(str, recipe.seeds)), list(recipe.more_tests)
-    state[ELSEWHERE], state[MOST_ELSEWHERE] = list(recipe.elsewhere), recipe.elsewhere_most
+    state[training_form.ELSEWHERE], state[MOST_ELSEWHERE] = list(recipe.elsewhere), recipe.elsewhere_most
     training_form.choose_set(DEV, recipe.dev)
     training_form.choose_set(TEST, recipe.test or training_form.NO_TEST)
 
@@ -269,7 +269,7 @@ def _judging(sources: tuple[str, ...], card: training_form.MethodCard) -> Recipe
             "Whole numbers. With several, such as `1, 2, 3`, the run trains once per seed and reports mean and "
             "standard deviation.",
         )
-        elsewhere = training_form.elsewhere_field(ELSEWHERE)
+        elsewhere = training_form.elsewhere_field()
     columns = text_and_method.columns(sources, card.kind.rows)
     training_form.warn(sources, columns, card, dev_set, test_set)
     if (
@@ -278,8 +278,8 @@ def _judging(sources: tuple[str, ...], card: training_form.MethodCard) -> Recipe
         or not training_form.is_usable(test, test_set, [training_form.NO_TEST, *held_out])
     ):
         return None
-    named = [name for name in (*more, *elsewhere) if name not in (*held_out, AT_HAND)]
-    if any(sidebar_choice.evaluation_set(identity(name)) is None for name in named):
+    missing = any(name not in held_out and sidebar_choice.evaluation_set(identity(name)) is None for name in more)
+    if missing or elsewhere is None:
         return None
     from explorer.training.recipe import Recipe
 

@@ -12,7 +12,7 @@ from explorer.data import sources
 from explorer.encoding.locate import layout
 from explorer.measuring.comparing.learned import NOT_HELD_OUT
 from explorer.measuring.scores.metrics import MEASURES, SPEARMAN, size_text
-from explorer.measuring.scores.verdict import WORSE, Verdict
+from explorer.measuring.scores.verdict import WORDS, WORSE, Verdict
 from explorer.training.loop.measured_facts import spread
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import DISCARD, KEEP, Run
@@ -42,6 +42,11 @@ SCORE_HELP = {
     "training alone. Higher is better.",
     "tuned": "{} × 100 of the saved model, as sentence-transformers loads it. Higher is better, at most 100.",
 }
+ELSEWHERE_HELP = (
+    "What training cost elsewhere. Items that share a text with the training text, the dev set or a test set are left "
+    "out. The base is scored under its model default, both in float32; each interval is a paired bootstrap of its own. "
+    "Higher is better."
+)
 OF_CLASSES = {
     "accuracy": "The share of rows with the right class, in percent. Higher is better.",
     "macro F1": "The mean F1 of the classes, each counted the same. Higher is better, at most 100.",
@@ -278,6 +283,21 @@ def scores(status: statuses.Status) -> None:
     trained = status.facts.reading.words if status.facts.reading else "trained layer & pooling"
     for use, found in verdict.by_use.items():
         _row(use, found, trained, status)
+    if verdict.elsewhere:
+        st.markdown("**Elsewhere**: sets that the run was not trained for · scores × 100", help=ELSEWHERE_HELP)
+        rows = [
+            {
+                "Set": sources.shown(one.name),
+                "Items": one.items,
+                "Measure": one.measure,
+                BASE.capitalize(): in_words.rounded(one.verdict.declared_base, 2),
+                TUNED.capitalize(): in_words.rounded(one.verdict.exported, 2),
+                "Difference (95 % CI)": one.verdict.gap or None,
+                "Verdict": WORDS[one.verdict.kind] if one.verdict.exported is not None else None,
+            }
+            for one in verdict.elsewhere
+        ]
+        st.dataframe(rows, hide_index=True, key="elsewhere")
 
 
 def classes(status: statuses.Status) -> None:

@@ -6,10 +6,12 @@ from itertools import product
 
 import pytest
 
+from explorer.drawing.reports import standalone
 from explorer.errors import BadChoice
-from explorer.measuring.scores.verdict import BETTER, CHANCE, WORSE, RunVerdict, Verdict
+from explorer.measuring.scores.verdict import BETTER, CHANCE, WORSE, ElsewhereVerdict, RunVerdict, Verdict
 from explorer.methods import load
 from explorer.studies.plans import plan as plans
+from explorer.studies.plans import plan_report, plan_table
 from explorer.studies.plans.plan import Plan, PlanBudget, Variant, cells
 from explorer.studies.plans.plan_report import scored, verdict
 from explorer.studies.plans.plan_table import PlanRow, PlanTable, seconds_left
@@ -159,10 +161,10 @@ PLAN = Plan("some", ("simcse",), settings={"steps": 2}, grid={"temperature": (0.
 BASE = 70.0
 
 
-def done(gap, half, seconds=10.0, *, optimistic=False):
+def done(gap, half, seconds=10.0, *, optimistic=False, elsewhere=()):
     """A finished training with this difference to the base, and half the width of its interval."""
     test = Verdict(BASE, BASE, BASE + gap, gap, gap - half, gap + half)
-    return Status(FINISHED, verdict=RunVerdict(test, test, optimistic), seconds=seconds)
+    return Status(FINISHED, verdict=RunVerdict(test, test, optimistic, elsewhere=elsewhere), seconds=seconds)
 
 
 def found(tmp_path, *rows, plan=PLAN):
@@ -202,6 +204,27 @@ def test_a_best_row_is_better_than_the_base_only_if_the_interval_excludes_0(tmp_
     told = verdict(found(tmp_path, (done(gap, 2),) * 2))
     assert told.kind == kind
     assert ("includes 0" in told.text) is includes
+
+
+def test_what_a_row_costs_elsewhere_is_the_mean_over_seeds_of_the_sets_that_all_of_them_have(tmp_path):
+    def scored_elsewhere(gap, *names):
+        score = Verdict(BASE, None, BASE + gap, gap, gap - 1, gap + 1)
+        return done(5, 1, elsewhere=tuple(ElsewhereVerdict(name, 20, 20, "Spearman", score) for name in names))
+
+    assert plan_table.ELSEWHERE not in plan_table.columns(found(tmp_path, (done(5, 1),) * 2)), "as it was"
+    table = found(tmp_path, (scored_elsewhere(-2, "a", "b"), scored_elsewhere(-3, "b")), (done(1, 1),) * 2)
+    (one,) = table.rows[0].elsewhere
+    assert (one.name, one.verdict) == ("b", Verdict(BASE, None, 67.5, -2.5, -4, -1))
+    header, rows = plan_table.written(table)
+    at = header.index(plan_table.ELSEWHERE)
+    assert [row[at] for row in rows] == ["", "b −2.50 (−4.00 to −1.00), worse", ""]
+    told = plan_report.forgotten(table)
+    assert (told.kind, told.text) == (WORSE, "Elsewhere, temperature 0.1: b −2.50 (−4.00 to −1.00), worse.")
+    assert standalone.verdict(told).encode() in plan_report.report(table)
+    assert plan_table.as_json(table)["rows"][0]["elsewhere"][0]["verdict"]["difference"] == -2.5
+    text = plans.as_yaml(replace(PLAN, elsewhere=("Sample search",)))
+    assert cells(plans.from_yaml(text, "there"))[0].recipe.elsewhere == ("Sample search",)
+    assert "elsewhere" not in plans.as_yaml(PLAN)
 
 
 def test_a_row_that_lacks_a_seed_or_has_another_base_is_not_compared(tmp_path):

@@ -163,8 +163,13 @@ def test_evaluations_take_the_time_of_their_sentences(place, monkeypatch):
     every_evaluation = 11 * 3 * len(dev.sentences)  # at steps 0, 2, … 20 of three seeds
     base_and_best = (1 + 3) * (len(dev.sentences) + len(test.sentences))
     assert steps_alone == 0, "the clock stands still"
-    judged = estimate(of, place.folder, 3, [PairJudge(dev), PairJudge(test)])
+    judges = {"dev": PairJudge(dev), "elsewhere 1": PairJudge(test)}
+    judged = estimate(of, place.folder, 3, judges)
     assert judged.seconds == 2 * (every_evaluation + base_and_best)
+    known = estimate(of, place.folder, 3, judges, known={"elsewhere 1"}, elsewhere={"elsewhere 1"})
+    assert judged.seconds - known.seconds == 2 * len(test.sentences), "the base is not scored again"
+    assert known.elsewhere == 2 * 3 * len(test.sentences)
+    assert "in all (3 min of it elsewhere);" in replace(known, elsewhere=180.0).words
 
 
 def test_a_run_that_does_not_fit_fails_in_words_and_can_be_started_smaller(place, free):

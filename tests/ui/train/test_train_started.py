@@ -12,7 +12,7 @@ from explorer.data import uploads
 from explorer.measuring.comparing import learned
 from explorer.measuring.scores.judge import PackChange, PairChange, Share
 from explorer.measuring.scores.metrics import ClassScores
-from explorer.measuring.scores.verdict import RunVerdict, Verdict
+from explorer.measuring.scores.verdict import ElsewhereVerdict, RunVerdict, Verdict
 from explorer.places import runs_folder
 from explorer.progress import Progress
 from explorer.training.example import NAME, POOLER
@@ -22,7 +22,7 @@ from explorer.training.record import status as statuses
 from explorer.training.record.status import RunFacts
 from explorer.ui.access import jobs
 from explorer.ui.frame import page_frame
-from explorer.ui.runs import run_status, training_queue
+from explorer.ui.runs import run_status, training_form, training_queue
 from explorer.ui.train import run_view
 from tests import trainings
 from tests.train_visits import START, displayed, ended, field, new, say, show, stands, started, the_run
@@ -190,6 +190,36 @@ def test_the_verdict_is_better_worse_or_chance_by_its_interval(app, place, diffe
     assert len([*app.success, *app.error, *app.info, *app.warning]) == 1, "one result, one box"
     assert (run_view.WHAT_TO_TRY in words(app.caption)) == (kind == "error")
     assert list(cards(app).values())[:3] == ["73.00", "68.00", f"{73 + difference:.2f}"]
+
+
+def test_what_was_forgotten_has_a_box_of_its_own_and_a_row_for_each_set(app, place):
+    elsewhere = (
+        ElsewhereVerdict("a/*own*.csv", 500, 700, "Spearman", outcome(-2.0, -3.0, -1.0)),
+        ElsewhereVerdict("Sample search", 60, 60, "nDCG@10", outcome(1.0, -1.0, 3.0)),
+    )
+    verdict = RunVerdict(outcome(2.0, 1.0, 3.0), outcome(2.0, 1.0, 3.0), elsewhere=elsewhere)
+    run = displayed(app, place, statuses.FINISHED, verdict=verdict)
+    assert words(app.success) == [learned.line(run.status().learned).text]
+    (told,) = app.error
+    assert r"\*own\*" in told.value, "it is no markup"
+    assert told.value.startswith("**Elsewhere**")
+    (table,) = [one.value for one in app.dataframe if "Items" in one.value]
+    assert table["Items"].tolist() == ["500 of 700 pairs", "60 queries"]
+    assert table["Verdict"].tolist() == ["Worse", "Could be chance"]
+    assert table["Tuned model"].tolist() == [71.0, 74.0]
+    assert learned.short(run.status().learned) == "Score better; elsewhere worse"
+
+
+def test_sets_elsewhere_are_chosen_once_for_runs_and_plans(tiny):
+    chosen = tiny.multiselect(key=training_form.ELSEWHERE)
+    assert chosen.value == ["at hand"]
+    assert "Probe packs" not in chosen.options
+    chosen.set_value(["Sample search", "nowhere.csv"]).run()
+    assert tiny.button(key=START).disabled
+    assert any("nowhere.csv" in error for error in words(tiny.error))
+    tiny.multiselect(key=training_form.ELSEWHERE).set_value(["Sample search"]).run()
+    assert "--elsewhere 'Sample search'" in tiny.code[0].value
+    assert tiny.switch_page("pages/plans.py").run().multiselect(key=training_form.ELSEWHERE).value == ["Sample search"]
 
 
 def test_the_pairs_of_a_run_are_text_and_its_line_names_what_was_learned(app, place):
