@@ -26,6 +26,7 @@ COMMANDS = {  # the file of each, in the order of the help
     "embed": "sentences",
     "train": "train",
     "blend": "blend",
+    "advise": "advise",
     "plan": "plans",
     "reproduce": "plans",
     "methods": "methods",

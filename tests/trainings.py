@@ -83,7 +83,7 @@ def furnish(folder: Path, dropout: float = 0.1) -> Place:
     rows = zip(*(_phrases(drawn, ROWS) for _ in range(3)), strict=True)
     place.triplets.write_text("\n".join(["anchor,positive,negative", *map(",".join, rows)]) + "\n", encoding="utf-8")
     for path, pairs in ((place.dev, 12), (place.test, 9)):
-        path.write_text("\n".join(["score,sentence1,sentence2", *_graded(drawn, pairs)]) + "\n", encoding="utf-8")
+        path.write_text("\n".join(["score,sentence1,sentence2", *graded_lines(drawn, pairs)]) + "\n", encoding="utf-8")
     return place
 
 
@@ -101,7 +101,7 @@ def _phrases(drawn: random.Random, count: int) -> list[str]:
     return list(found)
 
 
-def _graded(drawn: random.Random, count: int) -> list[str]:
+def graded_lines(drawn: random.Random, count: int) -> list[str]:
     """Pairs that share from none to four of their five words, graded by how many they share.
 
     Not all five: cosines of 1 are equal or not by the last bit, and a score that hangs on it is none to compare.

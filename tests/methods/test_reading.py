@@ -283,7 +283,7 @@ def texts(place):
     files = {
         TRIPLETS: ["anchor,positive,negative", *map(",".join, triplets)],
         BACK_TRANSLATIONS: ["sentence,back_translation", *map(",".join, pairs)],
-        SCORED_PAIRS: ["score,sentence1,sentence2", *trainings._graded(drawn, 24)],
+        SCORED_PAIRS: ["score,sentence1,sentence2", *trainings.graded_lines(drawn, 24)],
     }
     for kind, lines in files.items():
         (place.folder / f"{kind}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from explorer import in_words, places, run_folder
@@ -85,7 +86,7 @@ def _executed(folder: PlanFolder, train: Train) -> Work[PlanStatus]:
     plan = folder.plan()
     every, known = cells(plan), RecipeRuns()
     before = folder.status()
-    fresh = PlanStatus(RUNNING, of_app=before.of_app, started=before.started)
+    fresh = PlanStatus(RUNNING, of_app=before.of_app, started=before.started, expected=before.expected)
     status = _put(folder, replace(fresh, id=before.id or new_id(), tasks=before.tasks))
     yield Progress("looking for what is measured", 0, len(every))
     sets = loaded(tasks_of(plan), Options())
@@ -96,7 +97,7 @@ def _executed(folder: PlanFolder, train: Train) -> Work[PlanStatus]:
     for place, cell in enumerate(every):
         run = found[place]
         if run is None or not is_finished(run):
-            if not _affordable(plan, status.id, every, found, place):
+            if not _affordable(plan, status, every, found, place):
                 status = _put(folder, replace(status, left_out=(*status.left_out, name_of(cell))))
                 continue
             try:
@@ -136,22 +137,32 @@ def spent(plan: str, every: Sequence[runs.Run | None]) -> tuple[float, int]:
     return sum(one.seconds for one in own), sum(one.step for one in own)
 
 
-def _affordable(plan: Plan, own: str, every: Sequence[PlanCell], found: Sequence[runs.Run | None], place: int) -> bool:
-    """Whether the budget suffices for one more cell, which is expected to take as long as others of its row did."""
-    (seconds, steps), budget = spent(own, found), plan.budget
+def _affordable(
+    plan: Plan, status: PlanStatus, every: Sequence[PlanCell], found: Sequence[runs.Run | None], place: int
+) -> bool:
+    """Whether the budget suffices for one more cell.
+
+    It is expected to take as long as others of its row did, else as was estimated, corrected by how long other rows
+    took.
+    """
+    (seconds, steps), budget, row = spent(status.id, found), plan.budget, every[place].row
     if budget.steps is not None:
         schedule = every[place].recipe.schedule()
         if steps + max(1, schedule.steps) > budget.steps:
             return False
     if budget.minutes is None:
         return True
+    took: dict[str, list[float]] = {}
+    for run, cell in zip(found, every, strict=True):
+        if run is not None and is_of_plan(run, status.id) and is_finished(run):
+            took.setdefault(cell.row, []).append(run.status().seconds)
+    expected = status.expected.get(row, 0.0)
+    if row in took:
+        expected = max(took[row])
+    elif known := [max(took[one]) / status.expected[one] for one in took if status.expected.get(one)]:
+        expected *= fmean(known)
     left = budget.minutes * 60 - seconds
-    took = [
-        run.status().seconds
-        for run, cell in zip(found, every, strict=True)
-        if run is not None and is_of_plan(run, own) and cell.row == every[place].row and is_finished(run)
-    ]
-    return left > (max(took) if took else 0.0)
+    return left > expected
 
 
 def _begun(plan: Plan, own: str, cell: PlanCell, run: runs.Run | None) -> runs.Run:

@@ -33,6 +33,7 @@ class PlanStatus:
     of_app: bool = False  # the app goes on with it when it starts again
     started: float = 0.0  # larger than that of every plan that was started before
     failures: Mapping[str, str] = field(default_factory=dict)  # errors of trainings and evaluations, by cell
+    expected: Mapping[str, float] = field(default_factory=dict)  # seconds of a training, by row, where estimated
     left_out: tuple[str, ...] = ()  # cells for which the budget did not suffice
     missing: tuple[str, ...] = ()  # why tasks could not be evaluated
     error: str = ""

@@ -130,25 +130,32 @@ def of_rows(curve: RowCurve, named: bool = False) -> Sentence:
     text += f"{gain.gap}. "
     if each.kind == BETTER and (len(curve.points) > 2 or more.rows != 2 * fewer.rows):
         text += f"Each doubling from {curve.points[0].rows:,} rows on brought {each.gap}. "
-    if gain.kind != BETTER and 0 < curve.rows_read <= fewer.rows:
-        text += (
-            f"All trainings are of {curve.fixed_steps:,} steps, which read {curve.rows_read:,} rows: too few to show "
-            "what more rows bring. Leave steps out, so that they grow with the rows."
-        )
-    elif gain.kind == BETTER:
-        text += "More of the same text would probably help."
-    elif gain.kind == WORSE:
-        text += "More of the same text does not help."
-    elif gain.known[-1] <= LITTLE:
-        text += "More of the same text is unlikely to help."
-    else:
-        text += (
-            f"Whether more of the same text helps is not known: a gain of up to {gain.known[-1]:.2f} is possible. "
-            "A larger test set narrows the interval."
-        )
+    text += outlook(curve)
     done = [cell.done for point in curve.points for cell in point.row.cells]
     optimistic = any(one.verdict.optimistic for one in done if one is not None and one.verdict is not None)
     return Sentence.of(gain.kind, text, optimistic)
+
+
+def outlook(curve: RowCurve) -> str:
+    """Whether more of the same text would help, by the last step of a curve; "" if its gain is not known."""
+    gain = curve.gains[-1]
+    if not gain.known:
+        return ""
+    if gain.kind != BETTER and 0 < curve.rows_read <= curve.points[-2].rows:
+        return (
+            f"All trainings are of {curve.fixed_steps:,} steps, which read {curve.rows_read:,} rows: too few to show "
+            "what more rows bring. Leave steps out, so that they grow with the rows."
+        )
+    if gain.kind == BETTER:
+        return "More of the same text would probably help."
+    if gain.kind == WORSE:
+        return "More of the same text does not help."
+    if gain.known[-1] <= LITTLE:
+        return "More of the same text is unlikely to help."
+    return (
+        f"Whether more of the same text helps is not known: a gain of up to {gain.known[-1]:.2f} is possible. "
+        "A larger test set narrows the interval."
+    )
 
 
 def about_rows(found: Sequence[RowCurve]) -> str:
@@ -182,12 +189,13 @@ def bases(found: Sequence[RowCurve]) -> dict[str, float]:
     }
 
 
-def report(found: PlanTable) -> bytes:
-    """The HTML file, of the table as it stands."""
+def report(found: PlanTable, first: Sequence[str] = (), title: str = "") -> bytes:
+    """The HTML file, of the table as it stands; `first` is HTML in place of the verdict on the best row."""
     rows, parts = scored(found), verdict(found)
     header, lines = written(found)
-    body = []
-    body += [standalone.verdict(one) for one in (parts, forgotten(found)) if one is not None]
+    body = list(first)
+    if not first:
+        body += [standalone.verdict(one) for one in (parts, forgotten(found)) if one is not None]
     body.append(standalone.note(sets_in_words(found)))
     if len(rows) > 1:
         body.append(standalone.note(BEST_OF.format(len(rows))))
@@ -203,4 +211,4 @@ def report(found: PlanTable) -> bytes:
         standalone.table([dict(zip(header, line, strict=True)) for line in lines]),
         standalone.note(how_in_words(found)),
     ]
-    return standalone.page(f"Plan {found.plan.name}", body)
+    return standalone.page(title or f"Plan {found.plan.name}", body)

@@ -13,6 +13,8 @@ from explorer.ui.frame import sidebar
 from explorer.ui.runs import training_form
 
 _OPENS = "_page to open"
+ADVISE = "advise"  # in the address of the Plans page: the text
+SHOULD_I = "Should I fine-tune?"
 
 
 @dataclass(frozen=True)
@@ -168,6 +170,25 @@ def train_on_file(path: str, kind: text_sets.Kind) -> dict[str, str]:
     found, texts = cached.kind_of((path,))
     method = _fill(path, kind, texts if found == kind else len(kind.texts))
     return {training_form.SOURCES: sources.label(path)} | method
+
+
+def advise_on(source: str) -> dict[str, str]:
+    """What the address of the Plans page says to ask whether to fine-tune on a text."""
+    return {ADVISE: sources.label(source)}
+
+
+def offer_advice(chosen: tuple[str, ...]) -> None:
+    """A button that asks whether to fine-tune on the text at all."""
+    if len(chosen) == 1:
+        st.button(
+            SHOULD_I,
+            key="advise on text",
+            icon=":material/help:",
+            on_click=open_page,
+            args=(named("plans").file, advise_on(chosen[0])),
+            help="Tries the methods that fit this text within a time limit, and answers whether the model becomes "
+            "better.",
+        )
 
 
 def _fill(source: str, kind: text_sets.Kind, texts: int) -> dict[str, str]:

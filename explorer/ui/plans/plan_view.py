@@ -17,7 +17,7 @@ from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.access import jobs
 from explorer.ui.frame import page_list
-from explorer.ui.plans import plan_form, plan_start
+from explorer.ui.plans import advice, plan_form, plan_start
 from explorer.ui.runs import run_status, training_queue
 from explorer.ui.widgets import controls, downloads
 
@@ -87,11 +87,12 @@ def show(folder: PlanFolder) -> None:
     every = 1.0 if status.live else None if status.state == "finished" else IDLE
     st.fragment(_progress, run_every=every)(folder, plan, found, (status.live, stamp))
     rows, best = plan_report.scored(found), plan_report.verdict(found)
-    for text in (best, plan_report.forgotten(found)):
-        if text is not None:
-            messages.verdict(text)
-    if len(rows) > 1:
-        st.caption(plan_report.BEST_OF.format(len(rows)))
+    if not advice.answered(folder, found, status):
+        for text in (best, plan_report.forgotten(found)):
+            if text is not None:
+                messages.verdict(text)
+        if len(rows) > 1:
+            st.caption(plan_report.BEST_OF.format(len(rows)))
     _curves(folder, plan, found, stamp)
     _what_failed(status, () if status.live else found.unmeasured)
     if len(rows) > 1:

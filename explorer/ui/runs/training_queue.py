@@ -20,6 +20,7 @@ from explorer.training.record import status as statuses
 from explorer.ui.access import cached, jobs
 
 if TYPE_CHECKING:
+    from explorer.studies.plans.advice import Proposal
     from explorer.studies.plans.execution import PlanEstimate
     from explorer.studies.plans.plan import Plan
     from explorer.studies.plans.plan_folder import PlanFolder, PlanStatus
@@ -190,6 +191,20 @@ def start_plan(plan: Plan) -> PlanFolder:
     return folder
 
 
+def start_advice(found: Proposal) -> PlanFolder:
+    """Queue a plan that answers whether to fine-tune; the same one again goes on."""
+    from explorer.studies.plans import advice, plan_folder
+
+    with suppress(errors.RunNotFound):
+        begun = plan_folder.find(found.plan.name)
+        if not standing_of_plan(begun).live:
+            resume_plan(begun)
+        return begun
+    folder = advice.begin(found, of_app=True)
+    _follow_plan(folder)
+    return folder
+
+
 def resume_plan(folder: PlanFolder) -> None:
     """Queue a plan again that was stopped, interrupted or failed, or to train what a finished one left out."""
     status = standing_of_plan(folder)
@@ -294,10 +309,10 @@ def _wait(folder: PlanFolder, status: PlanStatus, *, anew: bool = True) -> None:
 
 def _follow_plan(folder: PlanFolder) -> None:
     def executed() -> progress.Work[PlanStatus]:
-        from explorer.studies.plans import execution
+        from explorer.studies.plans import advice
         from explorer.training import running
 
-        return (yield from execution.execute(folder, lambda run: running.or_nothing(run, train_in_turn(run))))
+        return (yield from advice.execute(folder, lambda run: running.or_nothing(run, train_in_turn(run))))
 
     jobs.forget(_key(folder))
     jobs.follow(_key(folder), f"plan {folder.name}", executed, lane=jobs.PLANS)

@@ -27,6 +27,7 @@ SAME_TWICE = (
     "rows where their score is not the highest."
 )
 LAYERS, TRAIN, SEARCH, MAP = "pages/layers.py", "pages/train.py", "pages/search.py", "pages/map.py"
+PLANS = "pages/plans.py"
 SPLIT_PAIRS = "**{:,} pairs** in {:,} families (pairs that share a sentence stay together)"
 HALVES = "{:,} in the dev half, {:,} in the test half"
 CHOSEN = "Kept on this machine and chosen in the sidebar: {}."
@@ -37,6 +38,7 @@ _LAYERS_HELP = (
     "The best layer & pooling is chosen on the dev half and reported on the test half.",
 )
 _TRAIN_HELP = "Train on the train part, choose the best checkpoint on the dev part, report on the test half."
+_ADVISE_HELP = "Tries the methods that fit within a time limit, and answers whether the model becomes better."
 KINDS = (
     text_sets.SCORED_PAIRS,
     text_sets.PAIRS,
@@ -220,6 +222,8 @@ def show(name: str, data: bytes, table: Table, kind: text_sets.Kind) -> None:
         if scored:
             button("Find the best layer for it", ":material/layers:", LAYERS, evaluate)
         button("Train on it", ":material/model_training:", TRAIN, partial(page_list.train_on_file, kind=kind))
+        if kind not in (text_sets.LABELLED_TEXTS, text_sets.DOCUMENTS):  # that no set of Strata judges
+            button(page_list.SHOULD_I, ":material/help:", PLANS, page_list.advise_on)
         button("Search in it", ":material/search:", SEARCH, lambda path: {"corpus": sources.label(path)})
         if parted:
             button("Map it", ":material/scatter_plot:", MAP, lambda path: {"mapped": "a file", "map_file": path})
@@ -237,7 +241,8 @@ def offer_pairs(pairs: text_sets.GradedPairs) -> None:
         given = sets.keep(pairs)
         sidebar.choose_set(given)
         if page:
-            page_list.open_page(page, page_list.train_on_own_pairs(given) if page == TRAIN else {})
+            address = page_list.advise_on(sources.written(given)) if page == PLANS else {}
+            page_list.open_page(page, page_list.train_on_own_pairs(given) if page == TRAIN else address)
 
     with st.container(horizontal=True):
         st.button(
@@ -257,6 +262,15 @@ def offer_pairs(pairs: text_sets.GradedPairs) -> None:
             args=(partial(keep_and_open, TRAIN),),
             disabled=bool(split.no_parts),
             help=messages.plain(split.no_parts) if split.no_parts else _TRAIN_HELP,
+        )
+        st.button(
+            page_list.SHOULD_I,
+            key="advise on pairs",
+            icon=":material/help:",
+            on_click=controls.attempt,
+            args=(partial(keep_and_open, PLANS),),
+            disabled=bool(split.no_parts),
+            help=messages.plain(split.no_parts) if split.no_parts else _ADVISE_HELP,
         )
         st.button(
             "Use these pairs",

@@ -20,7 +20,7 @@ from explorer.ui.widgets import controls
 
 LATEST = 20  # runs whose status is read
 DONE, OPEN = ":material/check_circle:", ":material/radio_button_unchecked:"
-LAYERS, COMPARE, TRAIN = "pages/layers.py", "pages/compare.py", "pages/train.py"
+LAYERS, COMPARE, TRAIN, PLANS = "pages/layers.py", "pages/compare.py", "pages/train.py", "pages/plans.py"
 NEWEST = 3  # runs whose models are not folded
 OLDER = "Models of older runs ({})"
 
@@ -66,7 +66,7 @@ def _find_the_best_layer(choice: sidebar_choice.Choice, uploaded: sets.SetIdenti
     )
     if uploaded is None:
         st.markdown("[:material/upload: Upload your pairs below](#your-own-data)")
-        _button("Try it on the sample", LAYERS, "door layers sample", lambda: None)
+        _button("Try it on the sample", LAYERS, "door layers sample")
     else:
         _button("Score your pairs", LAYERS, "door layers", lambda: sidebar.choose_set(uploaded), primary=True)
 
@@ -81,19 +81,19 @@ def _fine_tune(choice: sidebar_choice.Choice, uploaded: sets.SetIdentity | None)
         ("Tuned model", trained and f"run:{trained}"),
     )
     if uploaded is None:
-        _button("Upload text and train", TRAIN, "door train", training_form.ask_for_file)
+        with st.container(horizontal=True):
+            _button("Upload text and train", TRAIN, "door train", training_form.ask_for_file)
+            _button(page_list.SHOULD_I, PLANS, "door advise", address={page_list.ADVISE: ""})
     else:
         reason = cached.why_not_split(uploaded, splitting.TRAIN_PART)
         if reason:
             st.caption(messages.plain(reason))
         else:
-            _button(
-                "Train on your pairs",
-                TRAIN,
-                "door train own",
-                partial(page_list.train_on_own_pairs, uploaded),
-                primary=True,
-            )
+            with st.container(horizontal=True):
+                train = partial(page_list.train_on_own_pairs, uploaded)
+                _button("Train on your pairs", TRAIN, "door train own", train, primary=True)
+                own = page_list.advise_on(sources.written(uploaded))
+                _button(page_list.SHOULD_I, PLANS, "door advise", address=own)
 
 
 def _describe(title: str, about: str, *steps: tuple[str, str | bool | None]) -> None:
@@ -110,13 +110,21 @@ def _describe(title: str, about: str, *steps: tuple[str, str | bool | None]) -> 
     st.markdown("  \n".join(lines))
 
 
-def _button(label: str, page: str, key: str, act: Callable[[], object], *, primary: bool = False) -> None:
+def _button(
+    label: str,
+    page: str,
+    key: str,
+    act: Callable[[], object] = lambda: None,
+    *,
+    address: dict[str, str] | None = None,
+    primary: bool = False,
+) -> None:
     """A button that sets what the page needs, then opens it."""
 
     def leave() -> None:
         act()
         # not by what the button returns: the first visit of a process starts the page over, and that would be lost
-        page_list.open_page(page)
+        page_list.open_page(page, address)
 
     st.button(label, key=key, on_click=leave, type="primary" if primary else "secondary")
 

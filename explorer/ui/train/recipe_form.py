@@ -17,7 +17,7 @@ from explorer.encoding.locate import layout, model_names
 from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
-from explorer.ui.frame import sidebar
+from explorer.ui.frame import page_list, sidebar
 from explorer.ui.runs import run_status, training_form, training_queue
 from explorer.ui.train import knob_form, text_and_method
 from explorer.ui.widgets import controls, downloads
@@ -72,6 +72,7 @@ def recipe() -> Recipe | None:
         text_and_method.choose_columns(sources, card.kind.rows)
         rows = text_and_method.rows(sources, card, bool(knob_form.value(card, KEEP_DUPLICATES)))
         text_and_method.explain(sources, card, rows is not None)
+        page_list.offer_advice(sources)
     text_and_method.every(sources)
     settings, steps = _settings(card, rows)
     judging = _judging(sources, card)

@@ -1,0 +1,89 @@
+"""Advise from the command line whether to fine-tune on a text."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from explorer import in_words, places
+from explorer.commands import plans
+from explorer.commands.parts import flags, output
+from explorer.errors import BadChoice, StrataError
+from explorer.knobs import Knob
+from explorer.places import given_path
+
+if TYPE_CHECKING:
+    from explorer.studies.plans.plan_folder import PlanFolder
+
+NAME = Knob("name", "", "The name of the plan.", metavar="NAME", empty="made of the text's name")
+
+
+def advise_flags(verb: argparse.ArgumentParser) -> None:
+    """State the flags."""
+    from explorer.studies.plans.advice import AdviceOptions
+
+    verb.add_argument("data", metavar="FILE|NAME", help="The text: a file, or a set such as 'STS-B'")
+    flags.add(verb, *AdviceOptions.knobs.values(), NAME)
+    verb.add_argument(
+        "--estimate", action="store_true", help="Print what the text holds and what is proposed, and stop"
+    )
+    verb.add_argument("--html", type=given_path, metavar="FILE", help="Also write the answer as one HTML file")
+    verb.add_argument("--json", action="store_true", help="The answer and all numbers, as JSON")
+
+
+def advise(options: argparse.Namespace) -> None:
+    """Say whether to fine-tune on a text, with which method, and whether more text would help.
+
+    Read a file of scored pairs, pairs, triplets or sentences, and propose a plan: the methods that fit, seeds, and the
+    share of the tuned weights chosen on the dev set, within a time limit. Train it, then the best method on a quarter
+    and half of the rows, and answer by the test rows. The same command goes on with an answer that was stopped.
+    """
+    from explorer.studies.plans import advice, answer, own_data, plan_table
+
+    asked = flags.read(options, advice.AdviceOptions)
+    for knob in asked.knobs.values():
+        knob.checked(getattr(asked, knob.name))
+    data = own_data.read(options.data, asked.model, asked.dev, asked.test)
+    for line in data.lines:
+        output.say(line)
+    name = options.name or advice.usual_name(data, asked)
+    begun = _begun(name)
+    if begun is None:
+        found = output.shown(advice.proposal(data, asked, name))
+        for method, error in found.failures.items():
+            output.say(f"{method}: {error}")
+        output.say(f"{advice.in_text(found)}, about {in_words.duration(found.seconds)}")
+        if options.estimate:
+            return
+        begun = advice.begin(found)
+    known = advice.of_folder(begun)
+    if known is None or known.data != data:
+        raise BadChoice(f"'{begun.name}' is a plan of something else. Give another --name.")
+    if options.estimate:
+        output.say(f"'{begun.name}' was begun already; the same command without --estimate goes on with it.")
+        return
+    if asked.minutes != known.options.minutes:
+        begun.redefine(replace(begun.plan(), budget=replace(begun.plan().budget, minutes=asked.minutes)))
+    failed = plans.work_off(begun, plans.AGAIN)
+    table = plan_table.table(begun.plan())
+    given = answer.answer(table, known, begun.status())
+    if options.html:
+        report = answer.report(table, known, begun.status())
+        places.write_whole(options.html, lambda file: file.write(report))
+    if options.json:
+        print(json.dumps(answer.as_json(given, known, begun.status(), table), ensure_ascii=False, indent=1))
+    else:
+        print(given.text)
+    if failed and given.best is None:
+        raise SystemExit(1)
+
+
+def _begun(name: str) -> PlanFolder | None:
+    from explorer.studies.plans import plan_folder
+
+    try:
+        return plan_folder.find(name)
+    except StrataError:
+        return None

@@ -1,0 +1,147 @@
+"""Answer whether to fine-tune on a text: the form that proposes trainings, and the answer over their plan."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from explorer import in_words
+from explorer.data import corpora, sources
+from explorer.data.graded import sets, sts
+from explorer.progress import Work
+from explorer.ui import messages
+from explorer.ui.access import cached, jobs, sidebar_choice
+from explorer.ui.frame.page_list import ADVISE
+from explorer.ui.frame.page_list import SHOULD_I as TITLE
+from explorer.ui.runs import training_form, training_queue
+from explorer.ui.widgets import controls, downloads
+
+if TYPE_CHECKING:
+    from explorer.studies.plans.advice import Proposal
+    from explorer.studies.plans.answer import Answer
+    from explorer.studies.plans.plan_folder import PlanFolder, PlanStatus
+    from explorer.studies.plans.plan_table import PlanTable
+
+TEXT, FORM, START, LEAVE = "advice text", "advice", "advice start", "advice leave"
+ABOUT = (
+    "The methods that fit your text are trained within a time limit, the best of them also on fewer rows. The answer "
+    "says whether the model becomes better on rows that are not trained on, and whether more text would help."
+)
+FAILS = "{} cannot be trained on it: {}"
+
+
+def is_asked_for() -> bool:
+    """Whether the address asks for the form."""
+    return ADVISE in st.query_params
+
+
+def leave() -> None:
+    """Show the form of plans."""
+    st.query_params.pop(ADVISE, None)
+
+
+def form() -> None:
+    """The text, the time limit, what is proposed, and the button that starts it."""
+    controls.refused()
+    from explorer.studies.plans.advice import AdviceOptions, in_text
+
+    st.subheader(TITLE)
+    st.caption(ABOUT)
+    knobs = AdviceOptions.knobs
+    columns = st.columns([5, 5, 3])
+    with columns[0]:
+        source = _text()
+    with columns[1]:
+        usual = "a part of the text"
+        options = [usual, *training_form.every_set()]
+        test: str = st.selectbox(
+            "Test set", options, key=f"{FORM} test", persist_state="session", help=knobs["test"].help,
+            format_func=sources.label, accept_new_options=True,
+        )  # fmt: skip
+    with columns[2]:
+        minutes = controls.draw(FORM, knobs["minutes"], step=5.0, format="%g", width="stretch")
+    st.button("All plans", key=LEAVE, icon=":material/checklist:", on_click=leave)
+    if not source or minutes is None:
+        return
+    model = sidebar_choice.chosen().source
+    asked = AdviceOptions(model=model, minutes=minutes, test="" if test == usual else test)
+    now = cached.inputs_digest((model,), filter(None, (source, asked.test)))
+
+    def make() -> Work[Proposal]:
+        from explorer.studies.plans import advice, own_data
+
+        data = own_data.read(source, model, test=asked.test)
+        return (yield from advice.proposal(data, asked))
+
+    key = f"advice {now} {source} {asdict(asked)}"
+    job = jobs.finished_job(key, "reading the text, and measuring a step of each method", make, jobs.TRAINING)
+    if job is None:
+        return
+    found: Proposal = job.result
+    st.markdown("\n".join(f"- {messages.plain(line)}" for line in found.advice.data.lines))
+    for method, why in found.failures.items():
+        st.warning(messages.plain(FAILS.format(method, why)), icon=":material/block:")
+    text = f"Model {sources.shown(model)}: {in_text(found)}. About {in_words.duration(found.seconds)}."
+    st.info(messages.plain(text), icon=":material/speed:")
+
+    def start() -> None:
+        st.query_params["plan"] = training_queue.start_advice(found).name
+        leave()
+
+    controls.button(st.container(), "Start", start, key=START, type="primary", icon=":material/play_arrow:")
+
+
+def _text() -> str:
+    """The text that the address names, or another one."""
+    named = [*sets.kept_sets(), *(sets.SetIdentity(sets.SetKind.PUBLISHED, one.name) for one in sts.SETS)]
+    known = controls.with_uploads([*corpora.SHIPPED, *map(sources.written, named)])
+    given = st.query_params.get(ADVISE, "")
+    labels = {sources.label(one): one for one in known}
+    first = labels.get(given, given)
+    options = known if not first or first in known else [*known, first]
+    if first and TEXT not in st.session_state:
+        st.session_state[TEXT] = first
+    found: str | None = st.selectbox(
+        "Your text",
+        options,
+        None,
+        key=TEXT,
+        format_func=sources.label,
+        accept_new_options=True,
+        placeholder="a name, or the path of a file",
+        help="Scored pairs, pairs that mean the same, triplets, or sentences. Upload a file on the Start page, or type "
+        "its path.",
+        on_change=_follow,
+    )
+    return found or ""
+
+
+def _follow() -> None:
+    """The address names the text that is chosen, for a reload."""
+    chosen = st.session_state[TEXT]
+    st.query_params[ADVISE] = sources.label(chosen) if chosen else ""
+
+
+def answered(folder: PlanFolder, found: PlanTable, status: PlanStatus) -> bool:
+    """Show the answer of a plan that gives advice; False if it is any other plan."""
+    from explorer.studies.plans import advice, answer
+
+    given = advice.of_folder(folder)
+    if given is None:
+        return False
+    reached: Answer = answer.answer(found, given, status)
+    st.subheader(TITLE)
+    messages.verdict(reached.sentence)
+    if reached.elsewhere is not None:
+        messages.verdict(reached.elsewhere)
+    for line in filter(None, (reached.rows, *reached.helps)):
+        st.markdown(messages.plain(line))
+    if reached.best is not None:
+        st.caption(answer.CHOSEN)
+        made, file = lambda: answer.report(found, given, status), f"{downloads.file_name(folder.name)}.html"
+        downloads.file("Answer (HTML)", made, file, "text/html", icon=":material/description:", key="advice as html")
+    with st.expander("What was read of the text", icon=":material/description:"):
+        st.markdown("\n".join(f"- {messages.plain(line)}" for line in given.data.lines))
+    return True

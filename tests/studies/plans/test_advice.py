@@ -1,0 +1,261 @@
+"""Test the answer whether to fine-tune: what is read of a text, what is proposed, the plan, and the answer."""
+
+import json
+import random
+import shutil
+from dataclasses import replace
+from itertools import chain, combinations
+
+import numpy as np
+import pytest
+
+from explorer.__main__ import main
+from explorer.data import sources
+from explorer.data.graded import sets
+from explorer.data.text_sets import SCORED_PAIRS, SENTENCES, TRIPLETS
+from explorer.errors import BadChoice, StrataError
+from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, WORSE
+from explorer.progress import finish
+from explorer.studies.plans import advice, answer, own_data, plan_folder, plan_table
+from explorer.studies.plans.advice import AdviceOptions, TrainingCost
+from explorer.training.loop.training_texts import read_texts
+from explorer.training.record import runs
+from tests.trainings import graded_lines
+
+METHODS = ("cosent", "cosine-regression")
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    """Scored pairs in a file: half of them are the test half, three eighths the train part."""
+    path = tmp_path_factory.mktemp("text") / "pairs.csv"
+    path.write_text("\n".join(["score,sentence1,sentence2", *graded_lines(random.Random(3), 360)]), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def asked(place, own_runs):
+    return AdviceOptions(model=str(place.model), minutes=30.0, method=METHODS)
+
+
+@pytest.fixture
+def begun(text, asked):
+    """A plan whose trainings have not begun."""
+    return advice.begin(finish(advice.proposal(own_data.read(text, asked.model), asked)))
+
+
+@pytest.fixture(scope="module")
+def worked_off(text, place, tmp_path_factory):
+    """A folder of runs with a plan that was broken off, gone on with, and finished."""
+    home = tmp_path_factory.mktemp("advice")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STRATA_RUNS", str(home))
+        patch.setattr(advice, "STEPS", 1)
+        given = AdviceOptions(model=str(place.model), method=METHODS)
+        begun = advice.begin(finish(advice.proposal(own_data.read(text, given.model), given)))
+        work = advice.execute(begun)
+        for _ in range(60):
+            next(work)
+        work.close()
+        assert [run.status().state for run in runs.every()] == ["interrupted"]
+        finish(advice.execute(begun))
+    return begun
+
+
+@pytest.fixture
+def done(worked_off, tmp_path, monkeypatch):
+    """A copy of it."""
+    home = shutil.copytree(worked_off.folder.parents[1], tmp_path / "copied")
+    monkeypatch.setenv("STRATA_RUNS", str(home))
+    return plan_folder.find(worked_off.name)
+
+
+def test_train_dev_and_test_rows_of_scored_pairs_share_no_sentence(text, place):
+    data = own_data.read(text, str(place.model))
+    assert (data.of_kind, data.own_test, data.overlap, data.duplicates) == (SCORED_PAIRS, True, 0, 0)
+    whole = sources.scored_pairs(text)[0]
+    parts = [sets.load(sources.identity(name)) for name in (data.train, data.dev, data.test)]
+    assert sum(map(len, parts)) == len(whole) == 360
+    assert (data.rows, data.test_items) == (len(parts[0]), len(parts[2]))
+    kept = [set(one.sentences) for one in parts]
+    assert not any(one & other for one, other in combinations(kept, 2))
+    words = [len(sentence.split()) for sentence in chain(parts[0].first, parts[0].second)]
+    assert (data.words, data.most_words) == (np.median(words), max(words))
+
+
+def test_rows_that_mean_the_same_are_held_out_and_sentences_are_tested_on_the_sample(place, tmp_path):
+    lines = [f"a{n} b{n} c{n},a{n} d{n},e{n} f{n}" for n in range(120)]
+    path = tmp_path / "triplets.csv"
+    path.write_text("\n".join(["anchor,positive,negative", *lines]), encoding="utf-8")
+    data = own_data.read(str(path), str(place.model))
+    assert (data.of_kind, data.dev, data.test, data.own_test) == (TRIPLETS, *[sources.HELD_OUT] * 2, True)
+    texts = read_texts(own_data.recipe(data, own_data.candidates(TRIPLETS)[0], str(place.model)))
+    assert (data.rows, data.test_items) == (len(texts.corpus), len(texts.tests[0]))
+    assert data.rows + len(texts.dev) + data.test_items == 120
+    assert any("only a large gain" in line for line in data.lines)
+    own = own_data.read(str(place.text), str(place.model), test=str(place.test))
+    assert (own.of_kind, own.dev, own.test) == (SENTENCES, *map(sources.written, [sets.halves()[0]]), str(place.test))
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("label,text\n" + "\n".join(f"{n % 2},text {n}" for n in range(40)), "labelled texts, which no dev and test"),
+        ("score,sentence1,sentence2\n" + "\n".join(f"{n},a {n},b {n}" for n in range(12)), "has 12 pairs; a split"),
+        ("score,sentence1,sentence2\n" + "\n".join(f"1,a {n},b {n}" for n in range(90)), "every score in .score. is 1"),
+        ("anchor,positive,negative\n" + "\n".join(f"a {n},b {n},c {n}" for n in range(12)), "at least 10 are needed"),
+    ],
+)  # fmt: skip
+def test_a_text_that_cannot_be_judged_is_refused_with_the_next_step(content, why, tmp_path, place):
+    path = tmp_path / "text.csv"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(StrataError, match=why):
+        own_data.read(str(path), str(place.model))
+
+
+def test_the_methods_that_gained_most_on_such_rows_are_tried():
+    assert own_data.candidates(SCORED_PAIRS) == ("cosent", "cosine-regression", "ct-in-batch")
+    assert own_data.candidates(SENTENCES) == ("ct-in-batch", "simcse", "mirror-bert")
+    assert own_data.candidates(TRIPLETS) == ("contrast-hard", "simcse-hard")
+    assert own_data.own_settings("simcse-hard") == {"pooling": "model default", "keep_head": False}
+
+
+def test_a_part_of_a_set_is_no_text_to_ask_for(text, place):
+    data = own_data.read(text, str(place.model))
+    with pytest.raises(BadChoice, match="is a part of a set"):
+        own_data.read(data.test, str(place.model))
+    assert replace(own_data.read(data.train, str(place.model)), source=text) == data
+
+
+@pytest.mark.parametrize(
+    ("of", "minutes", "seeds", "rows", "epochs"),
+    [
+        (3200, 300, 3, 3200, 1),
+        (3200, 200, 2, 3200, 1),
+        (3200, 100, 2, 1600, 1),
+        (3200, 10, 1, 200, 1),
+        (320, 300, 3, 320, 8),
+        (320, 150, 2, 320, 8),
+        (320, 30, 1, 320, 2),
+        (320, 3, 1, 80, 1),
+    ],
+)
+def test_the_largest_plan_that_fits_the_limit_is_proposed(of, minutes, seeds, rows, epochs, asked, text, monkeypatch):
+    """Two methods of 6 and 12 seconds for a step of 16 rows, and of 1 for loading, by hand."""
+    costs = iter([TrainingCost(1.0, 6.0), TrainingCost(1.0, 12.0)])
+
+    def cost(*given):
+        yield from ()
+        return next(costs)
+
+    monkeypatch.setattr(advice, "_cost", cost)
+    data = replace(own_data.read(text, asked.model), rows=of)
+    found = finish(advice.proposal(data, replace(asked, minutes=float(minutes))))
+    given = found.advice
+    assert (len(found.plan.seeds), given.rows, given.epochs) == (seeds, rows, epochs)
+
+    def seconds(seeds, rows, epochs):
+        of_whole = [1 + each * epochs * (rows // 16) for each in (6, 12)]
+        return seeds * (sum(of_whole) + sum(1 + 12 * epochs * (rows // part // 16) for part in (4, 2)))
+
+    assert found.seconds == pytest.approx(seconds(seeds, rows, epochs))
+    assert found.seconds <= minutes * 60
+    assert seeds == 3 or seconds(seeds + 1, rows, epochs) > minutes * 60
+    stated = {one.settings.get("rows") for one in found.plan.variants}
+    assert stated == ({None} if rows == of else {str(rows)})
+
+
+def test_a_limit_that_allows_no_training_is_refused_with_what_is_needed(text, asked, monkeypatch):
+    def cost(*given):
+        yield from ()
+        return TrainingCost(100.0, 1.0)
+
+    monkeypatch.setattr(advice, "_cost", cost)
+    with pytest.raises(BadChoice, match=r"1 minutes do not suffice: 2 methods on 85 rows with one seed.* about \d"):
+        finish(advice.proposal(own_data.read(text, asked.model), replace(asked, minutes=1.0)))
+
+
+def test_the_best_method_by_dev_score_is_trained_on_fewer_rows_and_answered(done, text, place, capsys, monkeypatch):
+    given, status = advice.of_folder(done), done.status()
+    found = plan_table.table(done.plan())
+    assert found.done == found.total == 4 * 3
+    assert [row.label for row in found.rows[:2]] == list(METHODS)
+    dev = {row.label: np.mean([cell.done.verdict.dev.exported for cell in row.cells]) for row in found.rows[:2]}
+    best = max(dev, key=dev.get)
+    assert [row.label for row in found.rows[2:]] == [f"{best}, {share} of the rows" for share in ("25 %", "50 %")]
+    reached = answer.answer(found, given, status)
+    row = next(row for row in found.rows if row.label == best)
+    gaps = [cell.done.verdict.test.known for cell in row.cells]
+    mean, low, high = np.mean([one[2] for one in gaps]), min(one[3] for one in gaps), max(one[4] for one in gaps)
+    assert reached.best.label == best
+    assert reached.word == ("Yes" if low > 0 else "No")
+    assert f"({mean:+.2f}, {low:+.2f} to {high:+.2f})" in reached.sentence.text
+    top = max(row.cells, key=lambda cell: cell.done.verdict.dev.exported)
+    assert reached.run == top.run.name
+    assert reached.rows.split(": ", 1)[1].startswith("From 50 % to 100 % of your rows")
+    # the same command again trains nothing, and gives every number
+    trained = len(runs.every())
+    words = ["advise", text, "--model", str(place.model), "--json"]
+    html = done.folder / "answer.html"
+    assert main([*words, *chain(*(("--method", one) for one in METHODS)), "--html", str(html)]) == 0
+    assert len(runs.every()) == trained
+    numbers = json.loads(capsys.readouterr().out)
+    assert (numbers["answer"], numbers["run"], numbers["best_row"]) == (reached.word, reached.run, best)
+    assert numbers["verdict"]["difference"] == pytest.approx(mean)
+    assert reached.sentence.pieces[2][0].split(":")[0].encode() in html.read_bytes()
+
+
+def test_seeds_that_the_limit_does_not_allow_for_every_method_are_taken_out(done):
+    """What was trained of a seed for one method alone would be compared with other seeds of another."""
+    for row in plan_table.table(done.plan()).rows:
+        for cell in row.cells:
+            if cell.seed == 3 or (cell.seed == 2 and row.label == METHODS[1]):
+                cell.run.delete()
+    spent = sum(run.status().seconds for run in runs.every())
+    plan = done.plan()
+    done.redefine(replace(plan, budget=replace(plan.budget, minutes=spent / 60)))
+    status = finish(advice.execute(done))
+    assert done.plan().seeds == (1,)
+    found = plan_table.table(done.plan())
+    assert answer.answer(found, advice.of_folder(done), status).best is not None
+
+
+def reached(verdict, **data):
+    """The answer of a plan whose best row has this verdict."""
+    known = replace(
+        own_data.OwnData("text.csv", SCORED_PAIRS.name, "a", "b", "Sample pairs, test half", 1000, 500), **data
+    )
+    return answer.helps(advice.Advice(known, rows=1000), "Spearman", verdict)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "data", "helps"),
+    [
+        ((80.0, 0.2, 0.9), {}, ["The answer is of Sample pairs, test half, not of your text."]),
+        ((91.0, 0.2, 0.9), {}, ["The base already has a Spearman of 91.0", "The answer is of"]),
+        (
+            (80.0, 0.2, 2.4),
+            {},
+            ["cannot be told from chance, and a gain of up to 2.4 is possible: a larger test set", "The answer is of"],
+        ),
+        ((80.0, 0.2, 0.9), {"rows": 4000}, ["1,000 of 4,000 rows fit the time limit", "The answer is of"]),
+        ((80.0, 0.2, 0.9), {"kind": SENTENCES.name}, ["Sentences alone teach little", "The answer is of"]),
+        ((80.0, 0.2, 0.9), {"test": sources.HELD_OUT}, ["another base model"]),
+    ],
+)
+def test_what_would_help_follows_from_what_was_measured(verdict, data, helps):
+    found = reached(verdict, **data)
+    assert len(found) == len(helps)
+    assert all(part in one for part, one in zip(helps, found, strict=True))
+
+
+def test_a_plan_of_something_else_gives_no_answer(plan):
+    assert advice.of_folder(plan_folder.new(plan)) is None
+
+
+def test_nothing_is_said_before_a_method_is_trained(begun):
+    status = begun.status()
+    found = answer.answer(plan_table.table(begun.plan()), advice.of_folder(begun), status)
+    assert (found.word, found.sentence.kind) == ("Not known yet", UNKNOWN)
+    assert found.sentence.text == "Not known yet: 0 of 6 trainings are done."
+    assert {BETTER, CHANCE, WORSE} >= set(answer.REASONS) | {BETTER}
