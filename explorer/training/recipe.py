@@ -114,7 +114,7 @@ class Recipe(Knobs):
             )
         if len(self.tests) > MOST_TESTS:
             raise BadChoice(f"{len(self.tests)} test sets are too many. Give at most {MOST_TESTS}.")
-        if len(self.seeds) > 1 and not (self.stages or self.kind.trains()):
+        if len(self.seeds) > 1 and not self.trains:
             raise BadChoice(
                 f"{self.method} uses no random numbers, so every seed gives the same result. Give one seed."
             )
@@ -175,6 +175,11 @@ class Recipe(Knobs):
             for one in self.stages
         )
         return (*before, replace(self, stages=()) if self.stages else self)
+
+    @property
+    def trains(self) -> bool:
+        """Whether weights are trained in any stage, so that seeds differ."""
+        return bool(self.stages) or self.kind.trains()
 
     @property
     def methods(self) -> str:

@@ -35,7 +35,7 @@ def from_yaml(text: str, where: str) -> Recipe:
     for name, value in given:
         if not isinstance(value, str):
             raise BadChoice(f"{where}: {name} cannot be {value!r}; it must be text, in quotes if necessary.")
-    content["stages"] = [_stage(one, f"{where}, stage {at}") for at, one in enumerate(content.get("stages", ()), 1)]
+    content["stages"] = [stage(one, f"{where}, stage {at}") for at, one in enumerate(content.get("stages", ()), 1)]
     try:
         content |= {name: tuple(content[name]) for name in lists if name in content}
         return Recipe(**content).checked()
@@ -43,7 +43,7 @@ def from_yaml(text: str, where: str) -> Recipe:
         raise BadChoice(f"{where} is not a recipe ({error}). See the recipe.yaml of a run.") from error
 
 
-def _stage(content: object, where: str) -> Stage:
+def stage(content: object, where: str) -> Stage:
     """The stage that a recipe's file states."""
     known = Stage.__dataclass_fields__
     if not isinstance(content, dict) or not isinstance(content.get("method"), str) or not set(content) <= set(known):

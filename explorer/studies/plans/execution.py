@@ -128,7 +128,7 @@ def _failed(status: PlanStatus, what: str, error: str) -> PlanStatus:
 
 def name_of(cell: PlanCell) -> str:
     """`sg-opt (temperature 0.1), seed 2`: a cell in words."""
-    return f"{cell.row}, seed {cell.seed}" if cell.recipe.kind.trains() else cell.row
+    return f"{cell.row}, seed {cell.seed}" if cell.recipe.trains else cell.row
 
 
 def spent(plan: str, every: Sequence[runs.Run | None]) -> tuple[float, int]:
@@ -147,8 +147,8 @@ def _affordable(
     """
     (seconds, steps), budget, row = spent(status.id, found), plan.budget, every[place].row
     if budget.steps is not None:
-        schedule = every[place].recipe.schedule()
-        if steps + max(1, schedule.steps) > budget.steps:
+        least = sum(max(1, one.schedule().steps) for one in every[place].recipe.chain)
+        if steps + least > budget.steps:
             return False
     if budget.minutes is None:
         return True
@@ -284,7 +284,7 @@ def estimate(plan: Plan) -> Work[PlanEstimate]:
     for place, (row, left) in enumerate(rows.items()):
         yield Progress(f"one step of {row}", place, len(rows))
         try:
-            if left[0].recipe.kind.trains():
+            if left[0].recipe.trains:
                 one, loading = yield from _timed(try_out(left[0].recipe))
                 seconds, memory = seconds + (loading + one.seconds) * len(left), max(memory, one.memory)
                 kept, steps = kept + one.kept * len(left), steps + one.steps * len(left)

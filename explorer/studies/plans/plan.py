@@ -16,7 +16,7 @@ from explorer.evaluating.tasks import named, suites
 from explorer.knobs import Knob, Knobs, Values, knob
 from explorer.methods import Schedule, load
 from explorer.training import recipe as recipes
-from explorer.training import safe_yaml
+from explorer.training import recipe_file, safe_yaml
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED, Status
 
@@ -86,6 +86,7 @@ class Variant:
     settings: Values = field(default_factory=dict)
     method: str | None = None  # the plan's, if it is not stated
     data: tuple[str, ...] | None = None
+    stages: tuple[recipes.Stage, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,7 @@ class Plan:
     settings: Values = field(default_factory=dict)  # of every run
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # values of a setting, all of which are tried
     variants: tuple[Variant, ...] = ()
+    stages: tuple[recipes.Stage, ...] = ()  # before the method of every run
     seeds: tuple[int, ...] = (1,)
     dev: str = ""  # the default of a run if empty
     test: str = ""  # or NO_TEST
@@ -157,7 +159,7 @@ def cells(plan: Plan) -> tuple[PlanCell, ...]:
     found = []
     for seed in plan.seeds:
         for label, recipe in rows.items():
-            if seed != plan.seeds[0] and not recipe.kind.trains():
+            if seed != plan.seeds[0] and not recipe.trains:
                 continue  # it uses no random numbers
             found.append(PlanCell(label, replace(recipe, seeds=(seed,)), lines[label]))
     return tuple(found)
@@ -224,7 +226,8 @@ def _rows(plan: Plan) -> Iterator[tuple[str, str, recipes.Recipe]]:
         parts += [" + ".join(Path(source).name for source in text)] if len(plan.data) > 1 else []
         label = variant.label or _called(plan, method, variant.settings)
         try:
-            recipe = _recipe(plan, method, model, text, variant.settings)
+            stages = plan.stages if variant.stages is None else variant.stages
+            recipe = _recipe(plan, method, model, text, variant.settings, stages)
         except StrataError as error:
             raise type(error)(f"{label}: {error}") from error
         yield ", ".join([label, *parts]), ", ".join([_called(plan, method, of_all_rows), *parts]), recipe
@@ -237,12 +240,18 @@ def _called(plan: Plan, method: str, settings: Values) -> str:
     return " ".join(filter(None, [named_method, f"({stated})" if named_method and stated else stated]))
 
 
-def _recipe(plan: Plan, method: str, model: str, data: tuple[str, ...], values: Values) -> recipes.Recipe:
+def _start(plan: Plan, method: str, model: str) -> dict[str, Any]:
+    """The settings that a training of a plan starts from."""
+    kind = load(method)
+    return dict(recipes.start_values(kind, model_names.family(model) if kind.by_family else "", plan.values))
+
+
+def _recipe(
+    plan: Plan, method: str, model: str, data: tuple[str, ...], values: Values, stages: tuple[recipes.Stage, ...]
+) -> recipes.Recipe:
     from explorer.data.corpora import matching_sets
 
-    kind = load(method)
-    family = model_names.family(model) if kind.by_family else ""
-    settings: dict[str, Any] = dict(recipes.start_values(kind, family, plan.values))
+    kind, settings = load(method), _start(plan, method, model)
     knobs = recipes.knobs_of(kind)
     # a method without a loss has no schedule: what the plan states of it for all methods does not apply
     settings |= {name: value for name, value in plan.settings.items() if kind.trains() or name in knobs}
@@ -255,6 +264,7 @@ def _recipe(plan: Plan, method: str, model: str, data: tuple[str, ...], values: 
         test=(None if plan.test == NO_TEST else plan.test) if plan.test else test,
         elsewhere=plan.elsewhere,
         settings=settings | dict(values),
+        stages=tuple(replace(one, settings=_start(plan, one.method, model) | dict(one.settings)) for one in stages),
         seeds=plan.seeds[:1],
         precision=plan.precision,
         device=plan.device,
@@ -322,6 +332,7 @@ def from_yaml(text: str, where: str, name: str = "plan") -> Plan:
     for key, values in given["grid"].items():
         for value in values:
             _settings({key: value}, "grid", where)
+    given["stages"] = _stages(given.get("stages", ()), where)
     given["variants"] = tuple(_variant(one, where) for one in _listed(given.get("variants", ())))
     given["budget"] = _budget(given.get("budget", {}), where)
     return Plan(**given)
@@ -345,10 +356,10 @@ def _settings(values: Mapping[Any, Any], key: str, where: str) -> Values:
 
 
 def _variant(stated: Any, where: str) -> Variant:
-    known = {"label", "settings", "method", "data"}
+    known = {"label", "settings", "method", "data", "stages"}
     if not isinstance(stated, dict) or not set(stated) <= known or "label" not in stated:
         raise BadChoice(
-            f"{where}: a variant has a label and any of settings, method, data; this one is {stated!r:.200}."
+            f"{where}: a variant has a label and any of settings, method, data, stages; this one is {stated!r:.200}."
         )
     if not isinstance(stated.get("settings", {}), dict):
         raise BadChoice(
@@ -359,7 +370,12 @@ def _variant(stated: Any, where: str) -> Variant:
         _settings(stated.get("settings", {}), "settings", where),
         _text(stated["method"], "method", where) if "method" in stated else None,
         tuple(_text(one, "data", where) for one in _listed(stated["data"])) if "data" in stated else None,
+        _stages(stated["stages"], where) if "stages" in stated else None,
     )
+
+
+def _stages(stated: Any, where: str) -> tuple[recipes.Stage, ...]:
+    return tuple(recipe_file.stage(one, f"{where}, stage {at}") for at, one in enumerate(_listed(stated), start=1))
 
 
 def _budget(stated: Mapping[str, Any], where: str) -> PlanBudget:

@@ -133,7 +133,7 @@ def plan(name: str) -> Plan | None:
 
 def holds(plan: Plan) -> bool:
     """Whether the form can state a plan: it has one text, no variants, and no other settings than the form."""
-    lists = len(plan.data) == 1 and not plan.variants and len(set(plan.grid) - {"rows"}) <= LISTS
+    lists = len(plan.data) == 1 and not (plan.variants or plan.stages) and len(set(plan.grid) - {"rows"}) <= LISTS
     least = {name: least for name, _, _, least in SETTINGS}
     known = all(name in least and type(value) is int and value >= least[name] for name, value in plan.settings.items())
     return lists and known and plan.precision == plan.device == "auto"

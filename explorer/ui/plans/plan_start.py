@@ -108,8 +108,7 @@ def _checked(plan: Plan) -> tuple[PlanCell, ...]:
     try:
         found = cells(plan)
         for cell in found:
-            if cell.recipe.kind.trains():
-                of = cell.recipe
+            for of in (one for one in cell.recipe.chain if one.kind.trains()):
                 rows, *_ = cached.rows(of.data, of.method, of.columns, of.keeps_duplicates)
                 if rows < (batch := of.schedule().batch_size):
                     raise errors.BadChoice(TOO_FEW_ROWS.format(cell.row, rows, batch))
@@ -120,7 +119,7 @@ def _checked(plan: Plan) -> tuple[PlanCell, ...]:
     seeds = "1 seed" if len(plan.seeds) == 1 else f"{len(plan.seeds)} seeds"
     text = f"**{len(found)} training{'s' if len(found) > 1 else ''}**: {plan.rows} row{'s' if plan.rows > 1 else ''}"
     # methods without random numbers: one seed is enough for them
-    names = dict.fromkeys(cell.recipe.method for cell in found if not cell.recipe.kind.trains())
+    names = dict.fromkeys(cell.recipe.method for cell in found if not cell.recipe.trains)
     once = ""
     if names and len(plan.seeds) > 1:
         uses = "use" if len(names) > 1 else "uses"

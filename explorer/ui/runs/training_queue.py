@@ -273,7 +273,8 @@ def estimate_key(plan: Plan) -> str:
 
 def inputs_digest(plan: Plan) -> str:
     """A digest that changes with any text, evaluation set and base model that a plan names."""
-    texts = (*plan.data, *(one.data for one in plan.variants if one.data))
+    stages = chain(plan.stages, *(one.stages or () for one in plan.variants))
+    texts = (*plan.data, *(one.data for one in plan.variants if one.data), *(one.data for one in stages))
     named = dict.fromkeys((*chain.from_iterable(texts), plan.dev, plan.test))
     return cached.inputs_digest(plan.models, filter(None, named))
 

@@ -14,9 +14,10 @@ from explorer.errors import NotWritable, RunBusy, RunError, RunTooLarge, StrataE
 from explorer.progress import WORDS, Phase, Progress, finish
 from explorer.studies.plans import execution, plan_folder, plan_table
 from explorer.studies.plans.execution import estimate
-from explorer.studies.plans.plan import PlanBudget, cells
+from explorer.studies.plans.plan import PlanBudget, Variant, cells
 from explorer.training import running
 from explorer.training.loop.measured_facts import Estimate
+from explorer.training.recipe import Stage
 from explorer.training.record import runs
 from explorer.training.record.status import STOPPED
 from tests.plan_kills import numbers
@@ -60,6 +61,28 @@ def test_each_row_has_the_mean_and_the_deviation_of_its_runs(plan):
         assert row.verdict.high == max(test.high for test in tests)
         assert row.memory > 0
         assert str(row.before) == f"{tests[0].same_reading_base:.2f}", "the same for both seeds"
+
+
+def test_rows_with_and_without_a_stage_are_trained_once_each(plan):
+    (text,) = plan.data
+    stage = Stage("tsdae", text, settings=plan.settings)
+    rows = (Variant("alone", plan.settings), Variant("after tsdae", plan.settings, stages=(stage,)))
+    given = replace(plan, grid={}, variants=rows)
+    assert executed(plan_folder.new(given)).failures == {}
+    trained = {run.name for run in runs.every()}
+    staged = [run.status() for run in runs.every() if run.recipe().stages]
+    assert len(trained) == 4
+    assert len(staged) == 2
+    assert all(one.facts.stages.methods[0] == "tsdae" and one.verdict.test for one in staged)
+    table = plan_table.table(given)
+    assert [row.label for row in table.rows] == ["alone", "after tsdae"]
+    again = executed(plan_folder.new(replace(given, name="again")))
+    assert (again.failures, {run.name for run in runs.every()}) == ({}, trained), "nothing is trained again"
+    assert "--stage tsdae" in staged_command(given)
+
+
+def staged_command(given) -> str:
+    return next(cell.recipe.command() for cell in cells(given) if cell.recipe.stages)
 
 
 def test_a_plan_that_is_stopped_at_every_step_ends_in_the_same_table(plan, unbroken):

@@ -15,7 +15,7 @@ from explorer.studies.plans import plan_report, plan_table
 from explorer.studies.plans.plan import Plan, PlanBudget, Variant, cells
 from explorer.studies.plans.plan_report import scored, verdict
 from explorer.studies.plans.plan_table import PlanRow, PlanTable, seconds_left
-from explorer.training.recipe import PAPER, QUICK, knobs_of, paper_values
+from explorer.training.recipe import PAPER, QUICK, Stage, knobs_of, paper_values
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED, RUNNING, Status
 
@@ -84,6 +84,7 @@ def test_a_plan_starts_from_quick_values_or_those_of_the_paper():
         ({"variants": (Variant("a"), Variant("b"))}, "are the same training"),
         ({"variants": (Variant("a"),), "grid": {"temperature": (0.1,)}}, "variants and a grid"),
         ({"variants": (Variant("a"),), "methods": ()}, "state no method"),
+        ({"stages": (Stage("whitening"),)}, "Stage 1 of 2 (whitening on sample): whitening trains no weights"),
         ({"dev": "STS-C dev", "test": "none", "precision": "half"}, "precision cannot be 'half'"),
     ],
 )
@@ -98,6 +99,9 @@ def test_a_file_says_the_same_as_the_plan_and_single_values_need_no_list(plan):
     assert plans.from_yaml(plans.as_yaml(whole), "there") == whole
     some = replace(whole, grid={}, variants=(Variant("a", {"temperature": 0.2}, "simcse", ("sample",)), Variant("b")))
     assert plans.from_yaml(plans.as_yaml(some), "there") == some
+    first = Stage("tsdae", ("sample",), settings={"steps": 2})
+    staged = replace(some, variants=(Variant("a", stages=(first,)), Variant("b", stages=())), stages=(first, first))
+    assert plans.from_yaml(plans.as_yaml(staged), "there") == staged
     text = "method: simcse\nmodel: here\ndata: sample\nseed: 3\ntask: MR\ngrid: {temperature: 0.1}\n"
     text += "budget: {minutes: 2}\n"
     found = plans.from_yaml(text, "there", "mine")
@@ -123,6 +127,8 @@ def test_a_file_says_the_same_as_the_plan_and_single_values_need_no_list(plan):
         ("methods: simcse\nbudget: {hours: 1}\n", "a budget has minutes or steps"),
         ("methods: simcse\nbudget: {minutes: soon}\n", "budget.minutes cannot be 'soon'"),
         ("methods: simcse\nvariants: [{settings: {}}]\n", "a variant has a label"),
+        ("methods: simcse\nstages: [{data: [sample]}]\n", "there, stage 1 is not a stage: a stage has a method"),
+        ("methods: simcse\nstages: {method: tsdae, data: {a: 1}}\n", "data cannot be {'a': 1}"),
         ("name: 3\n", "name cannot be 3"),
         ("methods: simcse\nmethod: sg\n", "'methods' on line 1 and 'method' on line 2"),
         ("seed: 1\nmethods: simcse\nseeds: [2]\n", "'seed' on line 1 and 'seeds' on line 3"),
