@@ -23,7 +23,9 @@ from explorer.training.loop.elsewhere import choose
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
+from explorer.training.record import status as statuses
 from tests.device import DEVICE
+from tests.spoiling import configure
 from tests.training.unbroken import assert_same, break_off_in_training
 from tests.trainings import new, recipe, spearman, train
 
@@ -113,6 +115,21 @@ def test_what_is_at_hand_needs_no_download(tmp_path, monkeypatch):
     assert left_out.startswith("elsewhere, SICK-R test is left out: ")
     with pytest.raises(SetNotFound):
         choose(("STS-B test",), 0, set(), online=False)
+
+
+def test_an_encoder_that_cannot_search_is_trained_and_a_set_that_was_named_and_left_out_is_told(place, tmp_path):
+    folder = tmp_path / "prompted"
+    model = SentenceTransformer(str(place.model), device="cpu")
+    model.prompts = {"query": "the dog "}
+    model.save_pretrained(str(folder))
+    configure(next(folder.glob("*_Pooling")) / "config.json", include_prompt=False)
+    chosen = (sources.AT_HAND, str(place.test))
+    one = train(new(place, "simcse", model=str(folder), elsewhere=chosen, elsewhere_most=MOST, settings={"steps": 2}))
+    assert [found.name for found in one.status().verdict.elsewhere] == [sample.PAIRS]
+    log = one.log_tail()
+    assert "elsewhere, Sample search is left out: prompted leaves prompts" in log.replace(str(folder), "prompted")
+    assert "elsewhere, test.csv is left out: 0 of its 9 items" in log
+    assert one.status().facts.listed(statuses.PAGE)["Left out elsewhere"] == "Left out elsewhere: test.csv"
 
 
 def test_a_run_resumes_with_the_sets_that_it_began_with(place, run, tmp_path, monkeypatch):

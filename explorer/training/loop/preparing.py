@@ -9,21 +9,21 @@ from itertools import chain
 from typing import Any
 
 from explorer import in_words, methods
-from explorer.data import corpora, sample
+from explorer.data import corpora, sample, sources
 from explorer.data.text_sets import Corpus
 from explorer.encoding.export import exporting
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head_facts import NO_PROMPTS, RolePrompts
-from explorer.errors import CannotResume
+from explorer.errors import CannotResume, StrataError
 from explorer.evaluating.tasks import judges, retrieval
 from explorer.measuring.neighbours import ranking_judge
 from explorer.measuring.scores import verdict
 from explorer.measuring.scores.judge import PACKS, Judge, ProbeJudge
 from explorer.progress import Phase, Progress, Work
 from explorer.training.loop import measured_facts, mining
-from explorer.training.loop.elsewhere import Elsewhere, choose, used
+from explorer.training.loop.elsewhere import UNREADABLE, Elsewhere, choose, used
 from explorer.training.loop.training_texts import DIGEST, StageText, Texts, drawn_count, read_texts, set_digests
 from explorer.training.recipe import MOST_STAGES, Recipe
 
@@ -99,6 +99,12 @@ class Prepared:
     def elsewhere(self) -> dict[str, Elsewhere]:
         """The sets that the run is not trained for, by use."""
         return {f"{verdict.ELSEWHERE} {number}": one for number, one in enumerate(self.others_judged, start=1)}
+
+    @property
+    def left_out(self) -> str:
+        """The sets elsewhere that were named and are not scored; the reports say why."""
+        scored = (sources.AT_HAND, *(one.name for one in self.others_judged))
+        return ", ".join(sources.shown(name) for name in self.recipe.elsewhere if name not in scored)
 
     @property
     def drawn(self) -> measured_facts.DrawnRows | None:
@@ -177,6 +183,12 @@ def on_encoder(recipe: Recipe, texts: Texts, found: model_names.Found, encoder: 
     reports = texts.reports
     if any(isinstance(one, ranking_judge.RankingJudge) and one.prompted for one in (dev, *tests)):
         reports = (*reports, TRAINED_TOO if prompts_rows else UNTRAINED)
+    others, left_out = [], []
+    for name, part, of in texts.elsewhere:
+        try:
+            others.append(Elsewhere(name, judges.judge_of(part, encoder, prompts), of))
+        except StrataError as error:  # an encoder that cannot search may be trained
+            left_out.append(UNREADABLE.format(sources.shown(name), error))
     return Prepared(
         recipe,
         found,
@@ -185,13 +197,11 @@ def on_encoder(recipe: Recipe, texts: Texts, found: model_names.Found, encoder: 
         {},
         dev,
         tests,
-        reports,
+        (*reports, *left_out),
         texts,
         held_out=texts.held_out,
         prompts=prompts,
-        others_judged=tuple(
-            Elsewhere(name, judges.judge_of(part, encoder, prompts), of) for name, part, of in texts.elsewhere
-        ),
+        others_judged=tuple(others),
     )
 
 

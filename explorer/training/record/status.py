@@ -108,6 +108,10 @@ class RunFacts:
         default=None,
         metadata=fact(lambda training: training.prepared.drawn, "Training rows", page="trains on {words}"),
     )
+    # sets that were named to be scored elsewhere, but share too many texts with those of the run
+    left_out: str | None = field(
+        default=None, metadata=fact(lambda training: training.prepared.left_out or None, "Left out elsewhere")
+    )
     # what remains of the base if layers were removed; the card says it in its first sentence
     cut: Cut | None = field(
         default=None, metadata=fact(lambda training: training.cut, "Layers", page="trains {words}", card="")
