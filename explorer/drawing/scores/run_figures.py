@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import plotly.graph_objects as go
@@ -19,6 +19,7 @@ from explorer.measuring.scores.verdict import CI
 from explorer.run_folder import Evaluation, MetricLine, TrainingStep
 
 Lines = Sequence[MetricLine]
+Line = TypeVar("Line", bound=MetricLine)
 
 # after Okabe and Ito, ordered for contrast; more than five seeds differ by dashes
 SEED_COLOURS = ("#0094D6", "#D55E00", "#009E73", "#CC79A7", "#8C6BB1")
@@ -47,23 +48,24 @@ def dev_scores(
     """The dev score of every evaluation step, with a line and a star at the best checkpoint for each seed.
 
     A dashed line is the base under its model default, a dotted one the base under the layer & pooling that is trained.
-    A star below the dashed line is labelled. The step `at` is a vertical line.
+    A star below the dashed line is labelled, and each stage has one. The step `at` is a vertical line.
     """
     draft = Draft()
     best: list[Evaluation] = []
     for number, seed, own in _by_seed(lines):
         evaluations = [line for line in own if isinstance(line, Evaluation)]
+        points = _with_gaps(evaluations)
         draft.add(
             "scatter",
-            x=[one.step for one in evaluations],
-            y=[one.dev for one in evaluations],  # None without a correlation: a gap, never 0
+            x=[one and one.step for one in points],
+            y=[one and one.dev for one in points],  # None without a correlation: a gap, never 0
             mode="lines+markers",
             name=f"seed {seed}" if _several(lines) else "tuned",
             line=_line(number),
             marker={"size": 6},
             hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.2f}}<extra></extra>",
         )
-        best += [one for one in evaluations if one.best][-1:]
+        best += {one.stage: one for one in evaluations if one.best}.values()
     lower = [one for one in best if base is not None and one.dev is not None and one.dev < base]
     by = _chosen_by(best)
     for shown, name, symbol in (
@@ -104,11 +106,12 @@ def losses(lines: Lines, total: int = 0) -> go.Figure:
     draft = Draft()
     for number, seed, own in _by_seed(lines):
         steps = [line for line in own if isinstance(line, TrainingStep) and line.smooth is not None]
-        common: dict[str, Any] = {"x": [line.step for line in steps], "mode": "lines", "legendgroup": str(number)}
+        shown = _with_gaps(steps)
+        common: dict[str, Any] = {"x": [one and one.step for one in shown], "mode": "lines", "legendgroup": str(number)}
         draft.add(
             "scatter",
             **common,
-            y=[line.loss for line in steps],
+            y=[one and one.loss for one in shown],
             name=f"seed {seed}, not smoothed",
             showlegend=False,
             opacity=0.35,
@@ -118,7 +121,7 @@ def losses(lines: Lines, total: int = 0) -> go.Figure:
         draft.add(
             "scatter",
             **common,
-            y=[line.smooth for line in steps],
+            y=[one and one.smooth for one in shown],
             name=f"seed {seed}",
             line=_line(number),
             hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.3g}} smoothed<extra></extra>",
@@ -143,12 +146,12 @@ def geometry(lines: Lines, total: int = 0) -> go.Figure:
             (2, "alignment", None, "alignment"),
             (3, "uniformity", None, "uniformity"),
         ):
-            known = [(line.step, value) for line in own if (value := getattr(line, name, None)) is not None]
+            known = _with_gaps([line for line in own if getattr(line, name, None) is not None])
             draft.add(
                 "scatter",
                 row=row,
-                x=[step for step, _ in known],
-                y=[value for _, value in known],
+                x=[one and one.step for one in known],
+                y=[one and getattr(one, name) for one in known],
                 mode="lines" if row == 1 else "lines+markers",
                 name=f"seed {seed}" if _several(lines) else label,
                 showlegend=name == "positive" or (name == "negative" and not _several(lines)),
@@ -156,7 +159,7 @@ def geometry(lines: Lines, total: int = 0) -> go.Figure:
                 marker={"size": 6},
                 hovertemplate=f"seed {seed}, step %{{x}}: {label} %{{y:.3f}}<extra></extra>",
             )
-    _steps(draft, lines, total)
+    _steps(draft, lines, total, rows=3)
     draft.x_axes(title="", row=1)
     draft.x_axes(title="", row=2)
     draft.y_axes(zeroline=False)
@@ -182,8 +185,30 @@ def _line(number: int) -> dict[str, Any]:
     return {"color": SEED_COLOURS[place], "width": 2.5, "dash": DASHES[rounds % len(DASHES)]}
 
 
-def _steps(draft: Draft, lines: Lines, total: int) -> None:
-    """The axis of steps, up to the planned end of the run."""
+def _with_gaps(lines: Sequence[Line]) -> list[Line | None]:
+    """Lines of a seed, with None between stages: a stage starts from the best checkpoint, not the end, of the last."""
+    found: list[Line | None] = []
+    for line in lines:
+        if found and found[-1] is not None and found[-1].stage != line.stage:
+            found.append(None)
+        found.append(line)
+    return found
+
+
+def _steps(draft: Draft, lines: Lines, total: int, rows: int = 1) -> None:
+    """The axis of steps, up to the planned end of the run, with a line where each stage begins."""
+    begins: dict[tuple[int, int], int] = {}  # by stage and seed, since a stage may stop early
+    for line in lines:
+        if line.stage is not None and line.stage > 1:
+            key = line.stage, line.number
+            begins[key] = min(begins.get(key, line.step), line.step)
+    named = set()
+    for (stage, _), step in sorted(begins.items()):
+        for row in range(1, rows + 1):
+            draft.line(x=step - 0.5, row=row, color=QUIET, dash="dot", width=1)
+        if stage not in named:
+            named.add(stage)
+            draft.note(f"stage {stage}", x=step - 0.5, y=0, yref="paper", xanchor="left", yanchor="bottom")
     done = max((line.step for line in lines), default=0)
     end = max(1, done, min(total, 2 * done))
     draft.x_axes(title="step", zeroline=False, range=[-0.02 * end, 1.02 * end])
@@ -202,12 +227,12 @@ def _add_held_out(draft: Draft, lines: Lines) -> None:
     """The score of held-out rows, if it chooses the best checkpoint: a faint line for each seed."""
     label = "dash-dotted: score of held-out rows, which are not trained on"
     for number, seed, own in _by_seed(lines):
-        known = [line for line in own if isinstance(line, Evaluation) and line.held_out is not None]
+        known = _with_gaps([line for line in own if isinstance(line, Evaluation) and line.held_out is not None])
         if known:
             draft.add(
                 "scatter",
-                x=[one.step for one in known],
-                y=[one.held_out for one in known],
+                x=[one and one.step for one in known],
+                y=[one and one.held_out for one in known],
                 mode="lines",
                 name=f"seed {seed}, {label}" if _several(lines) else label,
                 opacity=0.6,

@@ -131,6 +131,11 @@ class RunFacts:
         ),
     )
 
+    @property
+    def methods(self) -> str:
+        """The method, or those of all stages in order: `tsdae, then contrast`."""
+        return ", then ".join(self.stages.methods) if self.stages else self.method
+
     def found_by(self, training: Training) -> RunFacts:
         """These facts with what a training has found out; what a resumed one does not find again stays."""
         found = {one.name: one.metadata["of"](training) for one in fields(self) if "of" in one.metadata}

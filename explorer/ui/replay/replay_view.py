@@ -80,6 +80,9 @@ def show() -> None:
         return
     evaluations = run_status.numbers(run.folder).evaluations(number)
     at = _step(evaluations, run)
+    stages, stage = run.status().facts.stages, evaluations[at].stage
+    if stages is not None and stage is not None:
+        st.caption(f"Stage {stage} of {len(stages.methods)}: {messages.plain(stages.methods[stage - 1])}.")
     cards = st.container(horizontal=True)  # the metrics at the step, next to those at the first step
     for label, name, digits, lower_is_better, help in METRICS:
         now, before = getattr(evaluations[at], name), getattr(evaluations[0], name)

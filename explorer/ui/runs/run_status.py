@@ -72,6 +72,8 @@ def place(status: statuses.Status) -> str:
     if status.since is None:
         return f"{phase.text(status.about)}{amount}"
     step = f"step {status.step:,} of {status.total:,}"
+    if status.stage is not None and status.facts.stages is not None:
+        step = f"stage {status.stage} of {len(status.facts.stages.methods)}, {step}"
     return step if phase is progress.Phase.TRAINING else f"{step}, {phase.text(status.about)}"
 
 
@@ -185,7 +187,7 @@ def _row(run: runs.Run) -> dict[str, Any]:
         "Verdict": learned.short(status.learned),
         "Gain": tested and tested.difference,
         "Test": tested and tested.exported,
-        "Method": status.facts.method or None,
+        "Method": status.facts.methods or None,
         "Base": messages.ends(sources.shown(status.facts.model)),
         "Dev, best": status.shown_best,
         "Dev by step": scores[::stride] or None,
@@ -214,8 +216,9 @@ class RunNumbers:
             found: list[run_folder.MetricLine] = []
             for evaluations in self._evaluations.values():
                 shown = _thinned(evaluations)
-                best = next((one for one in reversed(evaluations) if one.best), None)
-                found += shown if best is None or best in shown else sorted([*shown, best], key=lambda one: one.step)
+                best = {one.stage: one for one in evaluations if one.best}.values()  # of each stage
+                missing = [one for one in best if one not in shown]
+                found += sorted([*shown, *missing], key=lambda one: one.step) if missing else shown
             for steps in self._steps.values():
                 found += _thinned(steps)
             return found
@@ -253,7 +256,8 @@ class RunNumbers:
 
     def _smooth(self, line: run_folder.TrainingStep, loss: float) -> None:
         number, steps = line.number, self._steps.setdefault(line.number, [])
-        if not steps or line.step <= steps[-1].step:  # the first step, or a repeated one
+        # the first step of the run or of a stage, or a repeated one
+        if not steps or line.step <= steps[-1].step or line.stage != steps[-1].stage:
             self._means[number] = loss
         newest = 2 / (1 + min(LONGEST, max(SHORTEST, len(steps) / 10)))
         mean = self._means[number] = (1 - newest) * self._means[number] + newest * loss

@@ -19,7 +19,7 @@ from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.frame import page_list, sidebar
 from explorer.ui.runs import run_status, training_form, training_queue
-from explorer.ui.train import knob_form, text_and_method
+from explorer.ui.train import knob_form, stage_form, text_and_method
 from explorer.ui.widgets import controls, downloads
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def recipe() -> Recipe | None:
         knob_form.follow_encoder(card, plain)
         text_and_method.about(card)
         ready = text_and_method.ready(card)
-    is_shown = is_demonstration(model, sources, card)
+    is_shown = is_demonstration(model, sources, card) and not st.session_state.get(stage_form.STAGES)
     with head:
         st.subheader(DEMONSTRATION if is_shown else "Model, text and method")
         if is_shown:
@@ -75,6 +75,7 @@ def recipe() -> Recipe | None:
         page_list.offer_advice(sources)
     text_and_method.every(sources)
     settings, steps = _settings(card, rows)
+    before = stage_form.stages(sources, family, plan)
     judging = _judging(sources, card)
     judged_on = () if judging is None else (judging.dev, *judging.tests)
     batch = int((settings or {}).get("batch_size", card.knobs["batch_size"].default)) if card.kind.trains() else 1
@@ -88,6 +89,8 @@ def recipe() -> Recipe | None:
             return None
     if model is None or not (there and ready) or rows is None or settings is None or judging is None:
         return None
+    if before is None:
+        return None
     if not text_and_method.generators_ready(card, model, sources, settings):
         return None
     if rows < batch and card.kind.trains():
@@ -96,7 +99,7 @@ def recipe() -> Recipe | None:
     state = st.session_state
     try:
         how = {"precision": state[PRECISION], "device": state[DEVICE], "elsewhere_most": state[MOST_ELSEWHERE]}
-        found = replace(judging, model=model, settings=settings, **how).checked()
+        found = replace(judging, model=model, settings=settings, stages=before, **how).checked()
         layers = layout.last_layer(model_names.find(model).folder)
         found.kind.check_layers(found.method_values(), shown(model), layers)
         return found
@@ -197,6 +200,7 @@ def fill(recipe: Recipe) -> None:
     state[PRECISION], state[DEVICE] = recipe.precision, recipe.device
     state[SEEDS], state[MORE_TESTS] = ", ".join(map(str, recipe.seeds)), list(recipe.more_tests)
     state[training_form.ELSEWHERE], state[MOST_ELSEWHERE] = list(recipe.elsewhere), recipe.elsewhere_most
+    stage_form.fill(recipe.stages, model_names.family(recipe.model))
     training_form.choose_set(DEV, recipe.dev)
     training_form.choose_set(TEST, recipe.test or training_form.NO_TEST)
 
@@ -337,7 +341,7 @@ def buttons(recipe: Recipe | None) -> None:
         asked = st.session_state.get(training_form.ASKED_FOR_FILE)
         st.caption("A text is needed to start." if asked else "Fix the highlighted fields to start.")
         return
-    if recipe.kind.trains():
+    if recipe.trains:
         job = jobs.find(training_queue.trial_key(recipe))
         found = run_status.estimate(
             job, line, "run estimate", "on the longest rows", lambda: training_queue.try_one_step(recipe)
@@ -353,7 +357,7 @@ def buttons(recipe: Recipe | None) -> None:
 def _base_on_test(recipe: Recipe) -> None:
     """The base's score, once a background job has it; nothing for sets that are not the visitor's."""
     test = recipe.test
-    if test is None or not recipe.kind.trains():
+    if test is None or not recipe.trains:
         return
     uploaded = sources.identity(test).kind == SetKind.UPLOADED
     if not (test == sources.HELD_OUT or uploaded or sources.is_file(test) or sources.is_folder(test)):

@@ -13,7 +13,7 @@ from explorer.encoding.locate import layout
 from explorer.measuring.comparing.learned import NOT_HELD_OUT
 from explorer.measuring.scores.metrics import MEASURES, SPEARMAN, size_text
 from explorer.measuring.scores.verdict import WORDS, WORSE, Verdict
-from explorer.training.loop.measured_facts import spread
+from explorer.training.loop.measured_facts import StageScores, spread
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import DISCARD, KEEP, Run
 from explorer.ui import messages
@@ -74,8 +74,8 @@ def _place(run: Run, was_live: bool) -> None:
     text = " + ".join(map(sources.shown, facts.data))
     rows = "" if facts.rows is None else f" ({facts.rows:,} rows)"
     parts = [
-        f"{facts.method} on {sources.shown(facts.model)}",
-        f"text: {text}{rows}",
+        f"{facts.methods} on {sources.shown(facts.model)}",
+        *([] if facts.stages else [f"text: {text}{rows}"]),  # which stages state
         f"dev: {sources.shown(facts.dev or in_words.NONE)}",
         f"test: {', '.join(map(sources.shown, (facts.test or in_words.NONE, *facts.more_tests)))}",
     ]
@@ -212,9 +212,27 @@ def card(run: Run, status: statuses.Status) -> None:
         messages.number(cards, "Time", in_words.duration(status.seconds), steps, border=True)
     if status.facts.seen:
         st.warning(messages.plain(status.facts.seen.words), icon=":material/visibility:")
+    _stages(status)
     if len(status.results) > 1:
         _seeds(status)
     _model(run, status)
+
+
+def _stages(status: statuses.Status) -> None:
+    """What each stage of each seed that is done came to; nothing for a run without stages."""
+    facts = status.facts.stages
+    if facts is None or not status.results:
+        return
+    with st.expander(f"Best checkpoints of {len(facts.methods)} stages", icon=":material/stairs:"):
+        rows = []
+        for result in status.results:
+            last = StageScores(facts.methods[-1], result.steps or 0, result.best_step, result.dev)
+            for number, one in enumerate((*result.stages, last), start=1):
+                of_seed = {"Seed": str(result.seed)} if len(status.results) > 1 else {}
+                row = {"Stage": f"{number}. {one.method}", "Ends at step": one.steps}
+                rows.append({**of_seed, **row, "Best checkpoint": one.best_step, "Dev": one.dev})
+        st.dataframe(rows, hide_index=True, column_config={"Dev": st.column_config.NumberColumn(format="%.2f")})
+        st.caption("Each stage starts from the best checkpoint of the one before. Steps are counted through.")
 
 
 def _seeds(status: statuses.Status) -> None:

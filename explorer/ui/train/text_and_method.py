@@ -48,7 +48,7 @@ def chosen_text() -> tuple[str, ...]:
         _upload_box(opened=True)
     chosen: list[str] = st.multiselect(
         "Training text",
-        _offered(),
+        offered(st.session_state.get(training_form.SOURCES, st.query_params.get_all(training_form.SOURCES))),
         None if filled else [sample.MINIMAL_PAIRS],  # Streamlit warns if a widget has both a default and a value
         format_func=sources.label,
         key=training_form.SOURCES,
@@ -161,14 +161,14 @@ def column_key(role: str) -> str:
     return f"text column {role}"
 
 
-def _offered() -> list[str]:
+def offered(chosen: Sequence[str]) -> list[str]:
+    """The names of texts to choose from, those that are chosen among them."""
     whole = [one.name for one in sts.SETS if len(one.splits) > 1]
     # the train part of the sample's pairs, and of every uploaded set that has one
     divided = [sets.SAMPLE, *(one for one in sets.kept_sets() if not cached.why_not_split(one, splitting.TRAIN_PART))]
     parts = [sources.written(sets.parts(one)[0]) for one in divided]
     labelled = labelled_sets.available()
     known = [*corpora.SHIPPED, *sidebar_choice.uploaded_sets(), *parts, *whole, *sts.menu(), *labelled]
-    chosen = st.session_state.get(training_form.SOURCES, st.query_params.get_all(training_form.SOURCES))
     return controls.with_uploads([*known, *chosen])
 
 

@@ -59,6 +59,23 @@ def test_the_best_step_of_each_seed_is_marked_and_one_below_the_base_says_so():
     assert (list(below.y), below.marker.symbol) == ([61.0], "star-open")
 
 
+def test_stages_are_parted_by_a_gap_and_a_named_line_and_each_has_its_best_step():
+    lines = [look(1, 0, 60.0, stage=1), look(1, 2, 63.0, best=True, stage=1), look(1, 4, 62.0, stage=1),
+             look(1, 6, 64.0, best=True, stage=2), look(1, 8, 63.0, stage=2),
+             update(1, 4, 9.0, stage=1), update(1, 5, 1.0, stage=2)]  # fmt: skip
+    figure = run_figures.dev_scores(lines, None)
+    line = named(figure, "tuned")
+    assert list(zip(line.x, line.y, strict=True)) == [
+        (0, 60.0), (2, 63.0), (4, 62.0), (None, None), (6, 64.0), (8, 63.0),
+    ]  # fmt: skip
+    assert not line.connectgaps
+    assert list(named(figure, "best checkpoint").x) == [2, 6]
+    for drawn in (figure, run_figures.losses(lines), run_figures.geometry(lines)):
+        assert {(shape.x0, shape.x1) for shape in drawn.layout.shapes} == {(4.5, 4.5)}
+        assert [note.text for note in drawn.layout.annotations][-1] == "stage 2"
+    assert list(run_figures.losses(lines).data[0].y) == [9.0, None, 1.0]
+
+
 def test_the_loss_is_drawn_faintly_as_it_is_and_held_out_accuracy_where_it_is_measured():
     raw, smooth = run_figures.losses(ONE).data
     assert list(raw.y) == [3.0, 2.0]

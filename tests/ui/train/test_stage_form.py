@@ -1,0 +1,77 @@
+"""Test that stages are added, set, removed and filled in on the form of the Train page, and shown on a run's page."""
+
+import shlex
+
+from explorer.data.text_sets import SENTENCES
+from explorer.training.recipe import Stage, suggested
+from explorer.training.record import runs
+from explorer.ui.train import stage_form
+from tests import trainings
+from tests.train_visits import START, refusals, show
+from tests.visits import words
+
+
+def stage_words(app) -> list[list[str]]:
+    """What the printed command says of each stage."""
+    found: list[list[str]] = []
+    for word in shlex.split(app.code[0].value):
+        if word == "--stage":
+            found.append([])
+        elif word in ("--dev", "--seed"):
+            break
+        if found:
+            found[-1].append(word)
+    return found
+
+
+def test_stages_are_added_set_and_removed_without_touching_the_fields_of_the_run(app, place):
+    app.run()
+    before = app.code[0].value
+    assert "--stage" not in before
+    app.button(key="add stage").click().run()
+    app.button(key="add stage").click().run()
+    assert [words[:2] for words in stage_words(app)] == [["--stage", suggested(SENTENCES, 1)]] * 2
+    app.selectbox(key="stage 1 method").set_value("sg-opt").run()
+    app.selectbox(key="stage 2 method").set_value("tsdae").run()
+    app.multiselect(key="stage 2 text").set_value([str(place.text)]).run()
+    app.number_input(key="knob of stage 2: tsdae steps").set_value(3).run()
+    app.number_input(key="knob of stage 1: sg-opt steps").set_value(2).run()
+    assert refusals(app) == []
+    first, second = stage_words(app)
+    assert first[:4] == ["--stage", "sg-opt", "--stage-data", "sample"]
+    assert "steps=2" in first
+    assert second[:4] == ["--stage", "tsdae", "--stage-data", str(place.text)]
+    assert "steps=3" in second
+    assert app.number_input(key="knob sg-opt steps").value == 0, "of the run"
+    app.button(key="stage 1 remove").click().run()
+    assert stage_words(app) == [second]
+    app.button(key="stage 2 remove").click().run()
+    assert app.code[0].value == before
+
+
+def test_a_stage_that_cannot_be_trained_says_so_at_its_field_and_keeps_the_run_from_starting(app, place):
+    app.run()
+    app.button(key="add stage").click().run()
+    app.multiselect(key="stage 1 text").set_value([str(place.text)]).run()
+    app.selectbox(key="stage 1 method").set_value("contrast").run()
+    assert any("has one sentence per row" in told for told in words(app.error))
+    assert app.button(key=START).disabled
+    assert "whitening" not in app.selectbox(key="stage 1 method").options
+
+
+def test_a_run_with_stages_shows_them_and_is_duplicated_with_them(visit, place):
+    stages = (Stage("tsdae", (str(place.text),), settings=trainings.SETTINGS),)
+    run = runs.new(trainings.recipe(place, "contrast", stages=stages))
+    trainings.train(run)
+    show(visit, run)
+    captions = " ".join(words(visit.caption))
+    assert "tsdae, then contrast on " in captions
+    assert "1. tsdae on text.csv (24 rows), 2. contrast on triplets.csv (24 rows)" in captions.replace("\\", "")
+    table = next(one.value for one in visit.dataframe if "Stage" in one.value)
+    assert list(table["Ends at step"]) == [6, 12]
+    result = run.status().results[0]
+    assert list(table["Best checkpoint"]) == [result.stages[0].best_step, result.best_step]
+    visit.button(key="run duplicate").click().run()
+    assert visit.session_state[stage_form.STAGES]
+    expected = shlex.split(run.recipe().command())
+    assert sorted(shlex.split(visit.code[0].value)) == sorted(expected)
