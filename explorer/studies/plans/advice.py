@@ -125,7 +125,7 @@ def proposal(data: OwnData, options: AdviceOptions, name: str = "") -> Work[Prop
             "choose a smaller model, or evaluation sets with fewer items."
         )
     seconds, seeds, rows, epochs = size
-    variants = tuple(_variant(method, rows, epochs, data.rows) for method in costs)
+    variants = tuple(_variant(method, options.model, rows, epochs, data.rows) for method in costs)
     plan = Plan(
         name or usual_name(data, options),
         models=(options.model,),
@@ -235,8 +235,8 @@ def _parts(found: PlanTable, advice: Advice) -> list[tuple[Variant, float]]:
     return parts
 
 
-def _variant(method: str, rows: int, epochs: int, of: int) -> Variant:
-    settings = {**own_data.own_settings(method), **_settings(rows, epochs)}
+def _variant(method: str, model: str, rows: int, epochs: int, of: int) -> Variant:
+    settings = {**own_data.own_settings(method, model), **_settings(rows, epochs)}
     return Variant(method, {**settings, "rows": str(rows)} if rows < of else settings, method)
 
 

@@ -169,8 +169,8 @@ def as_json(found: Answer, advice: Advice, status: PlanStatus, table: PlanTable)
 def report(found: PlanTable, advice: Advice, status: PlanStatus) -> bytes:
     """The answer as one HTML file: the sentence, what was read, scores against cost and rows, and the table."""
     given = answer(found, advice, status)
-    verdict_lines = [one for one in (given.sentence, given.elsewhere) if one is not None]
-    first = [*map(standalone.verdict, verdict_lines), *map(standalone.note, filter(None, (given.rows, *given.helps)))]
+    lines = [one for one in (given.sentence, given.elsewhere) if one is not None]
+    first = [*map(standalone.verdict, lines), *map(standalone.note, given.helps)]  # what more rows bring follows
     first += [standalone.heading("The text"), *map(standalone.note, advice.data.lines)]
     first += [standalone.heading("What was trained"), standalone.note(CHOSEN)]
     return plan_report.report(found, first, f"{TITLE} {sources.shown(advice.data.source)}")

@@ -136,7 +136,7 @@ def answered(folder: PlanFolder, found: PlanTable, status: PlanStatus) -> bool:
     messages.verdict(reached.sentence)
     if reached.elsewhere is not None:
         messages.verdict(reached.elsewhere)
-    for line in filter(None, (reached.rows, *reached.helps)):
+    for line in reached.helps:  # what more rows bring has a section of its own
         st.markdown(messages.plain(line))
     if reached.best is not None:
         st.caption(answer.CHOSEN)

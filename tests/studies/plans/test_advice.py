@@ -13,6 +13,7 @@ from explorer.__main__ import main
 from explorer.data import sources
 from explorer.data.graded import sets
 from explorer.data.text_sets import SCORED_PAIRS, SENTENCES, TRIPLETS
+from explorer.encoding.locate import lookup
 from explorer.errors import BadChoice, StrataError
 from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, WORSE
 from explorer.progress import finish
@@ -117,7 +118,12 @@ def test_the_methods_that_gained_most_on_such_rows_are_tried():
     assert own_data.candidates(SCORED_PAIRS) == ("cosent", "cosine-regression", "ct-in-batch")
     assert own_data.candidates(SENTENCES) == ("ct-in-batch", "simcse", "mirror-bert")
     assert own_data.candidates(TRIPLETS) == ("contrast-hard", "simcse-hard")
-    assert own_data.own_settings("simcse-hard") == {"pooling": "model default", "keep_head": False}
+
+
+def test_a_model_is_trained_under_the_pooling_that_people_use(place):
+    declared = {"pooling": "model default", "keep_head": False}
+    assert own_data.own_settings("simcse-hard", lookup.BUNDLED) == declared
+    assert own_data.own_settings("cosent", str(place.model)) == {"pooling": "mean"}, "it declares none"
 
 
 def test_a_part_of_a_set_is_no_text_to_ask_for(text, place):
@@ -202,6 +208,9 @@ def test_the_best_method_by_dev_score_is_trained_on_fewer_rows_and_answered(done
     numbers = json.loads(capsys.readouterr().out)
     assert (numbers["answer"], numbers["run"], numbers["best_row"]) == (reached.word, reached.run, best)
     assert numbers["verdict"]["difference"] == pytest.approx(mean)
+    assert {cell.done.verdict.test.same_reading_base - cell.done.verdict.test.declared_base for cell in row.cells} == {
+        0
+    }
     assert reached.sentence.pieces[2][0].split(":")[0].encode() in html.read_bytes()
 
 
