@@ -20,7 +20,7 @@ from explorer.encoding.tune.editing import Edit
 from explorer.encoding.tune.tunable import Tunable
 from explorer.knobs import Knobs, Values
 from explorer.losses import cosines
-from explorer.methods._schedule import Updates
+from explorer.methods._schedule import ADAPTERS, Updates
 from explorer.progress import Progress, Work
 
 Autocast = Callable[[], AbstractContextManager[object]]
@@ -240,6 +240,11 @@ class Method(Described, Updates, Knobs):
     def trains(cls) -> bool:
         """Whether it has a loss to minimise."""
         return cls.loss is not Method.loss
+
+    @classmethod
+    def trains_encoder(cls) -> bool:
+        """Whether it changes the weights of the encoder, and not only what is done with its vectors."""
+        return cls.trains() and not set(ADAPTERS) <= set(cls.unused)
 
     @classmethod
     def learns(cls) -> bool:

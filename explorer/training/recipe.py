@@ -146,10 +146,10 @@ class Recipe(Knobs):
         found = []
         for number, (stage, own) in enumerate(zip(self.stages, self.chain, strict=False), start=1):
             with naming(self, number):
-                if not own.kind.trains():
+                if not own.kind.trains_encoder():
                     raise BadChoice(
-                        f"{stage.method} trains no weights, so that no further stage can start from them. Make it the "
-                        "last stage, or leave it out."
+                        f"{stage.method} leaves the weights of the encoder as they are, so that no further stage can "
+                        "start from them. Make it the last stage, or leave it out."
                     )
                 checked = own.checked()
                 if checked.settings.get("blend", 1) != 1:

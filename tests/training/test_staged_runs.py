@@ -174,6 +174,13 @@ def test_overlap_with_the_test_set_counts_the_text_of_every_stage(place):
     prepared = finish(prepare(recipe(place, "contrast", stages=(stage(place, data=[text]),))))
     assert prepared.seen.found == 1
     assert not finish(prepare(recipe(place, "contrast"))).seen
+    # a set elsewhere leaves out what any stage is trained on
+    others = place.folder / "others.csv"
+    pairs = [f"{at % 5},{at} first,{at} second" for at in range(12)]
+    others.write_text("\n".join(["score,sentence1,sentence2", *pairs]) + "\n")
+    text.write_text("\n".join(["3 first", *place.text.read_text().splitlines()[1:]]) + "\n")
+    given = recipe(place, "contrast", stages=(stage(place, data=[text]),), elsewhere=(str(others),))
+    assert [len(one.judge) for one in finish(prepare(given)).elsewhere.values()] == [11]
 
 
 def no_row(place: Place) -> Stage:
@@ -184,7 +191,8 @@ def no_row(place: Place) -> Stage:
 
 REFUSED = [
     (lambda place: Stage("tsdea"), "Stage 1 of 2 .tsdea on triplets.csv.: .*tsdae"),
-    (lambda place: Stage("whitening", (str(place.text),)), "whitening trains no weights.*last stage"),
+    (lambda place: Stage("whitening", (str(place.text),)), "whitening leaves the weights of the encoder.*last stage"),
+    (lambda place: Stage("flow", (str(place.text),)), "flow leaves the weights of the encoder.*last stage"),
     (lambda place: stage(place, blend=0.5), "Stage 1 of 2.*blend cannot be 0.5 before the last stage"),
     (lambda place: stage(place, temperature=3), "Stage 1 of 2.*There is no setting 'temperature'"),
     (lambda place: stage(place, data=["no such.csv"]), "Stage 1 of 2 .tsdae on no such.csv"),

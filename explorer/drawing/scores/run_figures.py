@@ -197,18 +197,20 @@ def _with_gaps(lines: Sequence[Line]) -> list[Line | None]:
 
 def _steps(draft: Draft, lines: Lines, total: int, rows: int = 1) -> None:
     """The axis of steps, up to the planned end of the run, with a line where each stage begins."""
-    begins: dict[tuple[int, int], int] = {}  # by stage and seed, since a stage may stop early
+    ends: dict[tuple[int, int], int] = {}  # by stage and seed, since a stage may stop early
     for line in lines:
-        if line.stage is not None and line.stage > 1:
+        if line.stage is not None:
             key = line.stage, line.number
-            begins[key] = min(begins.get(key, line.step), line.step)
+            ends[key] = max(ends.get(key, line.step), line.step)
     named = set()
-    for (stage, _), step in sorted(begins.items()):
+    for (stage, number), step in sorted(ends.items()):
+        if (stage + 1, number) not in ends:
+            continue
         for row in range(1, rows + 1):
-            draft.line(x=step - 0.5, row=row, color=QUIET, dash="dot", width=1)
+            draft.line(x=step + 0.5, row=row, color=QUIET, dash="dot", width=1)
         if stage not in named:
             named.add(stage)
-            draft.note(f"stage {stage}", x=step - 0.5, y=0, yref="paper", xanchor="left", yanchor="bottom")
+            draft.note(f"stage {stage + 1}", x=step + 0.5, y=0, yref="paper", xanchor="left", yanchor="bottom")
     done = max((line.step for line in lines), default=0)
     end = max(1, done, min(total, 2 * done))
     draft.x_axes(title="step", zeroline=False, range=[-0.02 * end, 1.02 * end])

@@ -89,7 +89,7 @@ def _key(number: int, what: str) -> str:
 def _stage(place: int, number: int, own_text: tuple[str, ...], encoders: str, plan: Plan) -> Stage | None:
     from explorer.training.recipe import Stage, suggested
 
-    cards = {name: card for name, card in training_form.methods().items() if card.kind.trains()}
+    cards = {name: card for name, card in training_form.methods().items() if card.kind.trains_encoder()}
     key, state = _key(number, "method"), st.session_state
     if state.get(key) not in cards:
         state[key] = suggested(text_sets.SENTENCES, 1) or next(iter(cards))
@@ -112,7 +112,11 @@ def _stage(place: int, number: int, own_text: tuple[str, ...], encoders: str, pl
             )
         with right:
             name: str = st.selectbox(
-                "Method of the stage", list(cards), key=key, persist_state="session", help="Methods that train weights."
+                "Method of the stage",
+                list(cards),
+                key=key,
+                persist_state="session",
+                help="Those that train the encoder.",
             )
             card = StageCard(cards[name].kind, encoders, number)
             st.caption(f"{messages.plain(card.kind.title())} Trains on {card.kind.rows.title}.")

@@ -84,7 +84,7 @@ def test_a_plan_starts_from_quick_values_or_those_of_the_paper():
         ({"variants": (Variant("a"), Variant("b"))}, "are the same training"),
         ({"variants": (Variant("a"),), "grid": {"temperature": (0.1,)}}, "variants and a grid"),
         ({"variants": (Variant("a"),), "methods": ()}, "state no method"),
-        ({"stages": (Stage("whitening"),)}, "Stage 1 of 2 (whitening on sample): whitening trains no weights"),
+        ({"stages": (Stage("whitening"),)}, "Stage 1 of 2 (whitening on sample): whitening leaves the weights"),
         ({"dev": "STS-C dev", "test": "none", "precision": "half"}, "precision cannot be 'half'"),
     ],
 )

@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from explorer.training.loop import resume_state as states
+from explorer.training.recipe import Stage
 from explorer.training.record import runs
 from explorer.training.record.runs import KEEP, Run
 from explorer.training.record.status import FINISHED, INTERRUPTED, STOPPED
@@ -86,6 +87,14 @@ def test_two_processes_train_adapters_as_one_does(calm):
     arguments = [*words(calm, "sg-opt", "adapters"), *(f"--set={name}={value}" for name, value in settings.items())]
     assert together(arguments, calm.folder / "told") == (0, 0)
     assert_same(runs.find("adapters", calm.runs), train(new(calm, "sg-opt", settings=SETTINGS | settings)))
+
+
+def test_two_processes_train_stages_as_one_does(calm):
+    half = SETTINGS | {"steps": 3}
+    changes = {"settings": half, "stages": (Stage("simcse", (str(calm.text),), settings=half),)}
+    arguments = [*words_of(recipe(calm, "simcse-hard", **changes)), "--name", "stages", "--out", str(calm.runs)]
+    assert together(arguments, calm.folder / "told") == (0, 0)
+    assert_same(runs.find("stages", calm.runs), train(new(calm, "simcse-hard", **changes)))
 
 
 def test_two_processes_go_on_together_with_a_run_that_was_stopped(calm, alone):
