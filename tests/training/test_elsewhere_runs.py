@@ -11,6 +11,7 @@ from explorer import typed_json
 from explorer.__main__ import _options
 from explorer.commands.train import _recipe
 from explorer.data import sample, sources
+from explorer.encoding.locate.model_names import of_folder
 from explorer.errors import BadChoice, CannotResume, SetNotFound
 from explorer.measuring.comparing import learned
 from explorer.measuring.scores import verdict
@@ -23,6 +24,7 @@ from explorer.training.loop.elsewhere import choose
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
+from explorer.training.record import run_results
 from explorer.training.record import status as statuses
 from tests.device import DEVICE
 from tests.spoiling import configure
@@ -177,11 +179,14 @@ def test_the_line_has_the_kind_of_the_worst_and_its_words():
     assert typed_json.read(verdict.RunVerdict, json.loads(json.dumps(run.as_json()))) == run
 
 
-def test_page_command_card_and_blends_tell_it(run):
+def test_page_command_card_and_blends_tell_it(place, run, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
     status = run.status()
     text = verdict.elsewhere(status.verdict.elsewhere).text
     assert learned.lines(status.learned)[1] == text
     assert learned.as_json(status.learned)["elsewhere"]["text"] == text
+    both = of_folder("tiny", place.model), of_folder("tuned", run.model)
+    assert run_results.tuning(both, "").probes.elsewhere == status.verdict.elsewhere, "Compare and its report"
     card = (run.model / "README.md").read_text()
     assert "**Elsewhere**: Sample pairs " in card
     assert f"| Sample pairs (elsewhere, {MOST} of 240 pairs) |" in card
