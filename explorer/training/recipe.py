@@ -68,8 +68,8 @@ class Recipe(Knobs):
         metavar="FILE|NAME",
         repeated=True,
         help="Sets that show what training costs elsewhere: scored pairs, a retrieval set or triplets, without what is "
-        "in the text, the dev set or a test set. 'at hand': 'Sample pairs', 'Sample search', and 'STS-B test' and "
-        "'SICK-R test' if STRATA_DATA has them. 'none' for none.",
+        "in the text, the dev set or a test set. 'at hand': 'Sample pairs', 'Sample search', and 'SICK-R test', or "
+        "else 'STS-B test', if STRATA_DATA has it. 'none' for none.",
     )
     elsewhere_most: int = knob(
         500,

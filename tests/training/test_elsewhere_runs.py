@@ -109,14 +109,15 @@ def test_what_is_at_hand_needs_no_download(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_DATA", str(tmp_path))
     shipped = (sample.PAIRS, sample.SEARCH)
     assert sources.at_hand() == shipped
-    (tmp_path / "SICK").mkdir()
-    (tmp_path / "SICK" / "test.tsv").write_text("not as published")
-    assert sources.at_hand() == (*shipped, "SICK-R test")
+    for folder, name in (("STSB", "STS-B test"), ("SICK", "SICK-R test")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "test.tsv").write_text("not as published")
+        assert sources.at_hand() == (*shipped, name)
     found, (left_out,) = choose((sources.AT_HAND, sample.PAIRS), 0, set(), online=False)
     assert [one[0] for one in found] == list(shipped)
     assert left_out.startswith("elsewhere, SICK-R test is left out: ")
     with pytest.raises(SetNotFound):
-        choose(("STS-B test",), 0, set(), online=False)
+        choose(("STS12 test",), 0, set(), online=False)
 
 
 def test_an_encoder_that_cannot_search_is_trained_and_a_set_that_was_named_and_left_out_is_told(place, tmp_path):
