@@ -1,7 +1,9 @@
 """Confidence interval of a score difference, by paired bootstrap (1,000 resamples).
 
 The paired bootstrap (Efron; Berg-Kirkpatrick, Burkett and Klein 2012): n of n pairs are drawn with replacement, both
-scores are computed on them, and the 2.5th and 97.5th percentiles of the differences are the interval.
+scores are computed on them, and the 2.5th and 97.5th percentiles of the differences are the interval. Of a mean of
+items it includes 0 if fewer than six of them changed: of five that all changed in one direction a sign test has
+p = 0.06, but the percentiles would exclude 0, since hardly any resample is without them.
 """
 
 from __future__ import annotations
@@ -13,12 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.measuring.scores.metrics import METRICS, check_agreement
+from explorer.measuring.scores.metrics import MEAN, METRICS, check_agreement
 
 Floats = NDArray[np.float64]
 
 RESAMPLES = 1000
 LEVEL = 0.95
+FEWEST = 6  # items that changed, in one direction, that a sign test tells from chance
 # values (pair, resample) in memory at once
 _AT_ONCE = 4_000_000
 
@@ -75,7 +78,7 @@ def difference(
     low, high = np.full(known.shape, np.nan), np.full(known.shape, np.nan)
     if known.any():
         low[known], high[known] = np.nanquantile(drawn[known], edges, axis=-1)
-    return Interval(point, low, high)
+    return Interval(point, *(_of_enough(other - one, low, high) if metric == MEAN else (low, high)))
 
 
 def mean_difference(one: Floats, other: Floats, *, resamples: int = RESAMPLES, seed: int = 0) -> Interval:
@@ -84,7 +87,13 @@ def mean_difference(one: Floats, other: Floats, *, resamples: int = RESAMPLES, s
     random = np.random.default_rng(seed)
     drawn = np.concatenate([gaps @ times / len(gaps) for times in _draws(len(gaps), resamples, random)])
     low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Interval(np.asarray(100 * gaps.mean()), np.asarray(100 * low), np.asarray(100 * high))
+    return Interval(np.asarray(100 * gaps.mean()), *_of_enough(gaps, np.asarray(100 * low), np.asarray(100 * high)))
+
+
+def _of_enough(gaps: NDArray[Any], low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """An interval of the mean of gaps (…, item), which includes 0 if fewer than six of them are none."""
+    few = np.count_nonzero(gaps, axis=-1) < FEWEST
+    return np.where(few, np.minimum(low, 0), low), np.where(few, np.maximum(high, 0), high)
 
 
 def resampled(

@@ -24,6 +24,7 @@ from explorer.encoding.locate import model_names
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, RunTooLarge, ran_out_of_memory
 from explorer.measuring.neighbours.ranking_judge import MRR, RankingJudge
+from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores.judge import Judge, PairJudge, TripletJudge
 from explorer.methods import Autocast, Method
 from explorer.progress import Phase, Progress, Work, finish
@@ -37,7 +38,6 @@ TRIED = 512  # sentences of an evaluation set whose encoding is timed: few would
 FEW = 2  # rows of a first try that measures the memory per row, before a whole batch
 PEAKS = ("cuda",)  # devices that count the most that they held
 _RESERVE = 1.1  # a tenth more than is needed has to be free
-FEWEST = 6  # missed queries or triplets from which on an improvement of all of them is significant
 SHARE = 0.05  # of them that are missed
 HIGH = 90.0  # Spearman × 100
 FOUND = "The base{already} finds {:.1f} % of your {:,} test pairs: for each first sentence, its partner ranks first."
@@ -362,7 +362,7 @@ class RoomToGain:
         """
         if self.missed is None:
             return self.score >= HIGH
-        return self.missed < max(FEWEST, SHARE * self.items)
+        return self.missed < max(bootstrap.FEWEST, SHARE * self.items)
 
     @property
     def text(self) -> str:

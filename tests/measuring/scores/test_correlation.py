@@ -19,7 +19,7 @@ from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.bootstrap import difference, mean_difference, resampled
 from explorer.measuring.scores.correlation import measured, pearson, ranks, spearman
 from explorer.measuring.scores.judge import PackChange, PairChange, PairJudge, Share
-from explorer.measuring.scores.metrics import MEASURES, class_scores
+from explorer.measuring.scores.metrics import MEAN, MEASURES, class_scores
 from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, WORDS, WORSE, RunVerdict, Verdict, sentence
 
 
@@ -172,6 +172,20 @@ def test_a_difference_of_means_is_that_of_a_slow_loop_and_covers_the_truth():
         tried = mean_difference(np.zeros(60), random.normal(0.05, 1, 60), resamples=400)
         covered += bool(tried.low <= 5 <= tried.high)
     assert 0.91 <= covered / 400 <= 0.98
+
+
+def test_few_items_that_changed_at_random_are_called_better_or_worse_no_more_often_than_by_chance():
+    random = np.random.default_rng(0)
+    items, called = np.full((2000, 60), 0.5), {}
+    for changed in (4, 5, 6):
+        other = items.copy()
+        other[:, :changed] += random.choice((-0.1, 0.1), (2000, changed))
+        of_grid = difference(np.arange(60.0), items, other, metric=MEAN)
+        alone = [bool(mean_difference(one, two).sure) for one, two in zip(items[:100], other[:100], strict=True)]
+        assert of_grid.sure[:100].tolist() == alone
+        called[changed] = of_grid.sure.mean()
+    assert called[4] == called[5] == 0, "the percentiles alone call 12 and 6 %"
+    assert called[6] == pytest.approx(2 / 2**6, abs=0.015), "all of them in one direction"
 
 
 def test_a_mean_beside_itself_differs_by_nothing_and_one_with_a_missing_item_is_missing():
