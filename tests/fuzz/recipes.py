@@ -7,7 +7,7 @@ from random import Random
 
 from explorer import methods
 from explorer.training import recipe_file, safe_yaml
-from explorer.training.recipe import Recipe
+from explorer.training.recipe import Recipe, Stage
 from tests.fuzz import mutants, yaml_texts
 
 MADE_WITH = {"strata": "0.1.0", "base": "0" * 64, "data": ["0" * 64, None], "notes": {"a": 1}}
@@ -27,7 +27,9 @@ def attempt(seed: int, folder: Path, place: Path) -> None:
 
 
 def _mutant(drawn: Random) -> bytes:
-    text = Recipe(drawn.choice(sorted(methods.names())), made_with=MADE_WITH, columns={"sentence": "text"}).as_yaml()
+    stages = tuple(Stage(method, ("sample",)) for method in drawn.sample(sorted(methods.names()), drawn.randrange(3)))
+    method = drawn.choice(sorted(methods.names()))
+    text = Recipe(method, made_with=MADE_WITH, columns={"sentence": "text"}, stages=stages).as_yaml()
     if drawn.random() < 0.2:
         return mutants.of_bytes(drawn, text.encode())
     return yaml_texts.damaged(drawn, safe_yaml.parsed(text, "the whole recipe", ""))

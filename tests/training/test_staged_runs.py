@@ -141,6 +141,15 @@ def test_the_blend_of_the_last_stage_is_with_the_base_of_the_run(place):
             assert torch.allclose(weight, 0.75 * base[name] + 0.25 * before[name], atol=1e-6), name
 
 
+def test_hard_negatives_of_a_later_stage_are_mined_with_the_model_of_the_one_before(place):
+    run = train(staged(place, settings={"hard_negatives": 1}))
+    first = train(new(place, "tsdae", settings={"pooling": "mean", "evaluate_every": 2}))
+    by_hand = train(new(place, "contrast", model=str(first.model), settings={"hard_negatives": 1}))
+    assert "mined with the model of stage 1" in run.log_tail(100)
+    for name, weight in weights(by_hand).items():
+        assert torch.equal(weights(run)[name], weight), name
+
+
 def test_a_method_in_closed_form_is_a_last_stage(place):
     run = train(staged(place, method="whitening", data=(str(place.text),)))
     assert run.status().state == FINISHED

@@ -16,11 +16,13 @@ from explorer.training.loop import judging
 AT_ONCE = 1024  # rows whose candidates are compared at once
 
 
-def mined(corpus: Corpus, encoder: Encoder, mining: methods.Mining) -> Work[tuple[Columns, str]]:
+def mined(
+    corpus: Corpus, encoder: Encoder, mining: methods.Mining, named: str = "the base"
+) -> Work[tuple[Columns, str]]:
     """A column for each hard negative of pairs, found near each anchor with an encoder as it is used, and their counts.
 
     Candidates are the second texts of all rows. Texts that share a row with the anchor or with its positive are
-    excluded. The result depends on the rows and the encoder alone.
+    excluded. The result depends on the rows and the encoder alone. `named` is what the counts call the encoder.
     """
     anchors, positives = corpus.texts[:2]
     passages = tuple(dict.fromkeys(positives))
@@ -69,7 +71,7 @@ def mined(corpus: Corpus, encoder: Encoder, mining: methods.Mining) -> Work[tupl
         chosen.append(own)
         if number % AT_ONCE == 0:
             yield Progress(Phase.MINING, number, len(corpus))
-    summary = f"hard negatives: {len(cosines):,} mined with the base"
+    summary = f"hard negatives: {len(cosines):,} mined with {named}"
     if drawn:
         summary += f", {drawn:,} drawn at random where no more were far enough"
     if cosines:

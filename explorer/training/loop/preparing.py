@@ -220,7 +220,8 @@ def rows_of(
             found[seed] = next(iter(found.values()))
             continue
         if wanted_negatives and mine:
-            negatives, summary = yield from mining.mined(rows, prepared.encoder, wanted_negatives)
+            named = "the base" if prepared.base is None else prepared.found.name
+            negatives, summary = yield from mining.mined(rows, prepared.encoder, wanted_negatives, named)
             rows = replace(rows, columns=(*rows.columns, *negatives))
             summaries.append(summary)
         found[seed] = rows

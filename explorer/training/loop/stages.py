@@ -67,9 +67,9 @@ def prepare(
                 "Restore that folder, or start a new run from a copy of recipe.yaml without made_with."
             )
         encoder = loading.load(found, precision="float32", device=device)
-    own = _of_stage(whole, number, found, encoder)
+    own = replace(_of_stage(whole, number, found, encoder), base=whole.encoder if number > 1 else None)
     rows, summaries = yield from preparing.rows_of(own, [seed], mine=mine)
-    return replace(own, rows=rows, reports=summaries, base=whole.encoder if number > 1 else None)
+    return replace(own, rows=rows, reports=summaries)
 
 
 def tried(whole: Prepared, seed: int, world: World, first: Learner | None = None) -> Iterator[Learner]:
