@@ -255,5 +255,12 @@ class ContrastTriplets(MultipleNegativesRanking):
     suggestion = Suggestion("triplets", 3, "each anchor learns to be nearer to its positive than to any negative")
     # found by measurement over five seeds; docs/results.md, "The demonstration", has the numbers
     presets: ClassVar[Mapping[str, Values]] = {
-        DEMONSTRATION: {"steps": 70, "batch_size": 16, "learning_rate": 1e-4, "temperature": 0.1, "select_by": "both"}
+        DEMONSTRATION: {
+            "steps": 70,
+            "batch_size": 16,
+            "learning_rate": 1e-4,
+            "temperature": 0.1,
+            "select_by": "both",
+            "blend": 0.0,
+        }
     }

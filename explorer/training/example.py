@@ -123,7 +123,8 @@ def _ship_run(run: runs.Run, training: _LowRank, place: Path) -> None:
             shutil.copy(path, place / PROBE / path.name)
         else:
             np.save(place / PROBE / path.name, np.load(path)[::EVERY])
-    exporting.save_adapter(training.factors, lookup.BUNDLED_ON_HUB, run.model, place / MODEL)
+    share = 1.0 if training.blend is None else training.blend
+    exporting.save_adapter(training.factors, lookup.BUNDLED_ON_HUB, run.model, place / MODEL, share)
     shutil.copy(run.model / similarity.FILE, place / MODEL)
     for code in (place / MODEL).glob("*.py"):
         code.unlink()  # a copy of Strata's own, which every export writes anew

@@ -13,7 +13,7 @@ import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from safetensors.torch import save_file
@@ -210,8 +210,11 @@ def apply_adapter(tuned: nn.Module, base: nn.Module, adapter: Factors) -> None:
             after[f"{name}.weight"].add_(outer.float() @ inner.float())
 
 
-def save_adapter(adapter: Factors, base: str, exported: Path, folder: Path) -> None:
-    """Write a model as an adapter of its base, by its name on the hub, with the modules of its export."""
+def save_adapter(adapter: Factors, base: str, exported: Path, folder: Path, share: float = 1.0) -> None:
+    """Write a model as an adapter of its base, by its name on the hub, with the modules of its export.
+
+    `share` is how much of the adapter is in the model.
+    """
     from peft import LoraConfig
 
     for path in exported.rglob("*"):
@@ -224,8 +227,9 @@ def save_adapter(adapter: Factors, base: str, exported: Path, folder: Path) -> N
         limits = configuration.settings(folder / _LIMITS) | {"config_args": {"output_hidden_states": True}}
         _write_settings(folder / _LIMITS, limits)
     rank = max(len(inner) for inner, _ in adapter.values())
-    # as many as the rank, so that the product is not scaled
-    config = LoraConfig(r=rank, lora_alpha=rank, base_model_name_or_path=base, inference_mode=True)
+    # the product is scaled by lora_alpha / rank: factors in half precision that were scaled would be rounded again
+    scaled = cast(int, rank if share == 1 else rank * share)  # any number, whatever peft states
+    config = LoraConfig(r=rank, lora_alpha=scaled, base_model_name_or_path=base, inference_mode=True)
     config.target_modules = sorted(adapter)  # given above, it would be a set, which has another order in each process
     config.save_pretrained(str(folder))
     tensors = {
