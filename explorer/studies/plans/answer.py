@@ -14,7 +14,7 @@ from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, WORSE, Se
 from explorer.studies.plans import plan_report, plan_table, row_curve
 from explorer.studies.plans.advice import Advice, best_row
 from explorer.studies.plans.execution import spent
-from explorer.studies.plans.plan_folder import PlanStatus
+from explorer.studies.plans.plan_folder import FINISHED, PlanStatus
 from explorer.studies.plans.plan_table import TEST, PlanRow, PlanTable
 from explorer.training.record.status import Status
 
@@ -59,9 +59,9 @@ def answer(found: PlanTable, advice: Advice, status: PlanStatus) -> Answer:
     """The answer as the table stands; it is known once every method is trained on all rows."""
     best = best_row(found, advice)
     waiting = [row for row in found.rows if row.label in advice.costs and row.verdict is None]
-    if best is None or (status.live and waiting):
+    if best is None or (waiting and status.state != FINISHED):  # the others may be better
         done = f"{found.done} of {found.total} trainings are done"
-        ended = "; ".join(dict.fromkeys(status.failures.values()))
+        ended = "; ".join(dict.fromkeys(filter(None, [*status.failures.values(), status.error])))
         return Answer(_sentence(UNKNOWN, f"{done}. {ended}".strip()))
     verdict = best.verdict
     assert verdict is not None, "a best row is tested with every seed"
@@ -74,13 +74,16 @@ def answer(found: PlanTable, advice: Advice, status: PlanStatus) -> Answer:
     seconds, _ = spent(status.id, [cell.run for row in found.rows for cell in row.cells])
     if seconds:
         text += f"; {in_words.duration(seconds)} of training in all"
+    if waiting:
+        text += f"; not trained with every seed: {', '.join(row.label for row in waiting)}"
     if verdict.kind != BETTER:
         text = f"{REASONS[verdict.kind].format(model=model)}. By dev score the best is {text}"
-    curves = row_curve.curves(found)
+    optimistic = any(one.verdict.optimistic for one in tuned if one.verdict is not None)
+    curves = [one for one in row_curve.curves(found) if one.points[-1].row.label == best.label]
     rows = plan_report.of_rows(curves[0]).text if curves else ""
     chosen = max(best.cells, key=lambda cell: _dev(cell.done))
     return Answer(
-        _sentence(verdict.kind, f"{text}."),
+        _sentence(verdict.kind, f"{text}. {plan_report.OPTIMISTIC}" if optimistic else f"{text}.", optimistic),
         best,
         elsewhere(best.elsewhere),
         rows,
@@ -89,8 +92,8 @@ def answer(found: PlanTable, advice: Advice, status: PlanStatus) -> Answer:
     )
 
 
-def _sentence(kind: str, text: str) -> Sentence:
-    word = {BETTER: YES, UNKNOWN: OPEN}.get(kind, NO)
+def _sentence(kind: str, text: str, optimistic: bool = False) -> Sentence:
+    word = {BETTER: YES, UNKNOWN: OPEN}.get(kind, NO) + " (optimistic)" * optimistic
     return Sentence(kind, ((word, True), (": ", False), (text, False)))
 
 
@@ -135,7 +138,7 @@ def helps(advice: Advice, measure: str, found: tuple[float, float, float]) -> tu
             "Sentences alone teach little that a tuned model does not know. Pairs that mean the same, or pairs with "
             "scores, teach what similar means in your text."
         )
-    if not data.own_test:
+    if not data.own_test and not advice.options.test:
         texts.append(
             f"The answer is of {sources.shown(data.test)}, not of your text. Score 50 or more pairs of your own text, "
             "and name them as the test set."

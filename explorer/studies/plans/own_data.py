@@ -45,7 +45,8 @@ class OwnData:
     @property
     def own_test(self) -> bool:
         """Whether it is tested on rows of the text itself."""
-        return self.test == sources.HELD_OUT or sets.read(self.train).whole == sets.read(self.test).whole
+        same = self.train != self.test and sets.read(self.train).whole == sets.read(self.test).whole
+        return same or self.test == sources.HELD_OUT
 
     @property
     def of_kind(self) -> Kind:
@@ -57,7 +58,7 @@ class OwnData:
         """The facts in words, a line each."""
         length = f"{self.words:g} words in a sentence (median), at most {self.most_words:,}"
         repeated = f"{self.duplicates:,} rows repeat an earlier one" if self.duplicates else "no row occurs twice"
-        tested = "rows of your own that are not trained on" if self.own_test else "not your text, which has no labels"
+        tested = "rows of your own that are not trained on" if self.own_test else "not of this text"
         few = "so few test items that only a large gain can be told from chance" if self.test_items < FEW else ""
         seen = f"{self.overlap:,} of the test sentences are in the training text" if self.overlap else ""
         return tuple(
@@ -91,12 +92,24 @@ def read(source: str, model: str = lookup.BUNDLED, dev: str = "", test: str = ""
             "vectors of a model, use 'python -m explorer evaluate'."
         )
     train, own_dev, own_test = _divided(source, kind)
+    if test in (source, train):
+        raise BadChoice(
+            f"The test set cannot be {sources.shown(test)}, which is trained on. Leave it out, or name another."
+        )
     data = OwnData(source, kind.name, train, dev or own_dev, test or own_test)
     texts = read_texts(recipe(data, candidates(kind)[0], model))
     corpus = texts.corpus
     sentences = list(chain.from_iterable(corpus.texts))
     lengths = [text.count(" ") + 1 for text in sentences]
     (tested,) = texts.tests
+    of_test = set(sources.texts_of(tested))
+    chosen_by = len(of_test.intersection(sources.texts_of(texts.dev)))
+    if chosen_by == len(of_test):
+        raise BadChoice(
+            f"The dev set {sources.shown(data.dev)} has every sentence of the test set {sources.shown(data.test)}, so "
+            "method, checkpoint and share would be chosen by the test set. Name another dev set or test set."
+        )
+    shared = f"{chosen_by:,} of the test sentences are in the dev set, which chooses method and checkpoint"
     return OwnData(
         **{name: getattr(data, name) for name in ("source", "kind", "train", "dev", "test")},
         rows=len(corpus),
@@ -104,8 +117,8 @@ def read(source: str, model: str = lookup.BUNDLED, dev: str = "", test: str = ""
         duplicates=corpus.duplicates,
         words=median(lengths),
         most_words=max(lengths),
-        overlap=len(set(sources.texts_of(tested)) & set(sentences)),
-        notes=texts.reports[1:],
+        overlap=len(of_test.intersection(sentences)),
+        notes=(*texts.reports[1:], *[shared][: bool(chosen_by)]),
     )
 
 

@@ -15,10 +15,11 @@ from explorer.data.graded import sets
 from explorer.data.text_sets import SCORED_PAIRS, SENTENCES, TRIPLETS
 from explorer.encoding.locate import lookup
 from explorer.errors import BadChoice, StrataError
-from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, WORSE
+from explorer.measuring.scores.verdict import CHANCE, UNKNOWN, WORSE
 from explorer.progress import finish
 from explorer.studies.plans import advice, answer, own_data, plan_folder, plan_table
 from explorer.studies.plans.advice import AdviceOptions, TrainingCost
+from explorer.studies.plans.plan import PlanBudget
 from explorer.training.loop.training_texts import read_texts
 from explorer.training.record import runs
 from tests.trainings import graded_lines
@@ -112,6 +113,23 @@ def test_a_text_that_cannot_be_judged_is_refused_with_the_next_step(content, why
     path.write_text(content, encoding="utf-8")
     with pytest.raises(StrataError, match=why):
         own_data.read(str(path), str(place.model))
+
+
+def test_a_test_set_that_is_trained_on_or_chooses_the_method_is_refused(text, place, tmp_path):
+    path, model = tmp_path / "triplets.csv", str(place.model)
+    lines = [f"a{n} b{n} c{n},a{n} d{n},e{n} f{n}" for n in range(120)]
+    path.write_text("\n".join(["anchor,positive,negative", *lines]), encoding="utf-8")
+    for own in (text, str(path)):
+        with pytest.raises(BadChoice, match="which is trained on"):
+            own_data.read(own, model, test=own)
+        with pytest.raises(BadChoice, match=r"dev set test.csv has every sentence of the test set test.csv"):
+            own_data.read(own, model, dev=str(place.test), test=str(place.test))
+    with pytest.raises(BadChoice, match=r"dev set triplets.csv has every sentence of the test set held-out rows"):
+        own_data.read(str(path), model, dev=str(path))
+    some = own_data.read(str(place.text), model, test="Sample pairs")
+    shared = len(set(sets.load(sets.halves()[0]).sentences))
+    assert some.notes[-1].startswith(f"{shared} of the test sentences are in the dev set")
+    assert not own_data.read(str(place.text), model).notes
 
 
 def test_the_methods_that_gained_most_on_such_rows_are_tried():
@@ -229,6 +247,51 @@ def test_seeds_that_the_limit_does_not_allow_for_every_method_are_taken_out(done
     assert answer.answer(found, advice.of_folder(done), status).best is not None
 
 
+def test_an_answer_on_sentences_that_were_trained_on_says_so(done):
+    found = plan_table.table(done.plan())
+    seen = [
+        replace(row, cells=tuple(replace(cell, status=optimistic(cell.status)) for cell in row.cells))
+        for row in found.rows
+    ]
+    reached = answer.answer(replace(found, rows=tuple(seen)), advice.of_folder(done), done.status())
+    assert reached.sentence.text.startswith(f"{reached.word} (optimistic): ")
+    assert reached.sentence.text.endswith(
+        "Some training rows hold sentences of the test set, so scores are optimistic."
+    )
+    assert "optimistic" not in answer.answer(found, advice.of_folder(done), done.status()).text
+
+
+def optimistic(status):
+    return replace(status, verdict=replace(status.verdict, optimistic=True))
+
+
+def test_a_stopped_plan_gives_no_answer_before_every_method_is_trained(done):
+    """The other method may be better; of one that could not be trained the answer says so."""
+    for cell in plan_table.table(done.plan()).rows[1].cells:
+        cell.run.delete()
+    found, given = plan_table.table(done.plan()), advice.of_folder(done)
+    for state in (plan_folder.STOPPED, plan_folder.INTERRUPTED, plan_folder.FAILED):
+        reached = answer.answer(found, given, replace(done.status(), state=state))
+        assert (reached.word, reached.best) == (answer.OPEN, None)
+    reached = answer.answer(found, given, done.status())
+    assert reached.best.label == METHODS[0]
+    assert f"; not trained with every seed: {METHODS[1]}." in reached.sentence.text
+
+
+def test_what_more_rows_bring_is_said_of_the_method_that_the_answer_names(done):
+    found, given = plan_table.table(done.plan()), advice.of_folder(done)
+    best = answer.answer(found, given, done.status()).best.label
+    (other,) = {*METHODS} - {best}
+    for cell in next(row for row in found.rows if row.label == best).cells:
+        cell.run.delete()
+    reached = answer.answer(plan_table.table(done.plan()), given, done.status())
+    assert (reached.best.label, reached.rows) == (other, "")
+    done.redefine(replace(done.plan(), budget=PlanBudget()))
+    finish(advice.execute(done))
+    labels = [row.label for row in plan_table.table(done.plan()).rows]
+    assert labels.count(f"{best}, 25 % of the rows") == 1
+
+
 def reached(verdict, **data):
     """The answer of a plan whose best row has this verdict."""
     known = replace(
@@ -258,6 +321,12 @@ def test_what_would_help_follows_from_what_was_measured(verdict, data, helps):
     assert all(part in one for part, one in zip(helps, found, strict=True))
 
 
+def test_who_names_a_test_set_is_not_told_to_name_one():
+    data = own_data.OwnData("text.txt", SENTENCES.name, "a", "b", "own.csv", 1000, 500)
+    given = advice.Advice(data, AdviceOptions(test="own.csv"), rows=1000)
+    assert not any("name them" in line for line in answer.helps(given, "Spearman", (80.0, 0.2, 0.9)))
+
+
 def test_a_plan_of_something_else_gives_no_answer(plan):
     assert advice.of_folder(plan_folder.new(plan)) is None
 
@@ -267,4 +336,4 @@ def test_nothing_is_said_before_a_method_is_trained(begun):
     found = answer.answer(plan_table.table(begun.plan()), advice.of_folder(begun), status)
     assert (found.word, found.sentence.kind) == ("Not known yet", UNKNOWN)
     assert found.sentence.text == "Not known yet: 0 of 6 trainings are done."
-    assert {BETTER, CHANCE, WORSE} >= set(answer.REASONS) | {BETTER}
+    assert set(answer.REASONS) == {CHANCE, WORSE}, "every kind of a verdict that is neither better nor unknown"
