@@ -59,8 +59,8 @@ def advise(options: argparse.Namespace) -> None:
             return
         begun = advice.begin(found)
     known = advice.of_folder(begun)
-    if known is None or known.data != data:
-        raise BadChoice(f"'{begun.name}' is a plan of something else. Give another --name.")
+    if known is None or known.data != data or replace(known.options, minutes=asked.minutes) != asked:
+        raise BadChoice(f"'{begun.name}' is a plan of another text, model, set or method. Give another --name.")
     if options.estimate:
         output.say(f"'{begun.name}' was begun already; the same command without --estimate goes on with it.")
         return

@@ -16,7 +16,7 @@ from typing import Any
 
 from explorer import places, typed_json
 from explorer.data import sources
-from explorer.data.text_sets import digest_of
+from explorer.data.text_sets import KINDS, digest_of
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, StrataError
 from explorer.knobs import Knobs, knob
@@ -73,10 +73,15 @@ class TrainingCost:
 
     fixed: float = 0.0
     step: float = 0.0
+    in_a_row: float = 1.0  # what the method trains on in a row of the text: two sentences of a scored pair
+
+    def own(self, rows: int) -> int:
+        """How many of the method's own rows so many of the text are."""
+        return round(rows * self.in_a_row)
 
     def seconds(self, rows: int, epochs: int) -> float:
         """Seconds of so many passes over so many rows."""
-        return self.fixed + self.step * _steps(rows, epochs)
+        return self.fixed + self.step * self.in_a_row * _steps(rows, epochs)
 
 
 @dataclass(frozen=True)
@@ -125,7 +130,7 @@ def proposal(data: OwnData, options: AdviceOptions, name: str = "") -> Work[Prop
             "choose a smaller model, or evaluation sets with fewer items."
         )
     seconds, seeds, rows, epochs = size
-    variants = tuple(_variant(method, options.model, rows, epochs, data.rows) for method in costs)
+    variants = tuple(_variant(method, cost, options.model, rows, epochs, data.rows) for method, cost in costs.items())
     plan = Plan(
         name or usual_name(data, options),
         models=(options.model,),
@@ -175,9 +180,10 @@ def begin(found: Proposal, *, of_app: bool = False) -> PlanFolder:
 def of_folder(folder: PlanFolder) -> Advice | None:
     """What a plan gives advice on; None if it is any other plan."""
     try:
-        return typed_json.read(Advice, typed_json.parsed((folder.folder / ADVICE).read_bytes()))
+        found = typed_json.read(Advice, typed_json.parsed((folder.folder / ADVICE).read_bytes()))
     except (OSError, ValueError):
         return None
+    return found if found and found.data.kind in [kind.name for kind in KINDS] else None
 
 
 def execute(folder: PlanFolder, train: execution.Train = running.train) -> Work[PlanStatus]:
@@ -194,9 +200,10 @@ def execute(folder: PlanFolder, train: execution.Train = running.train) -> Work[
         if seeds and seeds != plan.seeds:
             folder.redefine(replace(plan, seeds=seeds))
         elif parts:
-            folder.redefine(replace(plan, variants=(*plan.variants, *(variant for variant, _ in parts))))
             expected = {variant.label: seconds for variant, seconds in parts}
+            # before they are rows of the plan: it may be killed in between, and keeps the limit by what is expected
             folder.put(replace(status, expected={**status.expected, **expected}))
+            folder.redefine(replace(plan, variants=(*plan.variants, *(variant for variant, _ in parts))))
         else:
             break
         status = yield from execution.execute(folder, train)
@@ -221,23 +228,23 @@ def _whole_seeds(found: PlanTable, advice: Advice) -> tuple[int, ...]:
 def _parts(found: PlanTable, advice: Advice) -> list[tuple[Variant, float]]:
     """The best method on a quarter and on half of its rows, with the seconds of each; none if the plan has them."""
     best = best_row(found, advice)
-    if best is None or len(found.plan.variants) > len(advice.costs):
+    if best is None:
         return []
-    whole = next(one for one in found.plan.variants if one.label == best.label)
-    parts = []
+    known = {one.label: one for one in found.plan.variants}
+    whole, cost, parts = known[best.label], advice.costs[best.label], []
     for part in PARTS:
         rows = advice.rows // part
         if rows >= 2 * BATCH:
-            share = f"{100 // part} %" if advice.rows == advice.data.rows else str(rows)
+            share = f"{100 // part} %" if advice.rows == advice.data.rows else str(cost.own(rows))
             label = f"{whole.label}, {share} of the rows" if "%" in share else f"{whole.label}, {share} rows"
             variant = replace(whole, label=label, settings={**whole.settings, "rows": share})
-            parts.append((variant, advice.costs[best.label].seconds(rows, advice.epochs)))
-    return parts
+            parts.append((variant, cost.seconds(rows, advice.epochs)))
+    return [(variant, seconds) for variant, seconds in parts if variant.label not in known]
 
 
-def _variant(method: str, model: str, rows: int, epochs: int, of: int) -> Variant:
+def _variant(method: str, cost: TrainingCost, model: str, rows: int, epochs: int, of: int) -> Variant:
     settings = {**own_data.own_settings(method, model), **_settings(rows, epochs)}
-    return Variant(method, {**settings, "rows": str(rows)} if rows < of else settings, method)
+    return Variant(method, {**settings, "rows": str(cost.own(rows))} if rows < of else settings, method)
 
 
 def _cost(data: OwnData, method: str, model: str) -> Work[TrainingCost]:
@@ -251,7 +258,8 @@ def _cost(data: OwnData, method: str, model: str) -> Work[TrainingCost]:
         except StopIteration as end:
             found = end.value
             evaluations = found.seconds - found.step_seconds * found.steps
-            return TrainingCost(loaded - started + evaluations / SEEDS, found.step_seconds)
+            in_a_row = found.steps / SEEDS / _steps(data.rows, _epochs(data.rows))
+            return TrainingCost(loaded - started + evaluations / SEEDS, found.step_seconds, in_a_row)
         loaded = time.monotonic()  # the last report comes before the first step
         yield progress
 

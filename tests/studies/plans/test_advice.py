@@ -292,6 +292,54 @@ def test_what_more_rows_bring_is_said_of_the_method_that_the_answer_names(done):
     assert labels.count(f"{best}, 25 % of the rows") == 1
 
 
+def test_another_method_is_no_answer_that_was_begun(done, text, place, capsys):
+    words = ["advise", text, "--model", str(place.model), "--name", done.name]
+    assert main([*words, "--method", METHODS[0]]) == 1
+    assert "is a plan of another text, model, set or method" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"data": {"source": "a", "kind": "nonsense"}}'])
+def test_a_plan_with_a_broken_advice_is_any_other_plan(content, begun):
+    (begun.folder / advice.ADVICE).write_text(content)
+    assert advice.of_folder(begun) is None
+
+
+def test_rows_that_follow_are_expected_before_they_are_rows_of_the_plan(done, monkeypatch):
+    """A process that is killed in between leaves a plan that still keeps its limit."""
+    plan, expected = done.plan(), done.status().expected
+    done.redefine(replace(plan, variants=plan.variants[:2]))
+    done.put(replace(done.status(), expected={label: expected[label] for label in METHODS}))
+
+    def killed(folder, plan):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(plan_folder.PlanFolder, "redefine", killed)
+    with pytest.raises(KeyboardInterrupt):
+        finish(advice.execute(done))
+    assert done.status().expected.keys() == expected.keys() == {one.label for one in plan.variants}
+
+
+def test_the_sentences_of_scored_pairs_cost_as_many_steps_as_there_are(text, asked, monkeypatch):
+    data = own_data.read(text, asked.model)
+    given = replace(asked, method=("cosent", "ct-in-batch"))
+    found = finish(advice.proposal(data, given)).advice
+    for method, cost in found.costs.items():
+        recipe = own_data.recipe(data, method, asked.model, advice._settings(found.rows, found.epochs))
+        rows = len(read_texts(recipe).corpus)
+        steps = recipe.schedule().updates(rows)
+        assert cost.seconds(data.rows, found.epochs) == pytest.approx(cost.fixed + cost.step * steps)
+        assert cost.own(data.rows) == pytest.approx(rows, rel=0.1)
+
+    def cost(data, method, model):
+        yield from ()
+        return TrainingCost(1.0, 6.0, 2.0 if method == "ct-in-batch" else 1.0)
+
+    monkeypatch.setattr(advice, "_cost", cost)
+    found = finish(advice.proposal(replace(data, rows=3200), replace(given, minutes=10.0)))
+    stated = [int(one.settings["rows"]) for one in found.plan.variants]
+    assert stated == [found.advice.rows, 2 * found.advice.rows]
+
+
 def reached(verdict, **data):
     """The answer of a plan whose best row has this verdict."""
     known = replace(
