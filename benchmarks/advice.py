@@ -1,7 +1,7 @@
 """Measure the answer whether to fine-tune: on real texts within a time limit, and where nothing can be won.
 
-Texts are read from STRATA_DATA. Scores that are shuffled
-among their pairs have nothing to be learned: of twenty such texts one in forty is expected to be answered with yes.
+Texts are read from STRATA_DATA. Scores that are shuffled among their pairs have nothing to be learned: of twenty such
+texts one in forty is expected to be answered with yes.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ class Recipe(Knobs):
                         f"blend cannot be {checked.settings['blend']:g} before the last stage: a blend is with the "
                         "base, and is made once, of the last stage. Set it to 1, and blend in the last stage."
                     )
-            found.append(replace(stage, data=checked.data, settings=checked.settings))
+            found.append(replace(stage, data=checked.data, columns=checked.columns, settings=checked.settings))
         return tuple(found)
 
     @property
@@ -168,7 +168,7 @@ class Recipe(Knobs):
                 self,
                 method=one.method,
                 data=one.data or self.data,
-                columns=one.columns,
+                columns=one.columns if one.columns or one.data else self.columns,  # of the text of the run
                 settings=one.settings,
                 stages=(),
             )

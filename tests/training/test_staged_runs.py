@@ -136,9 +136,9 @@ def test_the_blend_of_the_last_stage_is_with_the_base_of_the_run(place):
     from safetensors.torch import load_file
 
     base = load_file(place.model / "model.safetensors")
-    for name, weight in blended.items():
-        if name in base:
-            assert torch.allclose(weight, 0.75 * base[name] + 0.25 * before[name], atol=1e-6), name
+    assert base.keys() <= blended.keys()
+    for name, weight in base.items():
+        assert torch.allclose(blended[name], 0.75 * weight + 0.25 * before[name], atol=1e-6), name
 
 
 def test_hard_negatives_of_a_later_stage_are_mined_with_the_model_of_the_one_before(place):
@@ -174,6 +174,20 @@ def test_rows_that_the_last_stage_holds_out_are_trained_on_in_no_stage(place):
     assert len(held) + len(trained) == 400
     assert held.isdisjoint(trained)
     assert not prepared.seen
+
+
+def test_a_stage_without_a_text_has_that_of_the_run_in_the_same_columns(place):
+    wide = place.folder / "columns of stages.csv"
+    rows = [f"the question {at} is here,the answer {at} is here,a remark {at} on both" for at in range(24)]
+    wide.write_text("\n".join(["question,answer,comment", *rows]) + "\n")
+    of_run = {"data": (str(wide),), "columns": {"first": "question", "second": "comment"}}
+    given = recipe(place, "contrast", stages=(Stage("tsdae", settings=QUICK),), **of_run)
+    (text,) = finish(prepare(given)).texts.stages[0].corpus.texts
+    assert len(text) == 48
+    assert not any("answer" in one for one in text)
+    assert given.stages[0].columns == of_run["columns"]
+    own = replace(given, stages=(Stage("tsdae", (str(place.text),), settings=QUICK),)).checked()
+    assert own.stages[0].columns == {}, "of another text"
 
 
 def test_overlap_with_the_test_set_counts_the_text_of_every_stage(place):

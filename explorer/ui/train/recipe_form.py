@@ -75,7 +75,7 @@ def recipe() -> Recipe | None:
         page_list.offer_advice(sources)
     text_and_method.every(sources)
     settings, steps = _settings(card, rows)
-    before = stage_form.stages(sources, family, plan)
+    before = stage_form.stages(sources, text_and_method.columns(sources, card.kind.rows), family, plan)
     judging = _judging(sources, card)
     judged_on = () if judging is None else (judging.dev, *judging.tests)
     batch = int((settings or {}).get("batch_size", card.knobs["batch_size"].default)) if card.kind.trains() else 1

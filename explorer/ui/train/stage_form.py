@@ -40,14 +40,17 @@ class StageCard(training_form.MethodCard):
         return f"of stage {self.stage}: {self.kind.name}"
 
 
-def stages(own_text: tuple[str, ...], encoders: str, plan: Plan) -> tuple[Stage, ...] | None:
+def stages(
+    own_text: tuple[str, ...], own_columns: dict[str, str], encoders: str, plan: Plan
+) -> tuple[Stage, ...] | None:
     """The stages of the form in order; None if a field of one is invalid, with the error shown at it.
 
-    `plan` says in words how many steps a method's settings and rows are.
+    A stage without a text has that of the run, with its columns. `plan` says in words how many steps a method's
+    settings and rows are.
     """
-    state = st.session_state
+    state, own = st.session_state, (own_text, own_columns)
     numbers: list[int] = state.setdefault(STAGES, [])
-    found = [_stage(place, number, own_text, encoders, plan) for place, number in enumerate(numbers, start=1)]
+    found = [_stage(place, number, own, encoders, plan) for place, number in enumerate(numbers, start=1)]
     st.button(ADD, key="add stage", icon=":material/stairs:", on_click=_add_one, help=ABOUT)
     known = [one for one in found if one is not None]
     return tuple(known) if len(known) == len(found) else None
@@ -86,7 +89,9 @@ def _key(number: int, what: str) -> str:
     return f"stage {number} {what}"
 
 
-def _stage(place: int, number: int, own_text: tuple[str, ...], encoders: str, plan: Plan) -> Stage | None:
+def _stage(
+    place: int, number: int, of_run: tuple[tuple[str, ...], dict[str, str]], encoders: str, plan: Plan
+) -> Stage | None:
     from explorer.training.recipe import Stage, suggested
 
     cards = {name: card for name, card in training_form.methods().items() if card.kind.trains_encoder()}
@@ -120,8 +125,10 @@ def _stage(place: int, number: int, own_text: tuple[str, ...], encoders: str, pl
             )
             card = StageCard(cards[name].kind, encoders, number)
             st.caption(f"{messages.plain(card.kind.title())} Trains on {card.kind.rows.title}.")
-        text = tuple(dict.fromkeys(one.strip() for one in chosen if one.strip())) or own_text
-        columns = state.get(_key(number, "columns"), {})
+        text, columns = tuple(dict.fromkeys(one.strip() for one in chosen if one.strip())), of_run[1]
+        if text:
+            columns = state.get(_key(number, "columns"), {})
+        text = text or of_run[0]
         rows = _rows(text, card, columns)
         if rows is not None:
             knob_form.fit_batch(card, rows)

@@ -5,7 +5,8 @@ import shlex
 from explorer.data.text_sets import SENTENCES
 from explorer.training.recipe import Stage, suggested
 from explorer.training.record import runs
-from explorer.ui.train import stage_form
+from explorer.ui.runs import training_form
+from explorer.ui.train import stage_form, text_and_method
 from tests import trainings
 from tests.train_visits import START, refusals, show
 from tests.visits import words
@@ -57,6 +58,19 @@ def test_a_stage_that_cannot_be_trained_says_so_at_its_field_and_keeps_the_run_f
     assert any("has one sentence per row" in told for told in words(app.error))
     assert app.button(key=START).disabled
     assert not {"whitening", "flow"} & {*app.selectbox(key="stage 1 method").options}
+
+
+def test_a_stage_with_the_text_of_the_run_has_its_columns(app, tmp_path):
+    path = tmp_path / "columns.csv"
+    rows = [f"the question {at} is here,the answer {at} is here,a remark {at} on both" for at in range(40)]
+    path.write_text("\n".join(["question,answer,comment", *rows]) + "\n")
+    app.run()
+    app.multiselect(key=training_form.SOURCES).set_value([str(path)]).run()
+    app.selectbox(key=training_form.METHOD).set_value("contrast").run()
+    app.selectbox(key=text_and_method.column_key("second")).set_value("comment").run()
+    app.button(key="add stage").click().run()
+    (words,) = stage_words(app)
+    assert words[words.index("--stage-column") + 1] == "second=comment"
 
 
 def test_a_run_with_stages_shows_them_and_is_duplicated_with_them(visit, place):
