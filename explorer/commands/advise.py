@@ -7,7 +7,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from explorer import in_words, places
+from explorer import in_words
 from explorer.commands import plans
 from explorer.commands.parts import flags, output
 from explorer.errors import BadChoice, StrataError
@@ -64,14 +64,14 @@ def advise(options: argparse.Namespace) -> None:
     if options.estimate:
         output.say(f"'{begun.name}' was begun already; the same command without --estimate goes on with it.")
         return
-    if asked.minutes != known.options.minutes:
-        begun.redefine(replace(begun.plan(), budget=replace(begun.plan().budget, minutes=asked.minutes)))
+    plan = begun.plan()
+    if asked.minutes != plan.budget.minutes:
+        begun.redefine(replace(plan, budget=replace(plan.budget, minutes=asked.minutes)))
     failed = plans.work_off(begun, plans.AGAIN)
     table = plan_table.table(begun.plan())
     given = answer.answer(table, known, begun.status())
     if options.html:
-        report = answer.report(table, known, begun.status())
-        places.write_whole(options.html, lambda file: file.write(report))
+        output.write_report(options.html, answer.report(table, known, begun.status()))
     if options.json:
         print(json.dumps(answer.as_json(given, known, begun.status(), table), ensure_ascii=False, indent=1))
     else:

@@ -235,8 +235,12 @@ def _parts(found: PlanTable, advice: Advice) -> list[tuple[Variant, float]]:
     for part in PARTS:
         rows = advice.rows // part
         if rows >= 2 * BATCH:
-            share = f"{100 // part} %" if advice.rows == advice.data.rows else str(cost.own(rows))
-            label = f"{whole.label}, {share} of the rows" if "%" in share else f"{whole.label}, {share} rows"
+            if advice.rows == advice.data.rows:
+                share = f"{100 // part} %"
+                label = f"{whole.label}, {share} of the rows"
+            else:
+                share = str(cost.own(rows))
+                label = f"{whole.label}, {share} rows"
             variant = replace(whole, label=label, settings={**whole.settings, "rows": share})
             parts.append((variant, cost.seconds(rows, advice.epochs)))
     return [(variant, seconds) for variant, seconds in parts if variant.label not in known]

@@ -16,11 +16,11 @@ from explorer.studies.plans.advice import Advice, best_row
 from explorer.studies.plans.execution import spent
 from explorer.studies.plans.plan_folder import FINISHED, PlanStatus
 from explorer.studies.plans.plan_table import TEST, PlanRow, PlanTable
+from explorer.training.loop.estimate import HIGH
 from explorer.training.record.status import Status
 
 TITLE = "Should I fine-tune?"
 YES, NO, OPEN = "Yes", "No", "Not known yet"
-HIGH = 90.0  # score × 100 of a base above which little can be gained
 COARSE = 1.0  # points × 100: a smaller gain should not be lost in the interval
 REASONS = {
     CHANCE: "no method is significantly better than {model}",

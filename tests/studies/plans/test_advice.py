@@ -292,6 +292,14 @@ def test_what_more_rows_bring_is_said_of_the_method_that_the_answer_names(done):
     assert labels.count(f"{best}, 25 % of the rows") == 1
 
 
+def test_a_limit_holds_until_another_one_is_given(done, text, place, capsys):
+    words = ["advise", text, "--model", str(place.model), "--name", done.name]
+    words += chain(*(("--method", one) for one in METHODS))
+    for minutes in (60.0, 30.0):
+        assert main([*words, "--minutes", str(minutes)]) == 0
+        assert done.plan().budget.minutes == minutes
+
+
 def test_another_method_is_no_answer_that_was_begun(done, text, place, capsys):
     words = ["advise", text, "--model", str(place.model), "--name", done.name]
     assert main([*words, "--method", METHODS[0]]) == 1
