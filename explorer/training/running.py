@@ -132,7 +132,9 @@ def _recorded(
 
     known = False
     for step in training.steps(resume=states.there(run.state)):
-        if not known and (step.updates or step.checkup):
+        # as soon as the base is scored: what is saved from then on has its scores on the sets that were at hand
+        scored = bool(training.base) and step.progress.stage is Phase.EVALUATING_BASE
+        if not known and (step.updates or step.checkup or scored):
             known = True
             _record_facts(run, recorder, training)
         recorder.record(step)

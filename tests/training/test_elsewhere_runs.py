@@ -18,7 +18,7 @@ from explorer.measuring.scores import verdict
 from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, WORSE, ElsewhereVerdict, Verdict
 from explorer.progress import finish
 from explorer.studies.blend import blend_curve, blending
-from explorer.training import recipe_file
+from explorer.training import recipe_file, running
 from explorer.training.loop import judging
 from explorer.training.loop.elsewhere import choose
 from explorer.training.loop.learner import Learner
@@ -156,6 +156,19 @@ def test_a_run_resumes_with_the_sets_that_it_began_with(place, run, tmp_path, mo
     same = new(place, "simcse", elsewhere=(sample.PAIRS, str(place.triplets)), elsewhere_most=MOST)
     break_off_in_training(same)
     assert_same(train(same), run)
+
+
+def test_a_run_that_is_broken_off_once_its_base_is_scored_resumes_with_the_same_sets(place, monkeypatch):
+    one = new(place, "simcse", elsewhere=(sources.AT_HAND,), elsewhere_most=MOST)
+    monkeypatch.setattr(sources, "at_hand", lambda: (sample.PAIRS,))
+    work = running.train(one)
+    while "base scores" not in one.log_tail(1):
+        next(work)
+    work.close()
+    assert one.recipe().elsewhere == (sample.PAIRS,)
+    monkeypatch.setattr(sources, "at_hand", lambda: (sample.PAIRS, sample.SEARCH))
+    train(one)
+    assert [found.name for found in one.status().verdict.elsewhere] == [sample.PAIRS]
 
 
 def outcome(name, low, high, measure="Spearman"):
