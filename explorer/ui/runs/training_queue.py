@@ -246,8 +246,13 @@ def delete_plan(folder: PlanFolder) -> None:
 
 
 def standing_of_plan(folder: PlanFolder) -> PlanStatus:
-    """A plan's status; a job that failed before it wrote its status counts as failed."""
+    """A plan's status; a job that failed before it wrote its status counts as failed.
+
+    A plan is finished once its job is: one that gives advice goes on with rows that follow from what it has measured.
+    """
     status, job = folder.status(), job_of(folder)
+    if status.state == statuses.FINISHED and job is not None and job.state == jobs.RUNNING:
+        return replace(status, state=statuses.RUNNING)
     if status.live and job is not None and job.state == jobs.FAILED and not run_folder.is_held(folder.folder):
         return replace(status, state=statuses.FAILED, error=job.error)
     return status

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from explorer.progress import finish
 from explorer.studies.plans import advice, own_data, plan_folder
 from explorer.ui.plans import advice as form
 from explorer.ui.runs import training_queue
@@ -50,6 +51,24 @@ def test_a_text_is_read_and_its_trainings_are_proposed_started_and_answered(page
     told = [*words(page.success), *words(page.info), *words(page.error)]
     assert any(one.startswith(("**Yes**: ", "**No**: ")) for one in told), told
     assert [one.label for one in page.get("download_button") if one.key == "advice as html"] == ["Answer (HTML)"]
+
+
+def test_a_plan_between_its_methods_and_fewer_rows_is_not_finished(place, tmp_path, monkeypatch):
+    """Its page would no longer be drawn again, and keep an answer without what more rows bring."""
+    path = tmp_path / "more pairs.csv"
+    path.write_text("\n".join(["score,sentence1,sentence2", *graded_lines(random.Random(5), 200)]), encoding="utf-8")
+    given = advice.AdviceOptions(model=str(place.model))
+    seen, real = [], plan_folder.PlanFolder.redefine
+
+    def observed(folder, plan):
+        seen.append((folder.status().state, training_queue.standing_of_plan(folder).state))
+        real(folder, plan)
+
+    monkeypatch.setattr(plan_folder.PlanFolder, "redefine", observed)
+    begun = training_queue.start_advice(finish(advice.proposal(own_data.read(str(path), given.model), given)))
+    wait_until(lambda: not training_queue.standing_of_plan(begun).live)
+    assert seen == [("finished", "running")]
+    assert len(begun.plan().variants) == 3, "a quarter of the rows is too few"
 
 
 @pytest.mark.parametrize(
