@@ -52,7 +52,7 @@ def advise(options: argparse.Namespace) -> None:
     begun = _begun(name)
     if begun is None:
         found = output.shown(advice.proposal(data, asked, name))
-        for method, error in found.failures.items():
+        for method, error in found.advice.failures.items():
             output.say(f"{method}: {error}")
         output.say(f"{advice.in_text(found)}, about {in_words.duration(found.seconds)}")
         if options.estimate:

@@ -93,6 +93,7 @@ class Advice:
     rows: int = 0  # the most that are trained on, and the passes over them
     epochs: int = 1
     costs: Mapping[str, TrainingCost] = field(default_factory=dict)  # by row
+    failures: Mapping[str, str] = field(default_factory=dict)  # methods that cannot be trained on it, and why
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,6 @@ class Proposal:
     plan: Plan
     advice: Advice
     seconds: float
-    failures: Mapping[str, str]  # methods that cannot be trained on it, and why
 
 
 def proposal(data: OwnData, options: AdviceOptions, name: str = "") -> Work[Proposal]:
@@ -141,7 +141,7 @@ def proposal(data: OwnData, options: AdviceOptions, name: str = "") -> Work[Prop
         test=data.test,
         budget=PlanBudget(minutes=options.minutes),
     )
-    return Proposal(plan, Advice(data, options, rows, epochs, costs), seconds, failures)
+    return Proposal(plan, Advice(data, options, rows, epochs, costs, failures), seconds)
 
 
 def in_text(found: Proposal) -> str:

@@ -67,15 +67,16 @@ def answer(found: PlanTable, advice: Advice, status: PlanStatus) -> Answer:
     assert verdict is not None, "a best row is tested with every seed"
     before, after, gap, low, high = verdict.known
     tuned = [cell.done for cell in best.cells if cell.done]
-    test = sources.shown(best.cells[0].recipe.test or "")
+    test, measure = sources.shown(best.cells[0].recipe.test or ""), tuned[0].facts.measure_of(TEST)
     model = sources.shown(best.cells[0].recipe.model)
-    text = f"{best.label} on {_rows(advice)}{_blended(tuned)}: {before:.2f} → {after:.2f} on {test} "
+    named = f"{measure} " * (measure != SPEARMAN)
+    text = f"{best.label} on {_rows(advice)}{_blended(tuned)}: {named}{before:.2f} → {after:.2f} on {test} "
     text += f"({gap:+.2f}, {low:+.2f} to {high:+.2f})"
     seconds, _ = spent(status.id, [cell.run for row in found.rows for cell in row.cells])
     if seconds:
         text += f"; {in_words.duration(seconds)} of training in all"
-    if waiting:
-        text += f"; not trained with every seed: {', '.join(row.label for row in waiting)}"
+    if missing := [*(row.label for row in waiting), *advice.failures]:
+        text += f"; not trained with every seed: {', '.join(missing)}"
     if verdict.kind != BETTER:
         text = f"{REASONS[verdict.kind].format(model=model)}. By dev score the best is {text}"
     optimistic = any(one.verdict.optimistic for one in tuned if one.verdict is not None)
@@ -87,7 +88,7 @@ def answer(found: PlanTable, advice: Advice, status: PlanStatus) -> Answer:
         best,
         elsewhere(best.elsewhere),
         rows,
-        () if verdict.kind == BETTER else helps(advice, tuned[0].facts.measure_of(TEST), (before, gap, high)),
+        () if verdict.kind == BETTER else helps(advice, measure, (before, gap, high)),
         chosen.run.name if chosen.run else "",
     )
 

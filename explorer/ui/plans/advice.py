@@ -81,7 +81,7 @@ def form() -> None:
         return
     found: Proposal = job.result
     st.markdown("\n".join(f"- {messages.plain(line)}" for line in found.advice.data.lines))
-    for method, why in found.failures.items():
+    for method, why in found.advice.failures.items():
         st.warning(messages.plain(FAILS.format(method, why)), icon=":material/block:")
     text = f"Model {sources.shown(model)}: {in_text(found)}. About {in_words.duration(found.seconds)}."
     st.info(messages.plain(text), icon=":material/speed:")
