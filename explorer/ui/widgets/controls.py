@@ -65,7 +65,9 @@ def draw(form: str, knob: Knob, *, key: str = "", menu: bool = False, **how: Any
     how = {"width": WIDTH, "placeholder": knob.empty or None, **how}
     if knob.kind in (int, float) and not knob.many:
         low, high = (None if bound is None else knob.kind(bound) for bound in (knob.low, knob.high))
-        return st.number_input(label, low, high, default, **{"step": knob.kind(1), **how})
+        # Streamlit warns if a field that was filled before it is drawn has a default, too
+        filled = how["key"] in st.session_state and None not in (default, low)
+        return st.number_input(label, low, high, "min" if filled else default, **{"step": knob.kind(1), **how})
     return st.text_input(label, None if default is None else Knob.text(default), **how)
 
 
