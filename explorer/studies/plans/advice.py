@@ -24,7 +24,7 @@ from explorer.progress import Progress, Work
 from explorer.studies.plans import execution, own_data, plan_folder, plan_table
 from explorer.studies.plans.own_data import OwnData
 from explorer.studies.plans.plan import Plan, PlanBudget, Variant
-from explorer.studies.plans.plan_folder import FINISHED, PlanFolder, PlanStatus
+from explorer.studies.plans.plan_folder import FINISHED, STOPPED, PlanFolder, PlanStatus
 from explorer.studies.plans.plan_table import DEV, PlanRow, PlanTable
 from explorer.training import running
 from explorer.training.loop.estimate import try_out
@@ -197,7 +197,10 @@ def execute(folder: PlanFolder, train: execution.Train = running.train) -> Work[
         plan = folder.plan()
         found = plan_table.table(plan)
         seeds, parts = _whole_seeds(found, advice), _parts(found, advice)
-        if seeds and seeds != plan.seeds:
+        if folder.stop_requested() and (parts or seeds != plan.seeds):  # between two of its parts
+            status = replace(status, state=STOPPED)
+            folder.put(status)
+        elif seeds and seeds != plan.seeds:
             folder.redefine(replace(plan, seeds=seeds))
         elif parts:
             expected = {variant.label: seconds for variant, seconds in parts}
@@ -206,7 +209,8 @@ def execute(folder: PlanFolder, train: execution.Train = running.train) -> Work[
             folder.redefine(replace(plan, variants=(*plan.variants, *(variant for variant, _ in parts))))
         else:
             break
-        status = yield from execution.execute(folder, train)
+        if status.state == FINISHED:
+            status = yield from execution.execute(folder, train)
     return status
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -87,7 +87,10 @@ def form() -> None:
     st.info(messages.plain(text), icon=":material/speed:")
 
     def start() -> None:
-        st.query_params["plan"] = training_queue.start_advice(found).name
+        # the sets elsewhere are chosen once, for runs and plans
+        chosen = tuple(st.session_state.get(training_form.ELSEWHERE, found.plan.elsewhere))
+        asked_for = replace(found, plan=replace(found.plan, elsewhere=chosen))
+        st.query_params["plan"] = training_queue.start_advice(asked_for).name
         leave()
 
     controls.button(st.container(), "Start", start, key=START, type="primary", icon=":material/play_arrow:")

@@ -350,6 +350,25 @@ def test_the_sentences_of_scored_pairs_cost_as_many_steps_as_there_are(text, ask
     assert stated == [found.advice.rows, 2 * found.advice.rows]
 
 
+def test_a_stop_that_is_asked_for_between_two_parts_is_heard(done):
+    plan = done.plan()
+    done.redefine(replace(plan, variants=plan.variants[:2]))  # before the smaller numbers of rows
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(advice.execution, "execute", lambda folder, train: asked_to_stop(folder))
+        status = finish(advice.execute(done))
+    assert status.state == "stopped"
+    assert len(done.plan().variants) == 2
+    finish(advice.execute(done))
+    assert done.plan() == plan
+
+
+def asked_to_stop(folder):
+    """The first part of a plan is done, and a viewer asks to stop before the second begins."""
+    yield from ()
+    folder.request_stop()
+    return folder.status()
+
+
 def reached(verdict, **data):
     """The answer of a plan whose best row has this verdict."""
     known = replace(
