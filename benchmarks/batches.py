@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.by_hand import prepared
 from benchmarks.step import pairs
 from benchmarks.timing import interleaved, ratio, told
 from explorer.data import sample
@@ -87,7 +88,6 @@ def _answers(rows: int, chunk: int, pipe: Connection) -> None:
 
 def _learner(rows: int, chunk: int):
     from explorer.training.loop.learner import Learner
-    from explorer.training.loop.preparing import Prepared
     from explorer.training.loop.processes import World
     from explorer.training.recipe import Recipe
 
@@ -95,5 +95,4 @@ def _learner(rows: int, chunk: int):
     settings = {"batch_size": rows, "chunk": chunk, "steps": 10_000, "dropout": False}
     recipe = Recipe("contrast", settings=settings).checked()
     corpus = Corpus("pairs", PAIRS, tuple(map(tuple, pairs(LARGE))))
-    prepared = Prepared(recipe, None, encoder, corpus, {SEED: corpus}, sample.pairs(), (), ())
-    return Learner(prepared, SEED, World("float32", "cpu"))
+    return Learner(prepared(recipe, encoder, corpus, sample.pairs(), SEED), SEED, World("float32", "cpu"))

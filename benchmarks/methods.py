@@ -16,6 +16,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.by_hand import prepared
 from explorer import methods
 from explorer.data.corpora import corpus
 from explorer.data.text_sets import BACK_TRANSLATIONS, DOCUMENTS, PAIRS, SENTENCES, TRIPLETS, Corpus, Kind
@@ -81,7 +82,6 @@ def _steps(name: str, generator: str) -> tuple[int, list[float]]:
     from explorer.data import sample
     from explorer.fair_share import kept_while_training
     from explorer.training.loop.learner import Learner
-    from explorer.training.loop.preparing import Prepared
     from explorer.training.loop.processes import World
     from explorer.training.recipe import Recipe
 
@@ -92,9 +92,7 @@ def _steps(name: str, generator: str) -> tuple[int, list[float]]:
     text, encoder = _text(kind.rows), load(find(MODEL), "float32")
     with kept_while_training():
         held = psutil.Process().memory_info().rss
-        learner = Learner(
-            Prepared(recipe, find(MODEL), encoder, text, {SEED: text}, sample.pairs(), (), ()), SEED, World()
-        )
+        learner = Learner(prepared(recipe, encoder, text, sample.pairs(), SEED, find(MODEL)), SEED, World())
         finish(learner.fit())
         return held, list(_timed(learner))[WARM:]
 

@@ -13,6 +13,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from benchmarks.by_hand import prepared
 from benchmarks.timing import interleaved, ratio, told
 from explorer.data import sample
 from explorer.data.tables.columns import guess
@@ -102,16 +103,13 @@ def _peer(folder: Path, anchors: list[str], positives: list[str]):
 def _own(encoder, precision: str, anchors: list[str], positives: list[str]):
     from explorer.data.text_sets import Corpus
     from explorer.training.loop.learner import Learner
-    from explorer.training.loop.preparing import Prepared
     from explorer.training.loop.processes import World
     from explorer.training.recipe import Recipe
 
     settings = {"batch_size": ROWS, "max_length": encoder.max_length, "pooling": "mean", "steps": 10_000}
     recipe = Recipe("simcse-sup", settings=settings).checked()
     corpus = Corpus("pairs", PAIRS, (tuple(anchors), tuple(positives)))
-    learner = Learner(
-        Prepared(recipe, None, encoder, corpus, {SEED: corpus}, sample.pairs(), (), ()), SEED, World(precision, "cpu")
-    )
+    learner = Learner(prepared(recipe, encoder, corpus, sample.pairs(), SEED), SEED, World(precision, "cpu"))
 
     def steps() -> None:
         for _ in range(STEPS):

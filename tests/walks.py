@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -90,7 +91,7 @@ def lecturer(walk: Walk) -> None:
     walk.click(keyed(page, "door compare"))
     walk.until("what was learned", page.get_by_test_id("stAlert").filter(has_text="Learned to notice"))
     walk.until("how sure", page.locator("p", has_text="How sure:"))
-    walk.until("where", page.locator("p", has_text="Where:"))
+    walk.until("where", page.locator("p", has_text=re.compile("^Where:")))
     walk.until("pairs that show it", page.get_by_text("Pairs that show it"))
     walk.click(page.get_by_role("button", name="Show token by token").first)
     walk.until("a pair, token by token", page.get_by_text("Contribution of each token's state to the cosine"))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
+from benchmarks.by_hand import prepared
 from benchmarks.gpu.parts import Setting
 from explorer import methods
 from explorer.data import sample
@@ -121,7 +122,6 @@ def learner(
     """A learner of a method on a text or so many rows; its settings are the method's but for `values`."""
     from explorer.progress import finish
     from explorer.training.loop.learner import Learner
-    from explorer.training.loop.preparing import Prepared
     from explorer.training.loop.processes import World
     from explorer.training.recipe import Recipe
 
@@ -131,8 +131,7 @@ def learner(
         named["projection"] = False  # a head of width 4096 is a hundred times as large as the tiny model
     recipe = Recipe(method, settings={"steps": 10_000, **named, **values}).checked()
     rows = corpus(kind.rows, text) if isinstance(text, int) else text
-    ready = Prepared(recipe, None, of, rows, {SEED: rows}, sample.dev(), (), ())  # type: ignore[arg-type]  # no file of the model is read
-    made = Learner(ready, SEED, World(precision, of.device))
+    made = Learner(prepared(recipe, of, rows, sample.dev(), SEED), SEED, World(precision, of.device))
     finish(made.fit())
     return made
 

@@ -70,7 +70,7 @@ def answer(found: PlanTable, advice: Advice, status: PlanStatus) -> Answer:
     test, measure = sources.shown(best.cells[0].recipe.test or ""), tuned[0].facts.measure_of(TEST)
     model = sources.shown(best.cells[0].recipe.model)
     named = f"{measure} " * (measure != SPEARMAN)
-    text = f"{best.label} on {_rows(advice)}{_blended(tuned)}: {named}{before:.2f} → {after:.2f} on {test} "
+    text = f"{best.label} on {_rows(best, tuned)}{_blended(tuned)}: {named}{before:.2f} → {after:.2f} on {test} "
     text += f"({gap:+.2f}, {low:+.2f} to {high:+.2f})"
     seconds, _ = spent(status.id, [cell.run for row in found.rows for cell in row.cells])
     if seconds:
@@ -103,11 +103,12 @@ def _dev(status: Status | None) -> float:
     return -1e9 if dev is None or dev.exported is None else dev.exported
 
 
-def _rows(advice: Advice) -> str:
-    kind = advice.data.of_kind.title
-    if advice.rows == advice.data.rows:
-        return f"all {advice.rows:,} {kind}"
-    return f"{advice.rows:,} of the {advice.data.rows:,} {kind}"
+def _rows(best: PlanRow, tuned: Sequence[Status]) -> str:
+    """What the method was trained on, counted in its own rows: a scored pair has two sentences."""
+    kind, facts = best.cells[0].recipe.kind.rows.title, tuned[0].facts
+    if facts.drawn is not None:
+        return f"{facts.drawn.rows:,} of the {facts.drawn.of:,} {kind}"
+    return f"all {facts.rows or 0:,} {kind}"
 
 
 def _blended(tuned: Sequence[Status]) -> str:

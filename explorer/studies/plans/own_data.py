@@ -45,7 +45,7 @@ class OwnData:
     @property
     def own_test(self) -> bool:
         """Whether it is tested on rows of the text itself."""
-        same = self.train != self.test and sets.read(self.train).whole == sets.read(self.test).whole
+        same = self.train != self.test and sources.identity(self.train).whole == sources.identity(self.test).whole
         return same or self.test == sources.HELD_OUT
 
     @property

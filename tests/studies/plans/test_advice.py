@@ -216,6 +216,7 @@ def test_the_best_method_by_dev_score_is_trained_on_fewer_rows_and_answered(done
     assert f"({mean:+.2f}, {low:+.2f} to {high:+.2f})" in reached.sentence.text
     top = max(row.cells, key=lambda cell: cell.done.verdict.dev.exported)
     assert reached.run == top.run.name
+    assert f"{best} on all {top.done.facts.rows} scored pairs" in reached.sentence.text
     assert reached.rows.split(": ", 1)[1].startswith("From 50 % to 100 % of your rows")
     # the same command again trains nothing, and gives every number
     trained = len(runs.every())

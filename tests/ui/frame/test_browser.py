@@ -234,10 +234,10 @@ def test_a_door_of_start_keeps_in_the_address_what_was_chosen_and_another_opens_
     page.get_by_role("link", name="Start", exact=True).click()
     keyed(page, "door words").click()
     over = page.get_by_role("dialog")
-    over.get_by_text("“not” accounts for −0.48 (−0.04 → −0.52)").wait_for()
+    over.get_by_text("“not” accounts for −0.42 (−0.04 → −0.46)").wait_for()
     live.settle(page)
     negation = over.locator(".stMarkdownColoredBackground", has_text="not")
-    assert negation.all_text_contents() == ["not −0.04", "not −0.52"]
+    assert negation.all_text_contents() == ["not −0.04", "not −0.46"]
     negation.last.hover()
     page.wait_for_function(
         "() => getComputedStyle(document.querySelector('.stMarkdownColoredBackground:hover > span')).opacity === '1'"

@@ -1,0 +1,23 @@
+"""Prepare a training whose steps are timed: rows, and no evaluation that a step would wait for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from explorer.data.text_sets import Corpus, GradedPairs
+    from explorer.encoding.locate.model_names import Found
+    from explorer.encoding.read.encoder import Encoder
+    from explorer.training.loop.preparing import Prepared
+    from explorer.training.recipe import Recipe
+
+
+def prepared(
+    recipe: Recipe, encoder: Encoder, rows: Corpus, dev: GradedPairs, seed: int, found: Found | None = None
+) -> Prepared:
+    """What a learner needs to make steps; no file of the model is read."""
+    from explorer.training.loop.preparing import Prepared
+    from explorer.training.loop.training_texts import Texts
+
+    texts = Texts(rows, dev, ())
+    return Prepared(recipe, found, encoder, rows, {seed: rows}, dev, (), (), texts)  # type: ignore[arg-type]
