@@ -247,7 +247,7 @@ def test_a_door_of_start_keeps_in_the_address_what_was_chosen_and_another_opens_
     over.wait_for(state="hidden")
     settle(page)
     page.get_by_role("button", name="Which words?").nth(1).click()
-    over.get_by_text("“not” accounts for −0.20 (+0.07 → −0.13)").wait_for()
+    over.get_by_text("“not” accounts for −0.17 (+0.07 → −0.10)").wait_for()
     settle(page)
 
 
