@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 def prepared(
     recipe: Recipe, encoder: Encoder, rows: Corpus, dev: GradedPairs, seed: int, found: Found | None = None
 ) -> Prepared:
-    """What a learner needs to make steps; no file of the model is read."""
+    """What a learner needs to make steps."""
     from explorer.training.loop.preparing import Prepared
     from explorer.training.loop.training_texts import Texts
 
     texts = Texts(rows, dev, ())
+    # pairs in place of their judge, and perhaps no file of the model: neither is used by a step
     return Prepared(recipe, found, encoder, rows, {seed: rows}, dev, (), (), texts)  # type: ignore[arg-type]

@@ -1,8 +1,8 @@
 """Propose a plan that measures whether to fine-tune on a text within a time limit, and work it off.
 
 First every method that fits is trained on all rows with each seed. Then the one with the best dev score is trained on
-a quarter and on half of the rows, which shows whether more text would help. Both are rows of one plan, so that it is
-stopped, resumed and shown as any other; the file advice.json beside it has what was read of the text.
+a quarter and on half of the rows, which shows whether more text would help. Both are rows of one plan, which is
+stopped, resumed and shown like every plan; advice.json in its folder has what was read of the text.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ BATCH, STEPS, EVALUATIONS, MOST_EPOCHS = 16, 150, 6, 10
 BLEND = {"blend": 0.0}  # the share of the tuned weights is chosen by the dev set
 PARTS = (4, 2)  # a quarter and half of the rows, of the best method
 LEAST_ROWS = 64  # that a training is proposed for: four batches
-OF_SEVERAL = 3  # of these shares that are tried with several seeds
 SHARES = (1, 2, 4, 8, 16, 32, 64, 128)  # by which a plan is smaller than one of all rows: half as long, a quarter, …
+OF_SEVERAL = 3  # how many of these shares, the first ones, are tried with several seeds
 
 
 @dataclass(frozen=True)

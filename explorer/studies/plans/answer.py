@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -100,7 +101,7 @@ def _sentence(kind: str, text: str, optimistic: bool = False) -> Sentence:
 
 def _dev(status: Status | None) -> float:
     dev = status.verdict.dev if status and status.verdict else None
-    return -1e9 if dev is None or dev.exported is None else dev.exported
+    return -math.inf if dev is None or dev.exported is None else dev.exported
 
 
 def _rows(best: PlanRow, tuned: Sequence[Status]) -> str:

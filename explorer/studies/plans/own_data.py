@@ -173,7 +173,8 @@ def _divided(source: str, kind: Kind) -> tuple[str, str, str]:
     if given.kind == SetKind.PUBLISHED:
         train, of_set = given.of_piece("train"), sets.dev_and_test(given.whole)
         if of_set and train in sets.published(given.name) and given.piece in ("", "train"):
-            return (sources.written(train), *map(sources.written, of_set))  # type: ignore[return-value]  # of two
+            own_dev, own_test = of_set
+            return sources.written(train), sources.written(own_dev), sources.written(own_test)
     elif given.kind == SetKind.UPLOADED and given.piece not in ("", TRAIN_PART):
         raise BadChoice(f"{given.title} is a part of a set. Give the whole set '{given.whole.title}'.")
     whole = given.whole if given.kind == SetKind.UPLOADED else sets.keep(sources.scored_pairs(source)[0])

@@ -29,6 +29,7 @@ ABOUT = (
     "The methods that fit your text are trained within a time limit, the best of them also on fewer rows. The answer "
     "says whether the model becomes better on rows that are not trained on, and whether more text would help."
 )
+OWN_TEST = "a part of the text"
 FAILS = "{} cannot be trained on it: {}"
 
 
@@ -54,11 +55,10 @@ def form() -> None:
     with columns[0]:
         source = _text()
     with columns[1]:
-        usual = "a part of the text"
-        options = [usual, *training_form.every_set()]
         test: str = st.selectbox(
-            "Test set", options, key=f"{FORM} test", persist_state="session", help=knobs["test"].help,
-            format_func=sources.label, accept_new_options=True,
+            "Test set", ["", *training_form.every_set()], key=f"{FORM} test", persist_state="session",
+            help=knobs["test"].help, format_func=lambda name: sources.label(name) if name else OWN_TEST,
+            accept_new_options=True,
         )  # fmt: skip
     with columns[2]:
         minutes = controls.draw(FORM, knobs["minutes"], step=5.0, format="%g", width="stretch")
@@ -66,7 +66,7 @@ def form() -> None:
     if not source or minutes is None:
         return
     model = sidebar_choice.chosen().source
-    asked = AdviceOptions(model=model, minutes=minutes, test="" if test == usual else test)
+    asked = AdviceOptions(model=model, minutes=minutes, test=test)
     now = cached.inputs_digest((model,), filter(None, (source, asked.test)))
 
     def make() -> Work[Proposal]:

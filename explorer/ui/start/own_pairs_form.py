@@ -254,24 +254,19 @@ def offer_pairs(pairs: text_sets.GradedPairs) -> None:
             args=(partial(keep_and_open, LAYERS),),
             help=_LAYERS_HELP[not split.no_halves],
         )
-        st.button(
-            "Train on them",
-            key="train on pairs",
-            icon=":material/model_training:",
-            on_click=controls.attempt,
-            args=(partial(keep_and_open, TRAIN),),
-            disabled=bool(split.no_parts),
-            help=messages.plain(split.no_parts) if split.no_parts else _TRAIN_HELP,
-        )
-        st.button(
-            page_list.SHOULD_I,
-            key="advise on pairs",
-            icon=":material/help:",
-            on_click=controls.attempt,
-            args=(partial(keep_and_open, PLANS),),
-            disabled=bool(split.no_parts),
-            help=messages.plain(split.no_parts) if split.no_parts else _ADVISE_HELP,
-        )
+        for label, key, icon, page, help in (
+            ("Train on them", "train on pairs", ":material/model_training:", TRAIN, _TRAIN_HELP),
+            (page_list.SHOULD_I, "advise on pairs", ":material/help:", PLANS, _ADVISE_HELP),
+        ):
+            st.button(
+                label,
+                key=key,
+                icon=icon,
+                on_click=controls.attempt,
+                args=(partial(keep_and_open, page),),
+                disabled=bool(split.no_parts),
+                help=messages.plain(split.no_parts) if split.no_parts else help,
+            )
         st.button(
             "Use these pairs",
             key="use pairs",
