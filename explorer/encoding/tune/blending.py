@@ -45,8 +45,9 @@ class Blending:
         models = [dict(one.model.named_parameters()) for one in tuned]
         self._weights: dict[str, Tensor] = {}  # of the tuned model, or the mean of several
         for name, weight in models[0].items():
-            several = [one[name].detach().double() for one in models] if len(models) > 1 else []
-            self._weights[name] = torch.stack(several).mean(0).float() if several else weight.detach()
+            # their mean is taken on the processor: not every device knows float64
+            several = [one[name].detach().cpu().double() for one in models] if len(models) > 1 else []
+            self._weights[name] = torch.stack(several).mean(0).to(weight) if several else weight.detach()
 
     def at(self, alpha: float) -> Encoder:
         """The encoder at a share α, under the layer & pooling of the tuned model; the two ends are exact."""

@@ -17,7 +17,7 @@ import numpy as np
 from explorer import in_words, run_folder, typed_json
 from explorer.data import sample, sources
 from explorer.encoding.export import source_code
-from explorer.encoding.load import loading
+from explorer.encoding.load import hardware, loading
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, RunNotFound
 from explorer.escaping import fenced, plain, table
@@ -84,7 +84,7 @@ def of_runs(given: Sequence[runs.Run], shares: Iterable[float]) -> Work[tuple[Bl
                 f"'{run.name}' and '{given[0].name}' were trained from two bases ({recipe.model} and {first.model}). "
                 "Choose runs of one base."
             )
-    prepared = yield from prepare(first, mine=False)
+    prepared = yield from prepare(first, hardware.best_device(), mine=False)
     tuned = [model_names.of_folder(run_folder.model_name(run.name), run.model) for run in given]
     blending = yield from _blending(prepared.encoder, tuned)
     return blending, (yield from curve(blending, prepared.measured, shares, optimistic=bool(prepared.seen)))
@@ -97,7 +97,7 @@ def of_models(
     uses = by_use(dev, tests)
     given = {use: evaluated_on(sources.identity(name), online) for use, name in uses.items()}
     found = [model_names.find(name, online) for name in (base, *tuned)]
-    blending = yield from between(found[0], found[1:])
+    blending = yield from between(found[0], found[1:], hardware.best_device())
     judges: dict[str, Judge] = {use: judge_of(one, blending.base) for use, one in given.items()}
     packs = ProbeJudge(sample.probe_pairs())
     if packs.digest not in [one.digest for one in judges.values()]:
@@ -105,10 +105,10 @@ def of_models(
     return blending, (yield from curve(blending, judges, shares))
 
 
-def between(base: model_names.Found, tuned: Sequence[model_names.Found]) -> Work[Blending]:
+def between(base: model_names.Found, tuned: Sequence[model_names.Found], device: str = "cpu") -> Work[Blending]:
     """Load the models, and check that they can be blended."""
     yield Progress(f"loading {base.name}", 0, 0)
-    return (yield from _blending(loading.load(base, precision="float32", device="cpu"), tuned))
+    return (yield from _blending(loading.load(base, precision="float32", device=device), tuned))
 
 
 def _blending(base: Encoder, tuned: Sequence[model_names.Found]) -> Work[Blending]:

@@ -10,11 +10,13 @@ from sentence_transformers import SentenceTransformer
 from transformers import AutoModel, AutoTokenizer
 
 from explorer.__main__ import main
+from explorer.encoding.load import hardware
 from explorer.errors import BadChoice, RunNotFound, UnsupportedModel
 from explorer.progress import finish
 from explorer.studies.blend import blend_curve, blending
 from tests import trainings
 
+pytestmark = pytest.mark.device
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -59,7 +61,8 @@ def test_every_point_of_the_curve_is_the_score_of_weights_that_are_blended_by_ha
 
 
 def test_the_ends_are_the_scores_that_the_run_recorded(run, blended):
-    _, curve = blended
+    models, curve = blended
+    assert models.base.device == hardware.best_device()  # where the run was trained and scored
     for use, verdict in run.status().verdict.by_use.items():
         assert curve.scores(use)[1.0] == pytest.approx(verdict.exported, abs=1e-4)
         assert curve.judges[use].score(curve.before[use]) == pytest.approx(verdict.declared_base, abs=1e-4)
