@@ -25,7 +25,7 @@ from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.measuring.sentences.word_pairs import ExplainedPairs, of_pairs
 from explorer.places import given_path
-from explorer.studies.size import picture, points
+from explorer.studies.size import picture, points, small_encoder
 from explorer.training.record.run_results import known_probes, verdict_on
 
 if TYPE_CHECKING:
@@ -255,5 +255,6 @@ def shrink(options: argparse.Namespace) -> None:
         sized = ((one, one.size) for one in found.points)
         point = next(one for one, size in sized if (size.pooling, size.dimensions, size.stored) == named)
         fitted_on = picture.besides(text, judge_of(given, encoder))
-        output.shown(picture.export(encoder, models[0], found, point, fitted_on, options.export))
+        judged = small_encoder.cosine_sets(given, sources.identity(options.on), encoder)
+        output.shown(small_encoder.export(encoder, models[0], found, point, fitted_on, judged, options.export))
     print(points.as_text(found, flags.form(options) or "text"), end="")

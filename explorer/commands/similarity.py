@@ -6,12 +6,12 @@ import argparse
 import json
 
 from explorer.commands.parts import flags, output
-from explorer.data import corpora, sources, splitting, text_sets
+from explorer.data import corpora, sources, text_sets
 from explorer.data.graded import sets
 from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.pooling import Reading
-from explorer.errors import BadChoice, SetNotFound
+from explorer.errors import BadChoice
 from explorer.knobs import Knob
 from explorer.measuring.scores import calibration
 from explorer.measuring.scores import similarity as meaning
@@ -47,7 +47,6 @@ FLAGS = (
         empty="0.3 to 0.9",
     ),
 )
-Divided = tuple[text_sets.GradedPairs, text_sets.GradedPairs, text_sets.GradedPairs | None]  # dev, test, both
 
 
 def similarity_flags(verb: argparse.ArgumentParser) -> None:
@@ -83,7 +82,7 @@ def similarity(options: argparse.Namespace) -> None:
     pairs = None if source is None else _divided(source, options)
     text = corpora.of_source(options.text, online=options.online) if options.text else None
     if text is None and pairs is not None:
-        text = corpora.of_pairs(pairs[2] or pairs[1])
+        text = corpora.of_pairs(pairs.whole or pairs.test)
     assert text is not None, "pairs or a text are named"
     models = [find(name, online=options.online) for name in (options.model, options.other) if name]
     titles = options.reading, options.other_reading or options.reading
@@ -104,38 +103,31 @@ def similarity(options: argparse.Namespace) -> None:
         print(meaning.as_text(found, base, options.cosine))
 
 
-def _divided(source: str, options: argparse.Namespace) -> Divided:
-    """Dev pairs, test pairs, and the set of both if they are its halves."""
+def _divided(source: str, options: argparse.Namespace) -> sets.Divided:
+    """Dev pairs and test pairs."""
     if options.dev:
         dev, test = (sources.scored_pairs(one, online=options.online)[0] for one in (options.dev, source))
-        return dev, test, None
-    given = sources.identity(source)
-    splits = sets.dev_and_test(given)
-    if splits is not None and given.kind != sets.SetKind.UPLOADED:
-        try:
-            dev, test = (sets.load(one, online=options.online) for one in splits)
-        except SetNotFound as error:
-            output.say(f"{error} Without both, {source} is divided into two halves.")
-        else:
-            return dev, test, sets.load(given.whole) if given.is_divided else None
-    whole, report = sources.scored_pairs(source, online=options.online)
+        return sets.Divided(dev, test)
+    pairs, report = sources.scored_pairs(source, online=options.online)
     if report is not None:
         output.say(report)
-    dev, test = splitting.halves(whole)
-    return dev, test, whole
+    found = sets.divided(sources.identity(source), pairs, online=options.online)
+    if found.why:
+        output.say(f"{found.why} Without both, {source} is divided into two halves.")
+    return found
 
 
 def _meaning(
     found: Found,
     reading: Reading,
-    pairs: Divided | None,
+    pairs: sets.Divided | None,
     text: text_sets.Sentences,
     wanted: calibration.MatchOptions,
     settings: Settings,
 ) -> meaning.CosineMeaning:
     calibrated = None
     if pairs is not None:
-        dev, test, whole = pairs
+        dev, test, whole = pairs.dev, pairs.test, pairs.whole
         also = declared.outside(reading, found.folder)
         if whole is None:
             scores = [output.shown(measure(found, one, settings, also=also)) for one in (dev, test)]

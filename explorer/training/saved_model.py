@@ -76,9 +76,10 @@ def take(run: Run, folder: Path) -> None:
     if layout.adapter(run.model) is not None:
         encoder = loading.load(model_names.of_folder(run.name, run.model), precision="float32", device="cpu")
         text = (run.folder / "README.md").read_text(encoding="utf-8")
-        export(Tunable(encoder, encoder.max_length), encoder.default_head, folder, text, encoder.folder)
-        if (run.model / similarity.FILE).exists():
-            shutil.copy(run.model / similarity.FILE, folder)
+        known = run.model / similarity.FILE
+        files = {known.name: known.read_bytes()} if known.exists() else {}
+        whole = Tunable(encoder, encoder.max_length)
+        export(whole, encoder.default_head, folder, text, encoder.folder, files=files)
         return
     with places.whole_folder(folder) as part:
         shutil.copytree(run.model, part, dirs_exist_ok=True)
@@ -95,9 +96,8 @@ def _shown(run: Run, training: Training, learner: Learner, facts: RunFacts, seco
         done.append(score)
     finished = training.best_seed in [one.seed for one in training.results]
     names = sources.shown(recipe.model), run.name
-    of_base, of_model = (
-        judging.meanings(prepared.judged, training.base, training.cosines, names) if finished else (None, None)
-    )
+    base = {use: items[0] for use, items in training.base.items()}  # under the model default
+    of_base, of_model = judging.meanings(prepared.judged, base, training.cosines, names) if finished else (None, None)
     own = _method(recipe, training)
     if "evaluate_every" in own.settings:  # as the loop used it: fewer steps in a short run
         own = replace(own, settings={**own.settings, "evaluate_every": learner.evaluate_every})

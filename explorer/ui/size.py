@@ -10,6 +10,7 @@ import streamlit as st
 from explorer import errors, in_words, places, progress
 from explorer.data import corpora, sources, text_sets
 from explorer.data.graded import sts
+from explorer.data.graded.sets import SetIdentity
 from explorer.drawing.scores.costs import SizeMark, size_quality
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, parse
@@ -19,6 +20,7 @@ from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import WORSE
 from explorer.studies.size import picture as pictures
 from explorer.studies.size import points as size_points
+from explorer.studies.size import small_encoder
 from explorer.studies.size.points import BITS, COSTS, INT8, Picture, Point, SizeOptions, front
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
@@ -43,6 +45,7 @@ class SizeRequest:
 
     found: Found
     given: Evaluated
+    named: SetIdentity  # of the evaluation set
     text: text_sets.Sentences
     options: SizeOptions
     others: tuple[Found, ...]
@@ -98,11 +101,12 @@ def request(choice: sidebar_choice.Choice, found: Found) -> SizeRequest | None:
             help="Such as runs of the method distil, under their model default.",
         )
         options = SizeOptions(**controls.checked(typed, knobs))
-    given = sidebar_choice.evaluated_on(choice.evaluation_set if on == PAIRS else sources.identity(on))
+    named = choice.evaluation_set if on == PAIRS else sources.identity(on)
+    given = sidebar_choice.evaluated_on(named)
     sentences, with_these = cached.searched(text), tuple(map(cached.found, others))
     if given is None:
         return None
-    return SizeRequest(found, given, sentences, options, with_these, choice.settings.max_length)
+    return SizeRequest(found, given, named, sentences, options, with_these, choice.settings.max_length)
 
 
 def picture(subject: SizeRequest) -> Picture | None:
@@ -277,8 +281,8 @@ def _button(act: Callable[[], object] | None) -> None:
 
 
 def key_of(subject: SizeRequest, point: Point, folder: Path) -> str:
-    """The job key of an export: what the picture was made of, the size, and the folder."""
-    return f"export {subject.key} {point.title} to {folder}"
+    """The job key of an export: what the picture was made of, the size, the folder, and the set that has a dev set."""
+    return f"export {subject.key} {subject.named.written!r} {point.title} to {folder}"
 
 
 def _start(key: str, subject: SizeRequest, picture: Picture, point: Point, folder: Path) -> None:
@@ -289,4 +293,5 @@ def _start(key: str, subject: SizeRequest, picture: Picture, point: Point, folde
 def _written(subject: SizeRequest, picture: Picture, point: Point, folder: Path) -> progress.Work[None]:
     encoder = pictures.limited(cached.encoder(subject.found, subject.settings), subject.max_length)
     fit_on = pictures.besides(subject.text, judge_of(subject.given, encoder))
-    yield from pictures.export(encoder, subject.found, picture, point, fit_on, folder)
+    judged = small_encoder.cosine_sets(subject.given, subject.named, encoder)
+    yield from small_encoder.export(encoder, subject.found, picture, point, fit_on, judged, folder)

@@ -228,12 +228,14 @@ def steps_of_a_run(desk: Desk, x: Any) -> Hashable:
 
 def subject(x: Any) -> size.SizeRequest:
     one, *others = (Found(x.name, None, model) for model in x.models)
-    return size.SizeRequest(one, named(x.data, x), named(x.text, x), x.wanted, tuple(others), x.length)
+    return size.SizeRequest(
+        one, named(x.data, x), identity("sample"), named(x.text, x), x.wanted, tuple(others), x.length
+    )
 
 
 def exports(desk: Desk, x: Any) -> Hashable:
     point = Point("tiny", x.size, Verdict(80.0, None, 80.0, 0.0, 0.0, 0.0), 1, 1, 1.0, 1.0)
-    return size.key_of(subject(x), point, Path(x.folder))
+    return size.key_of(replace(subject(x), named=x.set), point, Path(x.folder))
 
 
 def results(desk: Desk, x: Any) -> Hashable:
@@ -358,7 +360,8 @@ STORES: Mapping[str, Store | tuple[Store, ...]] = {
         lambda desk, x: blend.key_of(x.model, {"model_digest": x.base, "data_rows": 3}, x.shares),
     ),
     "Exports of sizes": Store(
-        {**SIZES, "size": one_of(Size(1, "mean", 8, "int8"), Size(2, "mean", 8, "int8")), "folder": one_of("a", "a b")},
+        {**SIZES, "size": one_of(Size(1, "mean", 8, "int8"), Size(2, "mean", 8, "int8")), "folder": one_of("a", "a b"),
+         "set": one_of(*map(identity, ("sample", "sample dev", "STS-B test")))},
         NAMED,
         exports,
         bases=40,

@@ -145,6 +145,29 @@ def dev_and_test(given: SetIdentity) -> tuple[SetIdentity, SetIdentity] | None:
     return None
 
 
+@dataclass(frozen=True)
+class Divided:
+    """A dev set and a test set."""
+
+    dev: GradedPairs
+    test: GradedPairs
+    whole: GradedPairs | None = None  # the set that they are the halves of
+    why: str = ""  # why they are halves of a set that belongs to a dev set and a test set
+
+
+def divided(given: SetIdentity, pairs: GradedPairs, *, online: bool = False) -> Divided:
+    """The dev set and the test set that scored pairs belong to, if they are there; else the halves of these pairs."""
+    splits, why = dev_and_test(given), ""
+    if splits is not None:
+        try:
+            dev, test = (load(one, online=online) for one in splits)
+            return Divided(dev, test, load(given.whole) if given.is_divided else None)
+        except SetNotFound as error:
+            why = str(error)
+    dev, test = splitting.halves(pairs)
+    return Divided(dev, test, pairs, why)
+
+
 def why_not_split(given: SetIdentity, piece: str = TEST_HALF) -> str:
     """The reason why an uploaded set has no halves, or no parts of its dev half; "" if it has."""
     try:

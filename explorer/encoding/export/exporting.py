@@ -13,6 +13,7 @@ import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast
 
 import torch
@@ -60,11 +61,18 @@ def opener(encoder: Encoder) -> str:
 
 
 def export(
-    tuned: Tunable, head: Head, folder: Path, card: str, base: Path | None, prompts: RolePrompts | None = None
+    tuned: Tunable,
+    head: Head,
+    folder: Path,
+    card: str,
+    base: Path | None,
+    prompts: RolePrompts | None = None,
+    files: Mapping[str, bytes] = MappingProxyType({}),
 ) -> None:
     """Write a tuned encoder with its `head` to a new folder, atomically, with `card` as its README.md.
 
     `base` is the folder of the base model, if it still exists; `prompts` replace its prompts of queries and documents.
+    `files` are written beside them, by name.
     """
     opener(tuned.encoder)
     with whole_folder(folder) as part:
@@ -83,7 +91,8 @@ def export(
 
         _write_modules(head.to("cpu"), tuned, part)
         _write_reading(tuned.encoder, part, prompts)
-        (part / "README.md").write_text(card, encoding="utf-8")
+        for name, content in {**files, "README.md": card.encode()}.items():
+            (part / name).write_bytes(content)
 
 
 def _write_transformer(tuned: Tunable, base: Path | None, part: Path, all_layers: bool) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from explorer.encoding.locate import layout
 from explorer.errors import TooFewRows
+from explorer.escaping import fenced, plain, table
 from explorer.in_words import rounded, signed
 from explorer.measuring.scores import bootstrap, verdict
 from explorer.measuring.scores.calibration import Calibration, Reliability, Threshold
@@ -183,6 +184,34 @@ def _of_calibration(found: Calibration) -> dict[str, Any]:
         "reliability": {name: of_reliability(one) for name, one in found.reliability.items()},
         "thresholds": [of_threshold(one) for one in found.thresholds],
     }
+
+
+def in_card(meaning: CosineMeaning, before: CosineMeaning | None = None, of_before: str = "base") -> tuple[str, ...]:
+    """The parts of a model card that say it, and what it was `before`, with the code that reads the file."""
+    changed = change(before, meaning) if before else None
+    text = f"What cosines of this model mean is in `{FILE}`, with more digits."
+    text = f"{plain(changed.text)} {text}" if changed else text
+    if meaning.calibration is not None:
+        text += f" {plain(about(meaning.calibration))} {plain(quality(meaning))}"
+    if meaning.random_pairs is not None:
+        drawn = meaning.random_pairs
+        text += f" Random pairs: {len(drawn.cosines):,} of {drawn.sentences:,} texts of {plain(drawn.text)}."
+    sides = {of_before: before, "this model": meaning}
+    known = {name: side for name, side in sides.items() if side is not None}
+    rows = [[f"{cosine:.1f}", *(plain(side.words(cosine)) for side in known.values())] for cosine in SHOWN]
+    chosen = [
+        (name, plain(threshold_text(one)))
+        for name, side in known.items()
+        for one in (side.calibration.thresholds if side.calibration else ())
+    ]
+    return (
+        "## What a cosine means",
+        text,
+        table(("cosine", *known), rows),
+        *([table(("", "threshold"), chosen)] if chosen else []),
+        "Of two vectors of this model:",
+        fenced("python", code(meaning)),
+    )
 
 
 def as_text(meaning: CosineMeaning, before: CosineMeaning | None = None, cosines: Sequence[float] = ()) -> str:

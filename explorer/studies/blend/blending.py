@@ -22,6 +22,7 @@ from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, RunNotFound
 from explorer.escaping import fenced, plain, table
 from explorer.evaluating.tasks.judges import evaluated_on, judge_of
+from explorer.measuring.scores import similarity
 from explorer.measuring.scores.judge import PACKS, Judge, ProbeJudge
 from explorer.measuring.scores.metrics import size_text
 from explorer.measuring.scores.verdict import by_use
@@ -122,14 +123,25 @@ def _blending(base: Encoder, tuned: Sequence[model_names.Found]) -> Work[Blendin
 
 
 def export(blending: Blending, found: BlendCurve | None, alpha: float, folder: Path) -> Work[None]:
-    """Write the blend at a share α to a new folder, atomically, with its card and, if it was scored, its scores."""
+    """Write the blend at a share α to a new folder, atomically, with its card.
+
+    If it was scored, also its scores, and what its cosines mean on the same sets.
+    """
     from explorer.encoding.export import exporting
     from explorer.encoding.tune.tunable import Tunable
+    from explorer.training.loop import judging
 
+    encoder, base, meaning = blending.at(alpha), None, None
+    if found is not None:
+        cosines = yield from judging.exported_cosines(encoder, found.judges, f"what cosines mean at α = {alpha:g}")
+        name, tuned = sources.shown(found.base), " + ".join(map(sources.shown, found.tuned))
+        names = name, f"{tuned} blended with {name} (α = {alpha:g})"
+        base, meaning = judging.meanings(found.judges, found.before, cosines, names)
     yield Progress("writing the blend", 0, 0)
-    encoder = blending.at(alpha)
-    text = card(blending, found, alpha, exporting.opener(encoder))
-    exporting.export(Tunable(encoder, encoder.max_length), encoder.default_head, folder, text, encoder.folder)
+    text = card(blending, found, alpha, exporting.opener(encoder), similarity.in_card(meaning, base) if meaning else ())
+    files = {similarity.FILE: similarity.as_file(meaning, base)} if meaning else {}
+    whole = Tunable(encoder, encoder.max_length)
+    exporting.export(whole, encoder.default_head, folder, text, encoder.folder, files=files)
 
 
 def stored(base: str, tuned: str, alpha: float) -> Work[Path]:
@@ -167,8 +179,10 @@ def _models() -> Path:
     return cache_folder() / "blends" / "models"
 
 
-def card(blending: Blending, found: BlendCurve | None, alpha: float, opener: str) -> str:
-    """The text of README.md."""
+def card(
+    blending: Blending, found: BlendCurve | None, alpha: float, opener: str, of_cosines: Iterable[str] = ()
+) -> str:
+    """The text of README.md; `of_cosines` are the parts that say what they mean."""
     import yaml
 
     library, head, base = "sentence-transformers", blending.tuned[0].default_head, blending.base.name
@@ -188,6 +202,7 @@ def card(blending: Blending, found: BlendCurve | None, alpha: float, opener: str
         fenced("python", source_code.sentence_transformers(head)),
         *(("With transformers alone:", fenced("python", alone)) if alone else ()),
         *(("## Results", table(_HEADER, _results(found, alpha))) if found else ()),
+        *of_cosines,
     )
     return "\n\n".join(parts) + "\n"
 

@@ -98,13 +98,27 @@ def tuned_items(method: Method, judge: Judge) -> Work[tuple[Floats, Floats]]:
     return judge.items(vectors), similarity.random_pairs(vectors, judge.name).cosines if some else np.empty(0)
 
 
+def exported_cosines(encoder: Encoder, judged: Mapping[str, Judge], stage: str) -> Work[dict[str, Floats]]:
+    """The cosines that `meanings` takes, of an encoder under its model default, by use of the evaluation set."""
+    sets = {use: judged[use] for use in ("dev", "test") if use in judged}
+    pairs = all(isinstance(judge, PairJudge) for judge in sets.values())
+    found: dict[str, Floats] = {}
+    for use, judge in sets.items() if pairs else [("dev", judged["dev"])]:
+        (vectors,) = yield from under_heads(encoder, judge.texts, (encoder.default_head,), stage)
+        if use == "dev" and len(vectors) > 1:
+            found[RANDOM] = similarity.random_pairs(vectors, judge.name).cosines
+        if pairs:
+            found[use] = judge.items(vectors)
+    return found
+
+
 def meanings(
     judged: Mapping[str, Judge], base: Mapping[str, Floats], tuned: Mapping[str, Floats], names: tuple[str, str]
 ) -> tuple[similarity.CosineMeaning | None, similarity.CosineMeaning | None]:
     """What the cosines of the base and of the tuned model mean, from what they were scored on; None if not known.
 
-    `base` has what each item gets under the model default and as it is trained (2, item), `tuned` what it gets from the
-    tuned model, and the cosines of random pairs of the dev set. A model is named by `names`.
+    `base` has what each item gets from the base under its model default, `tuned` what it gets from the tuned model, and
+    the cosines of random pairs of the dev set. A model is named by `names`.
     """
     dev, test = judged["dev"], judged.get("test")
     if RANDOM not in tuned or not len(tuned[RANDOM]):
@@ -118,7 +132,7 @@ def meanings(
                     calibration.LabelledCosines(dev.name, dev.gold, of_dev),
                     calibration.LabelledCosines(test.name, test.gold, of_test),
                 )
-                for of_dev, of_test in ((base["dev"][0], base["test"][0]), (tuned["dev"], tuned["test"]))
+                for of_dev, of_test in ((base["dev"], base["test"]), (tuned["dev"], tuned["test"]))
             )
     drawn = similarity.RandomPairs(dev.name, len(dev.texts), tuned[RANDOM])
     of_base = None if before is None else similarity.CosineMeaning(names[0], MODEL_DEFAULT, before)

@@ -121,7 +121,7 @@ def card(about: CardFacts) -> str:
         _what(about),
         _use(about),
         _results(about),
-        *_cosines(about),
+        *(similarity.in_card(about.cosines, about.base_cosines) if about.cosines else ()),
         *_classification(about),
         _training(about),
         *(
@@ -293,40 +293,6 @@ def _learned(about: CardFacts) -> list[str]:
 
     shown = [rendered(one.pieces, piece, lambda text: f"**{text}**") for one in (line, elsewhere) if one is not None]
     return [*shown, plain(learned.sure(found))] if line is not None else shown
-
-
-def _cosines(about: CardFacts) -> list[str]:
-    """What a cosine of this model means, and of the base, with the code that reads it; nothing if it is not known."""
-    found = about.cosines
-    if found is None:
-        return []
-    text = f"What cosines of this model mean is in `{similarity.FILE}`, with more digits."
-    changed = similarity.change(about.base_cosines, found) if about.base_cosines else None
-    parts = ["## What a cosine means", f"{plain(changed.text)} {text}" if changed else text]
-    if found.calibration is not None:
-        parts[1] += f" {plain(similarity.about(found.calibration))} {plain(similarity.quality(found))}"
-    if found.random_pairs is not None:
-        drawn = found.random_pairs
-        parts[1] += f" Random pairs: {len(drawn.cosines):,} of {drawn.sentences:,} texts of {plain(drawn.text)}."
-    sides = {"base": about.base_cosines, "this model": found}
-    known = {name: side for name, side in sides.items() if side is not None}
-    rows = [[f"{cosine:.1f}", *(plain(side.words(cosine)) for side in known.values())] for cosine in similarity.SHOWN]
-    parts.append(table(("cosine", *known), rows))
-    chosen = [
-        (name, plain(similarity.threshold_text(one)))
-        for name, side in known.items()
-        for one in (side.calibration.thresholds if side.calibration else ())
-    ]
-    return [
-        "\n\n".join(
-            (
-                *parts,
-                *([table(("", "threshold"), chosen)] if chosen else []),
-                "Of two vectors of this model:",
-                fenced("python", similarity.code(found)),
-            )
-        )
-    ]
 
 
 def _classification(about: CardFacts) -> list[str]:

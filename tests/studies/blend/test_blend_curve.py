@@ -10,11 +10,12 @@ from sentence_transformers import SentenceTransformer
 from transformers import AutoModel, AutoTokenizer
 
 from explorer.__main__ import main
+from explorer.data import sample
 from explorer.encoding.load import hardware
 from explorer.errors import BadChoice, RunNotFound, UnsupportedModel
 from explorer.progress import finish
 from explorer.studies.blend import blend_curve, blending
-from tests import trainings
+from tests import exported_meaning, trainings
 
 pytestmark = pytest.mark.device
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -106,6 +107,45 @@ def test_an_exported_blend_is_the_same_model_in_sentence_transformers_and_scores
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "with α = 0.5" in card
     assert f"{curve.scores('test')[0.5]:.2f}" in card
+
+
+@pytest.fixture(scope="module")
+def scored(place, tmp_path_factory):
+    """A run with enough pairs to say what a cosine means, and its blends."""
+    halves = sample.dev().name, sample.test().name
+    one = trainings.new(place, "simcse", "scored", dev=halves[0], test=halves[1], settings={"learning_rate": 1e-2})
+    trainings.train(one)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STRATA_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield one, *finish(blending.of_runs([one], (0.5,)))
+
+
+def test_an_export_says_what_its_cosines_mean_by_the_sets_of_the_run(scored, tmp_path):
+    run, models, curve = scored
+    folder = tmp_path / "blend"
+    work = blending.export(models, curve, 0.5, folder)
+    assert "what cosines mean at α = 0.5" in next(work).text
+    work.close()
+    assert not list(tmp_path.iterdir()), "what is stopped leaves nothing"
+    finish(blending.export(models, curve, 0.5, folder))
+    known = exported_meaning.check(folder, sample.dev(), sample.test())
+    assert known["model"] == "run:scored blended with tiny (α = 0.5)"
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert "## What a cosine means" in card
+    assert "| cosine | base | this model |" in card
+    of_run = json.loads((run.model / "similarity.json").read_text(encoding="utf-8"))
+    finish(blending.export(models, curve, 1.0, tmp_path / "tuned"))
+    tuned = json.loads((tmp_path / "tuned" / "similarity.json").read_text(encoding="utf-8"))
+    before, after = (brier(one["before"]) for one in (known, of_run)), (brier(one) for one in (tuned, of_run))
+    for one, other in (before, after):
+        assert one == pytest.approx(other, abs=1e-5)
+    assert brier(known) != pytest.approx(brier(tuned), abs=1e-5), "it is another model"
+    places = [one["random_pairs"]["cosine"] for one in (tuned, of_run)]
+    assert places[0] == pytest.approx(places[1], abs=1e-5)
+
+
+def brier(known):
+    return known["reliability"]["logistic"]["brier_score"]
 
 
 def test_the_command_says_the_curve_and_writes_a_blend(run, blended, tmp_path, capsys, monkeypatch):

@@ -14,6 +14,7 @@ from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
+from explorer.data import sample
 from explorer.data.labelled.labelled_sets import LabelledSet
 from explorer.data.sample import dev, sentences
 from explorer.data.sources import identity
@@ -25,13 +26,15 @@ from explorer.encoding.tune.editing import cut
 from explorer.errors import BadChoice
 from explorer.evaluating.probes.logistic import STRENGTHS, predictions
 from explorer.evaluating.tasks.judges import SEED, LabelJudge, evaluated_on, judge_of
+from explorer.measuring.scores import similarity
 from explorer.measuring.scores.correlation import unit
 from explorer.measuring.scores.verdict import Verdict
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from explorer.studies.size import picture as measuring
 from explorer.studies.size import points as size_points
-from explorer.studies.size.picture import besides, export, picture
+from explorer.studies.size import small_encoder
+from explorer.studies.size.picture import besides, picture
 from explorer.studies.size.points import (
     BITS,
     COSTS,
@@ -48,6 +51,7 @@ from explorer.studies.size.points import (
     ranges_of,
     step_of,
 )
+from tests import exported_meaning
 from tests.spoiling import encoder_of
 from tests.tiny_models import save_tiny
 
@@ -147,7 +151,8 @@ def test_an_exported_encoder_scores_what_its_point_says(bundled_encoder, text, f
     one = point(found, "mean of layer 3, 64 dimensions, int8")
     folder, pairs = tmp_path / "small", dev()
     fit_on = besides(text, judge_of(pairs, bundled_encoder))
-    finish(export(bundled_encoder, find(BUNDLED), found, one, fit_on, folder))
+    judged = small_encoder.cosine_sets(pairs, identity("sample dev"), bundled_encoder)
+    finish(small_encoder.export(bundled_encoder, find(BUNDLED), found, one, fit_on, judged, folder))
     model = SentenceTransformer(str(folder), device="cpu")
     assert (model[0].auto_model.config.num_hidden_layers, model.get_embedding_dimension()) == (3, 64)
     card = (folder / "README.md").read_text()
@@ -164,6 +169,30 @@ def test_an_exported_encoder_scores_what_its_point_says(bundled_encoder, text, f
     )
     assert f"| Score | {one.score:.2f} | {found.whole.score:.2f} |" in card
     assert r"notes \<b\>" in card, "the name of a text is no tag"
+    known = exported_meaning.check(folder, pairs, sample.test())
+    assert known["model"] == "all-MiniLM-L6-v2 (mean of layer 3, 64 dimensions)"
+    assert known["before"]["reliability"] != known["reliability"], "the whole model has other cosines"
+    assert "## What a cosine means" in card
+    assert "| cosine | the whole model | this model |" in card
+    assert "before they are stored as int8" in card
+
+
+def test_of_an_encoder_in_bfloat16_the_file_is_of_the_weights_that_are_written(tmp_path, text):
+    encoder = encoder_of(save_tiny("bert", tmp_path / "bert"), precision="bfloat16")
+    found = finish(picture(encoder, dev(), text, FEW))
+    of, folder = of_folder("tiny", tmp_path / "bert"), tmp_path / "small"
+    fit_on, judged = besides(text, judge_of(dev(), encoder)), {"dev": judge_of(dev(), encoder)}
+    work = small_encoder.export(encoder, of, found, found.points[1], fit_on, judged, folder)
+    while "what cosines of mean of layer 1" not in next(work).text:
+        pass
+    work.close()
+    assert [one.name for one in tmp_path.iterdir()] == ["bert"], "what is stopped leaves nothing"
+    finish(small_encoder.export(encoder, of, found, found.points[1], fit_on, judged, folder))
+    vectors = SentenceTransformer(str(folder), device="cpu").encode(list(dev().sentences)).astype(np.float64)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    known = json.loads((folder / "similarity.json").read_text())["random_pairs"]
+    exact = np.quantile(similarity.random_pairs(vectors.astype(np.float32), "").cosines, 0.5)
+    assert known["cosine"][known["share"].index(0.5)] == pytest.approx(exact, abs=1e-5)
 
 
 def test_another_encoder_has_its_own_points(tiny_encoder, text):
@@ -185,7 +214,10 @@ def test_of_a_family_with_a_norm_at_the_end_points_are_those_of_the_cut_encoder(
     found = finish(picture(encoder, dev(), text, dataclasses.replace(FEW, poolings=("last",))))
     pairs, folder = dev(), tmp_path / "small"
     fit_on = besides(text, judge_of(pairs, encoder))
-    finish(export(encoder, of_folder("tiny", tmp_path / kind), found, found.points[1], fit_on, folder))
+    of = of_folder("tiny", tmp_path / kind)
+    finish(small_encoder.export(encoder, of, found, found.points[1], fit_on, {"dev": judge_of(pairs, encoder)}, folder))
+    known = json.loads((folder / "similarity.json").read_text())
+    assert known.keys() == {"model", "layer_and_pooling", "random_pairs"}, "of one set alone nothing is fitted"
     model = SentenceTransformer(str(folder), device="cpu")
     sides = (model.encode(list(side)) for side in (pairs.first, pairs.second))
     slow = 100 * spearmanr(pairs.gold, cosines(*sides)).statistic
