@@ -86,7 +86,8 @@ def _measured(run: Run, sets: tuple[str, ...]) -> dict[str, list[float]]:
             name: [score(found.before[name]), *(score(found.points[alpha][name]) for alpha in (1.0, best))]
             for name, score in zip(sets, ends, strict=True)
         }
-        shown = [found.packs(alpha) for alpha in (0.0, 1.0, best)]
+        as_used = replace(found, points={0.0: found.before})  # α = 0 is read as the tuned model is
+        shown = [as_used.packs(0.0), found.packs(1.0), found.packs(best)]
         packs = {name: [100 * one[name] for one in shown] for name in shown[0]}
         kept.write_text(json.dumps({"alpha": [best], **scores, **packs, "dev": list(first.scores("dev").values())}))
     content: dict[str, list[float]] = json.loads(kept.read_text(encoding="utf-8"))

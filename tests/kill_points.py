@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import explorer.__main__  # noqa: F401 (so that no fork has to import it)
+from explorer.encoding.locate import lookup
 from explorer.errors import LONGEST
 from explorer.progress import finish
 from explorer.training.loop import preparing
@@ -269,6 +270,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.kill_points", description=__doc__)
     parser.add_argument("methods", nargs="*", metavar="METHOD", help=f"default: {', '.join(METHODS)}; app: the app's")
     parser.add_argument("--way", action="append", choices=WAYS, metavar="WAY", help=f"default: {', '.join(WAYS)}")
+    parser.add_argument("--included", action="store_true", help="train the included encoder, not a tiny one")
     parser.add_argument("--most", type=int, default=0, metavar="N", help="so many points of each, not all")
     options = parser.parse_args(arguments)
     found = []
@@ -277,7 +279,11 @@ def main(arguments: Sequence[str]) -> int:
         for way in options.way or WAYS:
             with tempfile.TemporaryDirectory() as place:
                 folder, most = Path(place), {way: options.most}
-                process(try_points, furnish(folder), method, folder, folder / "told", most).join()
+                furnished = furnish(folder)
+                if options.included:
+                    shutil.rmtree(furnished.model)
+                    shutil.copytree(lookup.bundled_folder(), furnished.model)
+                process(try_points, furnished, method, folder, folder / "told", most).join()
                 found += outcomes(folder / "told")
             show(found[-1])
     return verdict(found)
