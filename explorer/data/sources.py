@@ -28,7 +28,8 @@ RETRIEVAL_SETS: Mapping[str, Callable[[], RetrievalSet]] = {
 }
 HELD_OUT = "held-out rows"  # of the training text, in place of the name of a set
 AT_HAND = "at hand"  # in place of the names of sets that need no download
-_AT_HAND = "SICK-R test", "STS-B test"  # the first of them that is in the folder of published sets
+# the sample's, and the first of the others that is in the folder of published sets
+MAYBE_AT_HAND = (sample.PAIRS, sample.SEARCH, "SICK-R test", "STS-B test")
 EvaluationSet = GradedPairs | RetrievalSet | Triplets | ProbePairs
 # sets that ship, by name, other than scored pairs
 NAMED_SETS: Mapping[str, Callable[[], EvaluationSet]] = {
@@ -111,7 +112,7 @@ def evaluation_set(given: SetIdentity, online: bool = False) -> EvaluationSet:
 def at_hand() -> tuple[str, ...]:
     """Sets of general similarity and search that need no download: those of the sample, and one published set."""
     there = {f"{name} {split}" for name, split in sts.available()}
-    return sample.PAIRS, sample.SEARCH, *[name for name in _AT_HAND if name in there][:1]
+    return *MAYBE_AT_HAND[:2], *[name for name in MAYBE_AT_HAND[2:] if name in there][:1]
 
 
 def texts_of(given: EvaluationSet) -> tuple[str, ...]:

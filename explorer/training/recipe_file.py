@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+from explorer.data import sources
 from explorer.errors import BadChoice
+from explorer.measuring.scores.verdict import ELSEWHERE
 from explorer.training import safe_yaml
 from explorer.training.recipe import Recipe, Stage
 
@@ -20,7 +22,7 @@ def from_yaml(text: str, where: str) -> Recipe:
     names = set(Recipe.__dataclass_fields__)
     if not isinstance(content, dict) or "method" not in content or not set(content) <= names:
         raise BadChoice(f"{where} is not a recipe: a recipe holds 'method' and any of {', '.join(sorted(names))}.")
-    content.setdefault("elsewhere", [])  # in runs of before there was a choice, nothing was scored
+    content.setdefault(ELSEWHERE, [])  # in runs of before there was a choice, nothing was scored
     lists = ("data", "seeds", "more_tests", "elsewhere", "stages")
     mappings = ("columns", "settings", "made_with")
     for name, kind in (*((name, list) for name in lists), *((name, dict) for name in mappings)):
@@ -31,10 +33,18 @@ def from_yaml(text: str, where: str) -> Recipe:
     # numbers, lists and other types are refused where text is required
     given = [(name, content[name]) for name in _TEXTS if name in content and (name, content[name]) != ("test", None)]
     given += [(name, source) for name in ("data", "more_tests", "elsewhere") for source in content.get(name, ())]
+    made_with = content.get("made_with", {})
+    names = made_with.get(ELSEWHERE, [])
+    given += [(f"made_with: {ELSEWHERE}", name) for name in (names if isinstance(names, list) else [None])]
     given += [("columns", word) for pair in content.get("columns", {}).items() for word in pair]
     for name, value in given:
         if not isinstance(value, str):
             raise BadChoice(f"{where}: {name} cannot be {value!r}; it must be text, in quotes if necessary.")
+    if ELSEWHERE not in made_with and f"{ELSEWHERE}_1_digest" in made_with:
+        # a run named the sets that were at hand in place of 'at hand'
+        made_with[ELSEWHERE] = content[ELSEWHERE]
+        as_chosen = (sources.AT_HAND if name in sources.MAYBE_AT_HAND else name for name in content[ELSEWHERE])
+        content[ELSEWHERE] = list(dict.fromkeys(as_chosen))
     content["stages"] = [stage(one, f"{where}, stage {at}") for at, one in enumerate(content.get("stages", ()), 1)]
     try:
         content |= {name: tuple(content[name]) for name in lists if name in content}

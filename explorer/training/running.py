@@ -185,9 +185,7 @@ def _record_facts(run: Run, recorder: Recorder, training: Training) -> None:
     """Record digests in the recipe, which resuming checks, and the probe's sentences."""
     recorder.check_there()
     prepared = training.prepared
-    # by their names, so that it resumes with the same sets elsewhere whatever is at hand then
-    elsewhere = tuple(one.name for one in prepared.others_judged)
-    recipe = replace(prepared.recipe, made_with=prepared.facts(), elsewhere=elsewhere)
+    recipe = replace(prepared.recipe, made_with=prepared.facts())
     places.write_whole(run.folder / run_folder.RECIPE, lambda file: file.write(recipe.as_yaml().encode()))
     texts = prepared.dev.texts
     recorder.probe_sentences([texts[place] for place in probe_places(texts)])

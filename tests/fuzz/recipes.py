@@ -10,7 +10,7 @@ from explorer.training import recipe_file, safe_yaml
 from explorer.training.recipe import Recipe, Stage
 from tests.fuzz import mutants, yaml_texts
 
-MADE_WITH = {"strata": "0.1.0", "base": "0" * 64, "data": ["0" * 64, None], "notes": {"a": 1}}
+MADE_WITH = {"strata": "0.1.0", "base": "0" * 64, "data": ["0" * 64, None], "notes": {"a": 1}, "elsewhere": ["own.csv"]}
 
 
 def attempt(seed: int, folder: Path, place: Path) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from explorer.__main__ import _options
 from explorer.commands.train import _recipe
 from explorer.data import sample, sources
 from explorer.encoding.locate.model_names import of_folder
-from explorer.errors import BadChoice, CannotResume, SetNotFound
+from explorer.errors import BadChoice, CannotResume, SetNotFound, UnreadableFile
 from explorer.measuring.comparing import learned
 from explorer.measuring.scores import verdict
 from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, WORSE, ElsewhereVerdict, Verdict
@@ -24,7 +25,7 @@ from explorer.training.loop.elsewhere import choose
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
-from explorer.training.record import run_results
+from explorer.training.record import run_results, runs
 from explorer.training.record import status as statuses
 from tests.device import DEVICE
 from tests.spoiling import configure
@@ -140,7 +141,8 @@ def test_a_run_resumes_with_the_sets_that_it_began_with(place, run, tmp_path, mo
     text.write_text(place.triplets.read_text())
     broken = new(place, "simcse", elsewhere=(sources.AT_HAND, str(text)), elsewhere_most=MOST)
     break_off_in_training(broken)
-    assert broken.recipe().elsewhere[:2] == (sample.PAIRS, sample.SEARCH)
+    assert broken.recipe().elsewhere == (sources.AT_HAND, str(text))
+    assert broken.recipe().made_with["elsewhere"] == [sample.PAIRS, sample.SEARCH, str(text)]
     assert set(broken.recipe().made_with) >= {"elsewhere_1_digest", "elsewhere_2_digest", "elsewhere_3_digest"}
     monkeypatch.setattr(sources, "at_hand", lambda: ())
     text.write_text(place.triplets.read_text().replace("a", "b"))
@@ -161,14 +163,85 @@ def test_a_run_resumes_with_the_sets_that_it_began_with(place, run, tmp_path, mo
 def test_a_run_that_is_broken_off_once_its_base_is_scored_resumes_with_the_same_sets(place, monkeypatch):
     one = new(place, "simcse", elsewhere=(sources.AT_HAND,), elsewhere_most=MOST)
     monkeypatch.setattr(sources, "at_hand", lambda: (sample.PAIRS,))
-    work = running.train(one)
-    while "base scores" not in one.log_tail(1):
-        next(work)
-    work.close()
-    assert one.recipe().elsewhere == (sample.PAIRS,)
+    break_off_after(one, "base scores")
+    assert one.recipe().made_with["elsewhere"] == [sample.PAIRS]
     monkeypatch.setattr(sources, "at_hand", lambda: (sample.PAIRS, sample.SEARCH))
     train(one)
     assert [found.name for found in one.status().verdict.elsewhere] == [sample.PAIRS]
+
+
+def break_off_after(run, line):
+    work = running.train(run)
+    while line not in run.log_tail():
+        next(work)
+    work.close()
+
+
+def test_a_run_goes_on_without_a_set_that_is_gone_and_every_other_set_keeps_its_base(place, tmp_path, monkeypatch):
+    first, named = tmp_path / "first.csv", tmp_path / "named.csv"
+    for path in (first, named):
+        path.write_text(place.triplets.read_text().replace("a", path.name))
+    monkeypatch.setattr(sources, "at_hand", lambda: (str(first), sample.PAIRS))
+    chosen = {"elsewhere": (sources.AT_HAND, str(named)), "elsewhere_most": MOST, "seeds": (1, 2)}
+    whole, broken = train(new(place, "simcse", **chosen)), new(place, "simcse", **chosen)
+    break_off_in_training(broken)
+    began_with = broken.recipe().made_with
+    assert began_with["elsewhere"] == [str(first), sample.PAIRS, str(named)]
+    texts = {path: path.read_text() for path in (first, named)}
+    for path in texts:
+        path.unlink()
+    break_off_after(broken, "named.csv is left out")
+    assert [one.name for one in broken.status().verdict.elsewhere] == [sample.PAIRS]
+    assert broken.status().facts.left_out == "first.csv, named.csv"
+    assert broken.recipe().made_with == began_with
+    for path, text in texts.items():
+        path.write_text(text)
+    break_off_after(broken, "seed 2")
+    assert "left_out" not in broken.status().facts.as_json(), "what comes back is scored again"
+    first.unlink()
+    train(broken)
+    of_seed = [one.verdict.elsewhere for one in broken.status().results]
+    expected = [one.verdict.elsewhere for one in whole.status().results]
+    assert of_seed == [expected[0], expected[1][1:]]
+    assert (broken.model / "model.safetensors").read_bytes() == (whole.model / "model.safetensors").read_bytes()
+    lines = (broken.model / "README.md").read_text().splitlines()
+    means = {
+        name: [" ± " in line for line in lines if f"| {name} (elsewhere" in line]
+        for name in ("Sample pairs", "first.csv")
+    }
+    assert means["Sample pairs"] == [True]
+    assert True not in means["first.csv"], "a seed lacks it"
+
+
+def test_a_recipe_is_repeated_without_what_was_at_hand_but_not_without_what_was_named(place, tmp_path, monkeypatch):
+    text = tmp_path / "there.csv"
+    text.write_text(place.triplets.read_text())
+    monkeypatch.setattr(sources, "at_hand", lambda: (str(text), sample.PAIRS))
+    quick = {"elsewhere_most": MOST, "settings": {"steps": 2}}
+    one = train(new(place, "simcse", elsewhere=(sources.AT_HAND,), **quick))
+    named = train(new(place, "simcse", elsewhere=(str(text), sample.PAIRS), **quick))
+    text.unlink()
+    again = train(runs.new(one.recipe(), "", place.runs))
+    assert again.status().verdict.elsewhere == one.status().verdict.elsewhere[1:]
+    assert again.status().facts.left_out == "there.csv"
+    assert "elsewhere, there.csv is left out: " in again.log_tail()
+    _, curve = finish(blending.of_runs([named], (1.0,)))
+    assert [use for use in curve.sets if use.startswith("elsewhere")] == ["elsewhere 2"]
+    with pytest.raises(UnreadableFile, match=r"there\.csv"):
+        train(runs.new(named.recipe(), "", place.runs))
+
+
+def test_a_recipe_that_names_what_was_at_hand_is_read_as_one_that_says_at_hand(place):
+    then = recipe(place, "simcse", elsewhere=(sample.SEARCH, "SICK-R test", "own.csv"))
+    text = replace(then, made_with={f"elsewhere_{at}_digest": f"{at}" for at in (1, 2, 3)}).as_yaml()
+    read = recipe_file.from_yaml(text, "recipe.yaml")
+    assert read.elsewhere == (sources.AT_HAND, "own.csv")
+    assert read.made_with["elsewhere"] == [sample.SEARCH, "SICK-R test", "own.csv"]
+    assert recipe_file.from_yaml(read.as_yaml(), "recipe.yaml") == read
+    assert recipe_file.from_yaml(then.as_yaml(), "recipe.yaml") == then, "no run has begun"
+    for spoiled in ("5", "[5]", "a: b"):
+        with pytest.raises(BadChoice, match="made_with: elsewhere cannot be"):
+            recipe_file.from_yaml(f"method: simcse\nmade_with: {{elsewhere: {spoiled}}}".replace("a: b", "{a: b}"), "a")
 
 
 def outcome(name, low, high, measure="Spearman"):
@@ -207,8 +280,8 @@ def test_page_command_card_and_blends_tell_it(place, run, monkeypatch):
     assert str(run.folder.parent.parent) not in card, "a set is named by the last part of its path"
     _, curve = finish(blending.of_runs([run], (1.0,)))
     scores = blend_curve.as_json(curve)["sets"]
-    for use, one in status.verdict.by_use_elsewhere.items():
-        assert scores[use]["scores"][-1] == pytest.approx(one.verdict.exported, abs=1e-3)
+    for number, one in enumerate(status.verdict.elsewhere, start=1):
+        assert scores[f"elsewhere {number}"]["scores"][-1] == pytest.approx(one.verdict.exported, abs=1e-3)
     assert curve.learned(1.0).elsewhere[0].verdict.exported == pytest.approx(
         status.verdict.elsewhere[0].verdict.exported, abs=1e-3
     )

@@ -61,8 +61,9 @@ def test_it_is_a_finished_run_of_its_recipe_and_no_run_of_the_visitor(run):
     assert run.status().state == statuses.FINISHED
     shown = {NAME: demonstration, POOLER: uneven_pooler}[run.name]()
     # the second was trained before runs were scored elsewhere, which changes no weight
-    elsewhere = {NAME: ("Sample search",), POOLER: ()}[run.name]
+    elsewhere = {NAME: ("at hand",), POOLER: ()}[run.name]
     assert replace(run.recipe(), made_with={}) == replace(shown, precision="float32", device="cpu", elsewhere=elsewhere)
+    assert run.recipe().made_with.get("elsewhere") == {NAME: ["Sample search"], POOLER: None}[run.name]
     assert runs.every() == []
     assert run.has_model
 

@@ -118,10 +118,9 @@ class RunVerdict:
         every = by_use(self.dev, (self.test, *self.more))
         return {use: found for use, found in every.items() if found is not None}
 
-    @property
-    def by_use_elsewhere(self) -> dict[str, ElsewhereVerdict]:
-        """The verdicts on sets that it was not trained for, by use: elsewhere 1, elsewhere 2 and so on."""
-        return {f"{ELSEWHERE} {number}": one for number, one in enumerate(self.elsewhere, start=1)}
+    def on_items_of(self, other: ElsewhereVerdict) -> Verdict | None:
+        """The verdict on the items that another one is on; None if it was not scored on them."""
+        return next((one.verdict for one in self.elsewhere if one.same_set(other)), None)
 
     def as_json(self) -> dict[str, Any]:
         """All of it, for status.json, the output of `train` and the model card."""

@@ -85,7 +85,7 @@ def of_runs(given: Sequence[runs.Run], shares: Iterable[float]) -> Work[tuple[Bl
                 f"'{run.name}' and '{given[0].name}' were trained from two bases ({recipe.model} and {first.model}). "
                 "Choose runs of one base."
             )
-    prepared = yield from prepare(first, hardware.best_device(), mine=False)
+    prepared = yield from prepare(first, hardware.best_device(), mine=False, resumed=True)
     tuned = [model_names.of_folder(run_folder.model_name(run.name), run.model) for run in given]
     blending = yield from _blending(prepared.encoder, tuned)
     return blending, (yield from curve(blending, prepared.measured, shares, optimistic=bool(prepared.seen)))

@@ -15,7 +15,7 @@ from explorer.evaluating.results import result_files, scored_task
 from explorer.evaluating.results.result_table import MeanScore, mean_score
 from explorer.evaluating.tasks import column_of
 from explorer.measuring.scores.metrics import SPEARMAN
-from explorer.measuring.scores.verdict import BETTER, ELSEWHERE, ElsewhereVerdict, Verdict, elsewhere
+from explorer.measuring.scores.verdict import BETTER, ELSEWHERE, ElsewhereVerdict, RunVerdict, Verdict, elsewhere
 from explorer.run_folder import model_name
 from explorer.studies.plans import plan_folder
 from explorer.studies.plans.execution import name_of, tasks_of
@@ -61,11 +61,10 @@ class PlanRow:
     @property
     def elsewhere(self) -> tuple[ElsewhereVerdict, ...]:
         """The same on each set that the runs were not trained for; without a set that a seed lacks."""
-        of_seeds = [one.done.verdict.elsewhere if one.done and one.done.verdict else () for one in self.cells]
+        of_seeds = [(one.done and one.done.verdict) or RunVerdict() for one in self.cells]
         found = []
-        for first in of_seeds[0]:
-            same = [next((one.verdict for one in seed if one.same_set(first)), None) for seed in of_seeds]
-            if (verdict := _over_seeds(same)) is not None:
+        for first in of_seeds[0].elsewhere:
+            if (verdict := _over_seeds([seed.on_items_of(first) for seed in of_seeds])) is not None:
                 found.append(replace(first, verdict=verdict))
         return tuple(found)
 

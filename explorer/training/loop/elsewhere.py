@@ -34,16 +34,33 @@ class Elsewhere:
         return ElsewhereVerdict(self.name, len(self.judge), self.of, self.judge.measure, found)
 
 
-def choose(names: Sequence[str], most: int, used: Set[str], online: bool) -> tuple[list[Choice], list[str]]:
-    """What is scored of each set, at most so many items without a text that is used; and which sets are left out."""
+def named(names: Iterable[str], then: Sequence[str] | None = None) -> tuple[str, ...]:
+    """The names of sets; 'at hand' stands for those of a run that has begun, or else for those that are at hand now."""
+    at_hand = sources.at_hand() if then is None else then
+    return tuple(dict.fromkeys(chain.from_iterable(at_hand if one == sources.AT_HAND else (one,) for one in names)))
+
+
+def choose(
+    names: Sequence[str],
+    most: int,
+    used: Set[str],
+    online: bool,
+    then: Sequence[str] | None = None,
+    *,
+    resumed: bool = False,
+) -> tuple[list[Choice], list[str]]:
+    """What is scored of each set, at most so many items without a text that is used; and which sets are left out.
+
+    A set that cannot be read is an error only if it is named. `then` are the sets of the run whose recipe this is; one
+    that is resumed is scored on no others, and without those that can no longer be read.
+    """
     found: dict[str, Choice] = {}  # by digest: a set under two names is scored once
     left_out: list[str] = []
-    asked = [one for given in names for one in (sources.at_hand() if given == sources.AT_HAND else (given,))]
-    for name in dict.fromkeys(asked):
+    for name in then if resumed and then is not None else named(names, then):
         try:
             whole = sources.evaluation_set(sources.identity(name), online)
         except StrataError as error:
-            if name in names:
+            if name in names and not resumed:
                 raise
             left_out.append(UNREADABLE.format(sources.shown(name), error))
             continue

@@ -74,7 +74,8 @@ class Training:
 
     def steps(self, resume: bool = False) -> Iterator[Step]:
         """The loop, over every seed."""
-        self._prepared = yield from self._reported(preparing.prepare(self.recipe, self.world.device.type, self.online))
+        work = preparing.prepare(self.recipe, self.world.device.type, self.online, resumed=resume)
+        self._prepared = yield from self._reported(work)
         state = resume_state.load(self.folder / run_folder.STATE) if resume else None
         if state is not None:
             yield from self._restore(state)

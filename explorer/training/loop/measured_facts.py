@@ -208,13 +208,12 @@ class SeedScores:
         return self.dev if self.criterion is None else self.criterion
 
     def score(self, use: str) -> float | None:
-        """The score on an evaluation set by use: dev, test, test 2, elsewhere 1 and so on."""
+        """The score on an evaluation set by use: dev, test, test 2 and so on."""
         if use in ("dev", "test"):
             return self.dev if use == "dev" else self.test
         if self.verdict is None:
             return None
-        elsewhere = {name: one.verdict for name, one in self.verdict.by_use_elsewhere.items()}
-        found = {**self.verdict.by_use, **elsewhere}.get(use)
+        found = self.verdict.by_use.get(use)
         return found.exported if found else None
 
     def as_json(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from explorer.measuring.scores import verdict
 from explorer.measuring.scores.judge import PACKS, Judge, ProbeJudge
 from explorer.progress import Phase, Progress, Work
 from explorer.training.loop import measured_facts, mining
-from explorer.training.loop.elsewhere import UNREADABLE, Elsewhere, choose, used
+from explorer.training.loop.elsewhere import UNREADABLE, Elsewhere, choose, named, used
 from explorer.training.loop.training_texts import DIGEST, StageText, Texts, drawn_count, read_texts, set_digests
 from explorer.training.recipe import MOST_STAGES, Recipe
 
@@ -97,14 +97,22 @@ class Prepared:
 
     @property
     def elsewhere(self) -> dict[str, Elsewhere]:
-        """The sets that the run is not trained for, by use."""
-        return {f"{verdict.ELSEWHERE} {number}": one for number, one in enumerate(self.others_judged, start=1)}
+        """The sets that the run is not trained for, by use; one that can no longer be read keeps its number."""
+        found = {one.name: one for one in self.others_judged}
+        numbered = enumerate(self._named_elsewhere, start=1)
+        return {f"{verdict.ELSEWHERE} {number}": found[name] for number, name in numbered if name in found}
 
     @property
-    def left_out(self) -> str:
-        """The sets elsewhere that were named and are not scored; the reports say why."""
-        scored = (sources.AT_HAND, *(one.name for one in self.others_judged))
-        return ", ".join(sources.shown(name) for name in self.recipe.elsewhere if name not in scored)
+    def _named_elsewhere(self) -> list[str]:
+        """The names of these sets: first those that the run of this recipe began with."""
+        then = self.recipe.made_with.get(verdict.ELSEWHERE, ())
+        return list(dict.fromkeys((*then, *(one.name for one in self.others_judged))))
+
+    def left_out(self, scored: Sequence[verdict.ElsewhereVerdict]) -> str:
+        """The sets elsewhere that were named, or that its run began with, but are not scored; the reports say why."""
+        asked = named(self.recipe.elsewhere, self.recipe.made_with.get(verdict.ELSEWHERE, ()))
+        there = [one.name for one in scored]
+        return ", ".join(sources.shown(name) for name in asked if name not in there)
 
     @property
     def drawn(self) -> measured_facts.DrawnRows | None:
@@ -126,7 +134,9 @@ class Prepared:
         )
 
     def facts(self) -> dict[str, Any]:
-        """Digests and versions, as recipe.yaml records them."""
+        """Digests and versions, as recipe.yaml records them; of a set elsewhere that cannot be read those of before."""
+        before = {what: one for what, one in self.recipe.made_with.items() if what.startswith(verdict.ELSEWHERE)}
+        others = {f"{use.replace(' ', '_')}{DIGEST}": one.judge.digest for use, one in self.elsewhere.items()}
         return {
             "model_digest": self.found.digest,
             "model_revision": self.found.revision,
@@ -135,24 +145,33 @@ class Prepared:
             "held_out_rows": len(self.held_out) if self.held_out else 0,
             **({"held_out_digest": self.held_out.digest} if self.held_out else {}),
             **set_digests(self.dev, self.tests),
-            **{f"{use.replace(' ', '_')}{DIGEST}": one.judge.digest for use, one in self.elsewhere.items()},
+            **({**before, verdict.ELSEWHERE: self._named_elsewhere, **others} if self.recipe.elsewhere else {}),
             **self.texts.stage_digests(),
             "versions": in_words.versions(LIBRARIES),
             **{f"{knob}{DIGEST}": found.digest for knob, found in self.others.items()},
         }
 
 
-def prepare(recipe: Recipe, device: str = "cpu", online: bool = False, *, mine: bool = True) -> Work[Prepared]:
+def prepare(
+    recipe: Recipe, device: str = "cpu", online: bool = False, *, mine: bool = True, resumed: bool = False
+) -> Work[Prepared]:
     """Load everything; text first, so that a faulty file is reported before a model is loaded.
 
     Missing files are downloaded from the hub only if `online` is true. Without `mine` no hard negatives are searched
-    for, which only a training needs.
+    for, which only a training needs. A run that is `resumed` goes on without sets elsewhere that cannot be read.
     """
     yield Progress(Phase.READING_TEXT, 0, 0)
     texts = read_texts(recipe, online)
     every = (StageText(texts.corpus, texts.held_out), *texts.stages)
     in_use = used(chain.from_iterable(one.parts for one in every), (texts.dev, *texts.tests))
-    elsewhere, left_out = choose(recipe.elsewhere, recipe.elsewhere_most, in_use, online)
+    elsewhere, left_out = choose(
+        recipe.elsewhere,
+        recipe.elsewhere_most,
+        in_use,
+        online,
+        recipe.made_with.get(verdict.ELSEWHERE),
+        resumed=resumed,
+    )
     texts = replace(texts, elsewhere=tuple(elsewhere), reports=(*texts.reports, *left_out))
     others: dict[str, model_names.Found] = {}
     for name, model in recipe.named_models().items():

@@ -229,10 +229,10 @@ def _results(about: CardFacts) -> str:
     header = ("", "base, model default", f"base, {about.trained.words}", "this model", "difference (95 % CI)",
               f"mean ± standard deviation of {len(about.seeds)} seeds")  # fmt: skip
     rows = []
-    for title, use, found in _scored(about):
+    for title, found, of_seeds in _scored(about):
         scores = (found.declared_base, found.same_reading_base, found.exported)
         # only if every seed has a score: a mean of some would be optimistic
-        over_seeds = spread([one.score(use) for one in about.seeds]) if len(about.seeds) > 1 else None
+        over_seeds = spread(of_seeds) if len(about.seeds) > 1 else None
         cells = (
             *("" if score is None else f"{score:.2f}" for score in scores),
             found.gap,
@@ -253,16 +253,18 @@ def _results(about: CardFacts) -> str:
     return "\n\n".join(("## Results", text, table(lines[0], lines[1:])))
 
 
-def _scored(about: CardFacts) -> Iterator[tuple[str, str, Verdict]]:
-    """Title, use and verdict of each set that the model was scored on."""
+def _scored(about: CardFacts) -> Iterator[tuple[str, Verdict, list[float | None]]]:
+    """Title and verdict of each set that the model was scored on, and the score of each seed."""
     facts = about.facts
     for use, found in about.verdict.by_use.items():
         if name := facts.set_of(use):
             size = size_text(facts.size_of(use), facts.measure_of(use))
-            yield f"{plain(sources.shown(name))} ({use}, {size})", use, found
-    for use, one in about.verdict.by_use_elsewhere.items():
+            yield f"{plain(sources.shown(name))} ({use}, {size})", found, [seed.score(use) for seed in about.seeds]
+    for one in about.verdict.elsewhere:
         size = one.items if one.measure == SPEARMAN else f"{one.items}, {one.measure}"
-        yield f"{plain(sources.shown(one.name))} ({verdicts.ELSEWHERE}, {size})", use, one.verdict
+        same = [seed.verdict.on_items_of(one) if seed.verdict else None for seed in about.seeds]
+        of_seeds = [None if found is None else found.exported for found in same]
+        yield f"{plain(sources.shown(one.name))} ({verdicts.ELSEWHERE}, {size})", one.verdict, of_seeds
 
 
 def _measured(measures: Mapping[str, str]) -> Iterator[str]:

@@ -108,9 +108,10 @@ class RunFacts:
         default=None,
         metadata=fact(lambda training: training.prepared.drawn, "Training rows", page="trains on {words}"),
     )
-    # sets that were named to be scored elsewhere, but share too many texts with those of the run
-    left_out: str | None = field(
-        default=None, metadata=fact(lambda training: training.prepared.left_out or None, "Left out elsewhere")
+    # sets elsewhere that share too many texts with those of the run, or could not be read when it was resumed
+    left_out: str = field(
+        default="",
+        metadata=fact(lambda training: training.prepared.left_out(training.verdict.elsewhere), "Left out elsewhere"),
     )
     # what remains of the base if layers were removed; the card says it in its first sentence
     cut: Cut | None = field(
@@ -143,7 +144,7 @@ class RunFacts:
 
     def listed(self, where: str) -> dict[str, str]:
         """The known facts that have a title as they are written on the PAGE, the CARD or the REPORT, by title."""
-        known = {one: value for one in fields(self) if (value := getattr(self, one.name)) is not None}
+        known = {one: value for one in fields(self) if (value := getattr(self, one.name)) not in (None, "")}
         return {
             title: written.format(title=title, words=getattr(value, "words", value))
             for one, value in known.items()
@@ -152,7 +153,7 @@ class RunFacts:
 
     def as_json(self) -> dict[str, Any]:
         """The facts that are known; no test set is a fact too."""
-        return {name: value for name, value in asdict(self).items() if value not in (None, ()) or name == "test"}
+        return {name: value for name, value in asdict(self).items() if value not in (None, "", ()) or name == "test"}
 
     def set_of(self, use: str) -> str:
         """The evaluation set of a use: `dev`, `test`, `test 2` and so on; "" if there is none."""
