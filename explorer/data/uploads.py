@@ -60,7 +60,9 @@ def path(name: str, mark: str) -> Path:
 
 
 def _match(source: str | Path) -> re.Match[str] | None:
-    return _KEPT.fullmatch(Path(source).name) if Path(source).parent == _folder() else None
+    path = Path(source)
+    match = _KEPT.fullmatch(path.name)
+    return match if match and path.parent == _folder() else None
 
 
 def _folder() -> Path:

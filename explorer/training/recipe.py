@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from explorer.data import sample, sources, text_sets
@@ -283,6 +284,11 @@ class Recipe(Knobs):
             if name.endswith("_digest") and not name.startswith(("test", "elsewhere"))
         }
         return replace(self, made_with=decides, elsewhere=())
+
+    @cached_property
+    def of_any_seed(self) -> str:
+        """All that decides the weights but the seed, as text; with digests: two versions of a text are not one."""
+        return replace(self.trained_on(), seeds=(0,)).as_yaml()
 
     def as_yaml(self) -> str:
         """The text of recipe.yaml: every setting, default or not."""

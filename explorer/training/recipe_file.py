@@ -1,5 +1,6 @@
 """Read the recipe.yaml of a run, or one that a person wrote."""
 
+from functools import lru_cache
 from pathlib import Path
 
 from explorer.data import sources
@@ -16,6 +17,7 @@ def read(path: Path) -> Recipe:
     return from_yaml(safe_yaml.text_of(path, "Give the recipe.yaml of a run."), str(path))
 
 
+@lru_cache(maxsize=256)  # pages read the recipes of all runs in every rerun
 def from_yaml(text: str, where: str) -> Recipe:
     """The recipe in a file's text."""
     content = safe_yaml.parsed(text, where, "Give a recipe.yaml.")

@@ -1,15 +1,12 @@
 """Fixtures for tests of pages: the app without a browser, one server for browsers, models, text and runs."""
 
 import threading
-from copy import deepcopy
-from functools import cache
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.progress import Progress
-from explorer.training import safe_yaml
 from explorer.ui.access import jobs
 from tests import live, trainings
 from tests.live import ROOT
@@ -26,20 +23,6 @@ def no_run_fails(monkeypatch):
         return ran
 
     monkeypatch.setattr(AppTest, "_run", whole)
-
-
-@pytest.fixture(autouse=True, scope="session")
-def recipes_are_parsed_once():
-    """Every run of a page that has the scores of runs parses their recipes again, which takes longer than the rest."""
-    real = safe_yaml.parsed
-    known = cache(real)
-
-    def parsed(text, where, next_step, same=None):
-        return real(text, where, next_step, same) if same else deepcopy(known(text, where, next_step))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(safe_yaml, "parsed", parsed)
-        yield
 
 
 @pytest.fixture(autouse=True, scope="module")

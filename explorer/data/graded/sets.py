@@ -13,6 +13,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -283,6 +284,7 @@ _UPLOADED_FILE = re.compile(rf"(.+) \(({_MARK})\)", re.DOTALL)
 _TEST_ROWS = f"test rows of {RUN}"
 
 
+@lru_cache(maxsize=1024)  # a page asks for the same few many times
 def read(text: str) -> SetIdentity:
     """The identity with this text; no file is read."""
     piece = ({name: piece for piece, (name, _) in _SAMPLES.items()} | _SHORT).get(text)

@@ -52,9 +52,7 @@ def of_run(run: runs.Run, checkpoint: str = "") -> Origin:
     """How the model of a run was trained, or that of one of its checkpoints, which is another model."""
     recipe = run.recipe()
     seed = recipe.seeds[0] if len(recipe.seeds) == 1 else None
-    # with digests: trainings on two versions of a text are not two seeds of one recipe
-    of_any_seed = replace(recipe.trained_on(), seeds=(0,))
-    return Origin(recipe.methods, recipe.model, text_sets.digest_of((of_any_seed.as_yaml(), checkpoint)), seed)
+    return Origin(recipe.methods, recipe.model, text_sets.digest_of((recipe.of_any_seed, checkpoint)), seed)
 
 
 def of_runs() -> list[Result]:

@@ -13,6 +13,7 @@ import socket
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -256,6 +257,7 @@ def read(folder: Path) -> Status | None:
     return status
 
 
+@lru_cache(maxsize=256)  # every rerun of a page reads the status of every run
 def parsed(content: bytes) -> Status | None:
     """The status in a file's content; None if it is damaged."""
     try:

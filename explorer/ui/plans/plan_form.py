@@ -188,7 +188,8 @@ def _text() -> tuple[str, ...]:
 
 def _methods(cards: dict[str, training_form.MethodCard], text: tuple[str, ...]) -> tuple[str, ...] | None:
     """The chosen methods; None, with the reasons shown, if one of them cannot be trained on the text."""
-    lacks = {card.name: training_form.lacks(text, card.kind.rows) for card in cards.values()}
+    of_kind = training_form.lacks(text)
+    lacks = {card.name: of_kind[card.kind.rows] for card in cards.values()}
     fitting = [name for name, lack in lacks.items() if not lack and not cards[name].lacks]
     chosen: list[str] = st.multiselect(
         "Methods",

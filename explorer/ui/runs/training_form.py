@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -109,16 +110,15 @@ def follow_text() -> None:
     st.session_state[BY_HAND] = set()
 
 
-def lacks(text: Sequence[str], kind: Kind) -> str:
-    """The reason why a text has no rows of this kind; "" if it has, or cannot be read."""
+def lacks(text: Sequence[str]) -> dict[Kind, str]:
+    """For each kind of rows the reason why a text has none; "" if it has some, or cannot be read."""
+    found = dict.fromkeys(KINDS, "")
     for source in text:
-        try:
-            lack = cached.serves(source, {})[kind]
-        except StrataError:  # the field of the text shows the error
-            continue
-        if lack:
-            return f"{shown(source)} {lack}"
-    return ""
+        with suppress(StrataError):  # the field of the text shows the error
+            for kind, lack in cached.serves(source, {}).items():
+                if lack and not found[kind]:
+                    found[kind] = f"{shown(source)} {lack}"
+    return found
 
 
 def held_out_of(cards: Sequence[MethodCard]) -> list[str]:

@@ -18,6 +18,7 @@ def fields(card: MethodCard, knobs: Iterable[Knob]) -> dict[str, bool | int | fl
     """The values that differ from their default; None if a value is not allowed."""
     found: dict[str, bool | int | float | str] = {}
     wrong: list[StrataError] = []
+    references = _references(card)
     columns: list[st.delta_generator.DeltaGenerator] = []
     for place, knob in enumerate(knobs):
         if place % COLUMNS == 0:  # a row at a time: a narrow screen stacks columns
@@ -27,12 +28,12 @@ def fields(card: MethodCard, knobs: Iterable[Knob]) -> dict[str, bool | int | fl
                 value = knob.checked(_field(card, knob))
             except StrataError as error:
                 wrong.append(error)
-                _mark(card, knob)
+                _mark(card, knob, references)
                 continue
             if value != knob.default:
                 found[knob.name] = value
-            if value != _reference(card, knob):
-                _mark(card, knob)
+            if value != references[knob.name]:
+                _mark(card, knob, references)
     for one in wrong:
         messages.trouble(one)
     return None if wrong else found
@@ -169,16 +170,15 @@ def _shown(knob: Knob, value: bool | int | float | str) -> int | str:
     return value if knob.kind is int and isinstance(value, int) else Knob.text(value)
 
 
-def _reference(card: MethodCard, knob: Knob) -> bool | int | float | str:
-    """The value to compare with: the paper's; without a paper's values that of the marked preset, or the default."""
-    if card.kind.as_published:
-        return knob.paper_value
-    marked = marked_preset(card)
-    return _presets(card)[marked][knob.name] if marked else knob.default
+def _references(card: MethodCard) -> Values:
+    """The values to compare with: the paper's; without a paper's values those of the marked preset, or the defaults."""
+    presets = _presets(card)
+    marked = PAPER if card.kind.as_published else marked_preset(card)
+    return presets.get(marked or DEFAULTS, presets[DEFAULTS])  # without the paper's, they are equal to the defaults
 
 
-def _mark(card: MethodCard, knob: Knob) -> None:
+def _mark(card: MethodCard, knob: Knob, references: Values) -> None:
     """Show the paper's value below a field that differs. The label stays unchanged for screen readers."""
-    value = _reference(card, knob)
+    value = references[knob.name]
     shown = "set by the epochs" if knob.name == "steps" and not value else Knob.text(value)
     st.badge(f"{'paper' if card.kind.as_published else 'default'}: {messages.plain(shown)}", color="orange")

@@ -279,9 +279,9 @@ def ready(card: training_form.MethodCard) -> bool:
 def every(chosen: tuple[str, ...]) -> None:
     """List the methods by what they train on; those that do not fit the text cannot be chosen, and say why."""
     cards = sorted(training_form.methods().values(), key=lambda card: text_sets.KINDS.index(card.kind.rows))
+    missing = training_form.lacks(chosen)
     lacks = {
-        card.name: training_form.lacks(chosen, card.kind.rows)
-        or "; ".join(f"{need.name} is not on this machine" for need in card.lacks)
+        card.name: missing[card.kind.rows] or "; ".join(f"{need.name} is not on this machine" for need in card.lacks)
         for card in cards
     }
     fitting = sum(not lack for lack in lacks.values())
