@@ -188,6 +188,21 @@ def test_few_items_that_changed_at_random_are_called_better_or_worse_no_more_oft
     assert called[6] == pytest.approx(2 / 2**6, abs=0.015), "all of them in one direction"
 
 
+@pytest.mark.parametrize("changed", [6, 8, 10])
+def test_few_unequal_changes_are_called_if_the_percentiles_and_scipys_permutation_test_exclude_0(changed, monkeypatch):
+    random = np.random.default_rng(changed)
+    items, other = np.zeros((1000, 60)), np.zeros((1000, 60))
+    other[:, :changed] = random.lognormal(size=(1000, changed)) * random.choice((-1, 1), (1000, changed))
+    called = difference(np.arange(60.0), items, other, metric=MEAN).sure
+    monkeypatch.setattr(bootstrap, "MOST_PERMUTED", -1)
+    by_percentiles = difference(np.arange(60.0), items, other, metric=MEAN).sure
+    assert called.mean() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 1000) < by_percentiles.mean()
+    for place in np.flatnonzero(by_percentiles)[:20]:
+        rows = other[place, :changed], items[place, :changed]
+        found = scipy.stats.permutation_test(rows, lambda one, two: np.mean(one - two), permutation_type="samples")
+        assert called[place] == (found.pvalue <= 0.05)
+
+
 def test_a_mean_beside_itself_differs_by_nothing_and_one_with_a_missing_item_is_missing():
     items = np.random.default_rng(1).uniform(size=30)
     same = mean_difference(items, items)
