@@ -13,6 +13,10 @@ from explorer.studies.plans.plan_table import TEST, PlanRow, PlanTable, written
 from explorer.studies.plans.row_curve import RowCurve, RowPoint
 
 MOST_NAMED = 3  # rows in a sentence
+UNSCORED = (
+    "Elsewhere, {} is missing, of {}: a finished run keeps the sets that it was scored on. Compare shows its base and "
+    "its model on any set."
+)
 OPTIMISTIC = "Some training rows hold sentences of the test set, so scores are optimistic."
 BEST_OF = (
     "The best of {} rows is chosen on the test set, so its score is optimistic. Intervals are the widest of the seeds' "
@@ -78,6 +82,11 @@ def forgotten(found: PlanTable) -> Sentence | None:
     """What the best row costs elsewhere; None if its runs were scored on no such set."""
     rows = scored(found)
     return elsewhere(rows[0][0].elsewhere, f"Elsewhere, {rows[0][0].label}") if rows else None
+
+
+def unscored(found: PlanTable) -> list[str]:
+    """The sets elsewhere that finished runs lack, a sentence for each."""
+    return [UNSCORED.format(sources.shown(name), ", ".join(names)) for name, names in found.unscored.items()]
 
 
 def _ends(verdict: Verdict) -> tuple[float, float]:
@@ -200,6 +209,7 @@ def report(found: PlanTable, first: Sequence[str] = (), title: str = "") -> byte
     if len(rows) > 1:
         body.append(standalone.note(BEST_OF.format(len(rows))))
         body.append(standalone.picture(score_by_cost(marks(rows)), "Score against cost", READ))
+    body += map(standalone.note, unscored(found))
     curves = row_curve.curves(found)
     if curves:
         body += [standalone.heading("Score by training rows")]

@@ -21,6 +21,8 @@ from explorer.studies.plans import plan_folder
 from explorer.studies.plans.execution import name_of, tasks_of
 from explorer.studies.plans.plan import NO_TEST, Plan, PlanCell, cells, sets_of
 from explorer.studies.recipe_runs import RecipeRuns
+from explorer.training.loop.elsewhere import named
+from explorer.training.recipe import Recipe
 from explorer.training.record.run_results import scored
 from explorer.training.record.status import Status
 
@@ -139,6 +141,23 @@ class PlanTable:
         return tuple(dict.fromkeys(one.facts.measure_of(TEST) for one in begun)) or (SPEARMAN,)
 
     @property
+    def unscored(self) -> dict[str, list[str]]:
+        """The finished runs that lack a set elsewhere of the plan, such as those that were trained before it, by set.
+
+        One that was asked for the set may share too many texts with it, unless another run of its texts has the set.
+        """
+        done = [(one, one.run.name, one.done) for row in self.rows for one in row.cells if one.run and one.done]
+        found: dict[str, list[str]] = {}
+        for given in self.plan.elsewhere:
+            for name in named((given,)):
+                has = {run: name in status.scored_elsewhere for _, run, status in done}
+                texts = [_texts(one.recipe) for one, run, _ in done if has[run]]
+                for one, run, status in done:
+                    if not has[run] and (given not in status.facts.elsewhere or _texts(one.recipe) in texts):
+                        found.setdefault(name, []).append(run)
+        return found
+
+    @property
     def base_rows(self) -> tuple[Base, ...]:
         """Each base on each pair of sets, as the runs that are done have scored it."""
         found: dict[tuple[str, str, str], Base] = {}
@@ -164,6 +183,11 @@ def table(plan: Plan) -> PlanTable:
     rows = tuple(PlanRow(label, tuple(found), scores.of_row(found)) for label, found in by_row.items())
     bases = {model: scores.of_model(model, f"{BASE} {model}") for model in plan.models} if tasks else {}
     return PlanTable(plan, tasks, rows, bases, scores.unmeasured())
+
+
+def _texts(recipe: Recipe) -> tuple[object, ...]:
+    """What no set elsewhere may share a text with."""
+    return recipe.data, recipe.dev, recipe.tests, tuple(one.data for one in recipe.stages)
 
 
 def _of_run(status: Status | None, column: str, which: str = "exported") -> float | None:
@@ -285,6 +309,7 @@ def as_json(found: PlanTable) -> dict[str, object]:
         "base_rows": [asdict(one) for one in found.base_rows],
         "rows": rows,
         "unmeasured": found.unmeasured,
+        "unscored_elsewhere": found.unscored,
     }
 
 

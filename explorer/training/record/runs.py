@@ -166,7 +166,8 @@ def new(recipe: Recipe, name: str = "", folder: Path | None = None, *, plan: str
             part.mkdir(parents=True)
         with writing(parent, _ROOM), run_folder.in_use(part):
             (part / RECIPE).write_text(recipe.as_yaml(), encoding="utf-8")
-            facts = RunFacts(recipe.method, recipe.model, recipe.data, recipe.dev, recipe.test, recipe.more_tests, plan)
+            names = recipe.dev, recipe.test, recipe.more_tests
+            facts = RunFacts(recipe.method, recipe.model, recipe.data, *names, plan, recipe.elsewhere)
             statuses.write(part, Status(seeds=len(recipe.seeds), seed=recipe.seeds[0], facts=facts))
             for name_now in [free_name(name, parent)] if name else _free_names(recipe, parent):
                 try:

@@ -70,6 +70,7 @@ class RunFacts:
     test: str | None = None
     more_tests: tuple[str, ...] = ()
     plan: str = ""  # the id of the plan that made the run
+    elsewhere: tuple[str, ...] = ()  # the chosen sets that it is not trained for, by name or 'at hand'
     # that are trained on
     rows: int | None = field(
         default=None, metadata=fact(lambda training: len(training.prepared.rows[training.recipe.seeds[0]]))
@@ -209,6 +210,11 @@ class Status:
     def live(self) -> bool:
         """Whether the run is training or waiting to."""
         return self.state in LIVE
+
+    @property
+    def scored_elsewhere(self) -> set[str]:
+        """The names of the sets that it was scored on, but not trained for."""
+        return {one.name for one in self.verdict.elsewhere} if self.verdict else set()
 
     @property
     def shown_best(self) -> float | None:

@@ -9,10 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 from explorer.__main__ import main
+from explorer.data import sample, sources
 from explorer.data.graded.sets import SetIdentity
 from explorer.errors import NotWritable, RunBusy, RunError, RunTooLarge, StrataError, UnreadableFile
 from explorer.progress import WORDS, Phase, Progress, finish
-from explorer.studies.plans import execution, plan_folder, plan_table
+from explorer.studies.plans import execution, plan_folder, plan_report, plan_table
 from explorer.studies.plans.execution import estimate
 from explorer.studies.plans.plan import PlanBudget, Variant, cells
 from explorer.training import running
@@ -142,6 +143,31 @@ def test_nothing_is_trained_twice(plan):
     executed(plan_folder.new(other), train)
     assert trained[4:] == ["other-temperature-0-2-seed-1", "other-temperature-0-2-seed-2"]
     assert plan_table.table(other).done == 4
+
+
+def test_a_run_that_is_used_again_is_named_with_the_sets_elsewhere_that_it_lacks(plan, place, monkeypatch, capsys):
+    monkeypatch.setattr(sources, "at_hand", lambda: (sample.PAIRS,))
+    one = replace(plan, name="before", grid={}, seeds=(1,))
+    others = (sources.AT_HAND, str(place.triplets), str(place.test))
+    more = replace(one, name="asks-for-more", seeds=(1, 2), elsewhere=others)
+    for given in (one, more):
+        executed(plan_folder.new(given))
+    table = plan_table.table(more)
+    first, second = (cell.run.name for cell in table.rows[0].cells)
+    assert first == "before-simcse-seed-1"
+    # no run is scored on the test set elsewhere; the second was asked to, so its log says why
+    assert table.unscored == {name: [first] for name in (sample.PAIRS, *others[1:])}
+    assert table.rows[0].elsewhere == ()
+    assert plan_table.as_json(table)["unscored_elsewhere"] == table.unscored
+    assert plan_table.table(one).unscored == {}
+    monkeypatch.setattr(sources, "at_hand", lambda: (sample.PAIRS, sample.SEARCH))
+    later = replace(more, name="later", seeds=(2, 3), elsewhere=(sources.AT_HAND,))
+    executed(plan_folder.new(later))
+    assert plan_table.table(later).unscored == {sample.SEARCH: [second]}
+    text = f"Elsewhere, Sample search is missing, of {second}: a finished run keeps the sets that it was scored on."
+    assert text.encode() in plan_report.report(plan_table.table(later))
+    assert main(["plan", "later", "--table"]) == 0
+    assert text in capsys.readouterr().err
 
 
 def test_other_text_under_the_same_name_is_another_training(plan, place):
