@@ -14,11 +14,11 @@ choice, other = sidebar_choice.chosen(), sidebar_choice.model_b()
 box, line = st.container(), st.container(horizontal=True, vertical_alignment="bottom")
 source = query_view.source(line)
 k = query_view.size(line)
+with line:
+    cosine_meaning.switch()
 if is_vectors(source):
     query_view.show_vectors(source, choice, box, k)
     st.stop()
-with line:
-    cosine_meaning.switch()
 corpus = query_view.corpus(source, choice)
 query = query_view.query(box, corpus.usual_query if corpus else None)
 if corpus is not None and corpus.task is not None:

@@ -196,6 +196,11 @@ def pairs_of_a_text(desk: Desk, x: Any) -> Hashable:
     return own(cosine_meaning.random_pairs(cosine_meaning.pairs_key(side, x.text), None), of)
 
 
+def pairs_of_vectors(desk: Desk, x: Any) -> Hashable:
+    desk.patch.setattr(cosine_meaning.similarity, "random_pairs", lambda *_: x.vectors)
+    return own(cosine_meaning.random_pairs(cosine_meaning.vectors_key(x.vectors), None), x.vectors)
+
+
 def layer_geometry(desk: Desk, x: Any) -> Hashable:
     sides = [SimpleNamespace(found=Found(x.name, None, model), pairs=named(x.pairs, x)) for model in x.models]
     return geometry_view.key_of(sides, x.pooling, x.settings)
@@ -340,6 +345,7 @@ STORES: Mapping[str, Store | tuple[Store, ...]] = {
             calibrations,
         ),
         Store({**READ, "text": drawn.sentences}, NAMED, pairs_of_a_text),
+        Store({"vectors": drawn.digest}, NAMED, pairs_of_vectors),
     ),
     "Embedding geometry": (
         Store({"models": two(drawn.digest), "pairs": drawn.pairs, "pooling": one_of("cls", "mean"),

@@ -178,6 +178,13 @@ class VectorCorpus:
         before = self.zero - np.arange(len(self.zero))  # of each zero vector: the rows before it that are searched
         return places + np.searchsorted(before, places, side="right")
 
+    def drawn(self, most: int) -> Rows:
+        """The rows that are searched, or so many of them, drawn and in order."""
+        places = np.arange(self.searched)
+        if len(places) > most:
+            places = np.sort(np.random.default_rng(0).choice(self.searched, most, replace=False))
+        return self.rows_searched(places)
+
     def zero_between(self, start: int, end: int) -> Rows:
         """The rows from `start` up to `end` whose vector is zero."""
         return self.zero[slice(*np.searchsorted(self.zero, (start, end)))]

@@ -209,9 +209,9 @@ def _trained(corpus: VectorCorpus, setting: IndexSetting) -> Work[Any]:
         yield Progress("training the index", 0, 0)
         index = faiss.IndexHNSWSQ(corpus.width, bits, setting.links, product)
         index.hnsw.efConstruction = CONSTRUCTION
-        index.train(_sample(corpus, FOR_GRAPH))
+        index.train(corpus.rows(corpus.drawn(FOR_GRAPH)))
         return index
-    sample, centroids = _sample(corpus, TRAINED_ON * setting.nlist), None
+    sample, centroids = corpus.rows(corpus.drawn(TRAINED_ON * setting.nlist)), None
     for done in range(ROUNDS):  # of k-means
         yield Progress("training the index", done, ROUNDS)
         means = faiss.Kmeans(corpus.width, setting.nlist, niter=1, spherical=True, seed=0)
@@ -222,13 +222,6 @@ def _trained(corpus: VectorCorpus, setting: IndexSetting) -> Work[Any]:
     index = faiss.IndexIVFScalarQuantizer(lists, corpus.width, setting.nlist, bits, product)
     index.train(sample)
     return index
-
-
-def _sample(corpus: VectorCorpus, most: int) -> Any:
-    drawn = np.arange(corpus.searched)
-    if len(drawn) > most:
-        drawn = np.sort(np.random.default_rng(0).choice(corpus.searched, most, replace=False))
-    return corpus.rows(corpus.rows_searched(drawn))
 
 
 def tuned(corpus: VectorCorpus, index: Any, setting: IndexSetting) -> Work[tuple[IndexSetting, float | None, int]]:

@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import streamlit as st
@@ -14,6 +14,7 @@ from explorer.data import corpora, retrieval_sets, sample, sources, text_sets
 from explorer.data.graded import sets, sts
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.encoding.load import declared
+from explorer.encoding.locate import layout
 from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.measuring.neighbours import query_results, vector_index
 from explorer.ui import messages
@@ -60,6 +61,11 @@ INDEXES = {AUTOMATIC: None, "exact": vector_index.FLAT, "IVF": vector_index.IVF,
 OTHER_MODEL = (
     "{} was made by **{}**, whose weights differ from those of model A. Choose that model as A, or search for a "
     "sentence of the corpus."
+)
+NO_MODEL = "No probability of a match: {} does not state its model."
+ITS_MODEL = (
+    "No probability of a match: {} was made by **{}**, whose weights differ from those of model A. Choose that model "
+    "as A."
 )
 PAIRS = "the evaluation set"
 OF_SAMPLE = (sets.SAMPLE, sets.SetIdentity(sets.SetKind.OTHER, sample.SEARCH))
@@ -224,6 +230,7 @@ def _show_hits(corpus: VectorCorpus, choice: sidebar_choice.Choice, query: str, 
     searched = _encoded(corpus, choice, query) if place is None else place
     if searched is None:
         return
+    cosine_meaning.find_in_vectors(corpus, _as_made(corpus, choice))
     started = time.perf_counter()
     hits = search.found(searched, k)
     seconds = time.perf_counter() - started
@@ -232,8 +239,24 @@ def _show_hits(corpus: VectorCorpus, choice: sidebar_choice.Choice, query: str, 
     rows = query_results.hit_rows(search, hits)
     for row in rows:
         sentence, rank = str(row["sentence"]), int(str(row["rank"]))
-        item(f"vector {row['row']}", rank, sentence, f":small[cosine {row['cosine']:.3f}]")
+        cosine = float(str(row["cosine"]))
+        note = ": ".join(filter(None, (f"cosine {cosine:.3f}", cosine_meaning.note("A", cosine))))
+        item(f"vector {row['row']}", rank, sentence, f":small[{note}]")
     downloads.rows(rows, messages.shortened(query, 40), "Results (CSV)")
+
+
+def _as_made(corpus: VectorCorpus, choice: sidebar_choice.Choice) -> sidebar_choice.Choice | None:
+    """The choice of model A as it made the vectors; None, with the reason shown if it matters, if it did not."""
+    found, origin = sidebar_choice.encoder(choice.source), corpus.origin
+    if found is not None and origin is not None and origin.model_digest == found.digest:
+        stated = declared.limits(layout.transformer(found.folder)).max_seq_length
+        own = None if origin.max_length == stated else origin.max_length
+        settings = replace(choice.settings, max_length=choice.settings.max_length or own)
+        return replace(choice, reading=corpus.title, settings=settings)
+    if st.session_state.get(cosine_meaning.KEY):
+        text = NO_MODEL if origin is None else ITS_MODEL
+        st.caption(text.format(messages.plain(corpus.name), messages.plain(origin.model if origin else "")))
+    return None
 
 
 def _encoded(corpus: VectorCorpus, choice: sidebar_choice.Choice, query: str) -> np.typing.NDArray[np.float32] | None:

@@ -1,6 +1,7 @@
 """Say what cosines mean, on request: the switch in the address, the settings of a match, and the numbers of each side.
 
-They are those of the sidebar's evaluation set; random pairs are of its sentences, or of a text that a page searches.
+They are those of the sidebar's evaluation set; random pairs are of its sentences, or of a text or vectors that a page
+searches.
 """
 
 from __future__ import annotations
@@ -8,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import streamlit as st
 
 from explorer.data import splitting
 from explorer.data.text_sets import Sentences
+from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.drawing.scores.distributions import reliability_of
 from explorer.encoding.load import declared
 from explorer.encoding.read.pooling import Reading
@@ -55,6 +58,25 @@ def find(sides: Sequence[sidebar_choice.Reader], text: Sentences | None = None) 
         found[side.name] = one
     st.session_state[_FOUND] = found
     return found
+
+
+def find_in_vectors(corpus: VectorCorpus, choice: sidebar_choice.Choice | None) -> None:
+    """What the cosines of vectors on disk mean, kept for `note` of A: random pairs are theirs.
+
+    The probability is that of the choice of model and layer & pooling that made them; None if that is not at hand.
+    """
+    found: dict[str, similarity.CosineMeaning] = {}
+    if st.session_state.get(KEY):
+        scored = None if choice is None else sidebar_choice.scored(choice)
+        known, coming = None, choice is not None and scored is None
+        if choice is not None and scored is not None:
+            known, coming = _probability("A", scored, choice)
+        rows = {corpus.text(int(row)): row for row in corpus.drawn(similarity.SENTENCES)}
+        if not coming and len(rows) > 1:
+            vectors = corpus.rows(np.array(list(rows.values())))
+            drawn = replace(random_pairs(vectors_key(corpus.digest), vectors), text=corpus.name)
+            found["A"] = similarity.CosineMeaning(corpus.name, corpus.title or "", known, drawn)
+    st.session_state[_FOUND] = found
 
 
 def note(side: str, cosine: float, *, short: bool = False) -> str:
@@ -166,22 +188,9 @@ def _of_side(
     scored = sidebar_choice.scored(choice)
     if scored is None:
         return None
-    known = None
-    try:
-        if scored.graded is not None:
-            both = _dev_and_test(scored, choice)
-            if both is None:
-                return None  # progress is shown
-            options = calibration.MatchOptions(
-                **controls.checked(
-                    controls.written(FORM, calibration.MatchOptions.knobs), calibration.MatchOptions.knobs
-                )
-            )
-            dev, test = both
-            measured = tuple((one.name, one.measured) for one in both)
-            known = calibrated(measured, side.reading.title, options, side.reading, dev, test)
-    except StrataError as error:
-        st.info(messages.plain(f"No probability of a match for {side.name}: {error}"), icon=":material/block:")
+    known, coming = _probability(side.name, scored, choice)
+    if coming:
+        return None
     if text is None:
         sentences = scored.graded.sentences if scored.graded is not None else judged(scored.pairs).items
         text = Sentences(scored.pairs.name, similarity.some_sentences(sentences))
@@ -193,6 +202,31 @@ def _of_side(
         drawn = replace(random_pairs(pairs_key(side, text), vectors), text=text.name)
     title = declared.described(side.reading, side.found.folder)
     return similarity.CosineMeaning(side.found.name, title, known, drawn)
+
+
+def _probability(
+    side: str, scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice
+) -> tuple[calibration.Calibration | None, bool]:
+    """What the evaluation set says of a match, and whether a part of it is still measured, with progress shown.
+
+    None, with the reason shown, of pairs that say nothing; None of a set of another kind.
+    """
+    try:
+        if scored.graded is not None:
+            both = _dev_and_test(scored, choice)
+            if both is None:
+                return None, True
+            options = calibration.MatchOptions(
+                **controls.checked(
+                    controls.written(FORM, calibration.MatchOptions.knobs), calibration.MatchOptions.knobs
+                )
+            )
+            dev, test = both
+            measured = tuple((one.name, one.measured) for one in both)
+            return calibrated(measured, scored.reading.title, options, scored.reading, dev, test), False
+    except StrataError as error:
+        st.info(messages.plain(f"No probability of a match for {side}: {error}"), icon=":material/block:")
+    return None, False
 
 
 def _dev_and_test(
@@ -241,3 +275,8 @@ def random_pairs(key: str, _vectors: cached.Vectors) -> similarity.RandomPairs:
 def pairs_key(side: sidebar_choice.Reader, text: Sentences) -> str:
     """What the cosines of random pairs of a text depend on."""
     return f"{side.key} {text.digest}"
+
+
+def vectors_key(digest: str) -> str:
+    """What the cosines of random pairs of vectors on disk depend on."""
+    return f"vectors {digest}"

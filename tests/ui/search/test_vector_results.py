@@ -1,17 +1,27 @@
 """Test the Search page on vectors on disk, without a browser."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
 from explorer.__main__ import main
+from explorer.data import sample
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import find
+from explorer.encoding.read.pooling import parse
+from explorer.measuring.scores import calibration, similarity
+from explorer.measuring.scores.layer_scores import score_layers
+from explorer.measuring.sentences.sentence_vectors import of_reading
+from explorer.progress import finish
 from explorer.ui.access import jobs
 from explorer.ui.search import query_view
+from explorer.ui.widgets import cosine_meaning
 from tests.studies.embedding.desk import LINES, furnish
 from tests.tiny_models import save_tiny
 from tests.ui.search.test_search_page import ask
-from tests.visits import buttons, lead, measured, words
+from tests.visits import buttons, entered, lead, measured, words
 
 TITLE = "mean of layer 2"
 
@@ -73,6 +83,39 @@ def test_vectors_of_another_model_are_searched_only_from_their_own_sentences(app
 def test_an_encoder_of_another_width_and_missing_vectors_are_errors_on_the_page(app, desk, name, reason):
     measured(app, corpus=str(desk.folder / f"{name}.npy"), query=query_view.DEFAULT)
     assert any(reason in one for one in words(app.error))
+
+
+def meant(app):
+    """Cosine and meaning of every result."""
+    found = re.findall(r"cosine (-?[\d.]+): ([^\]]*? random pairs)", "\n".join(words(app.markdown)))
+    return [(float(cosine), text) for cosine, text in found]
+
+
+def test_cosines_have_the_meaning_of_the_model_and_pooling_that_made_the_vectors(app, desk):
+    measured(app, query="a red ball")
+    assert not meant(app), "nobody asked"
+    found = meant(entered(app, app.toggle(key=cosine_meaning.KEY), True))
+    encoder, reading = load(find(str(desk.model)), precision="float32", device="cpu"), parse(TITLE, 2)
+    halves = []
+    for half in (sample.dev(), sample.test()):
+        scores = finish(score_layers(encoder, half))
+        halves.append(calibration.LabelledCosines(half.name, scores.gold, scores.cosines_of(reading)))
+    vectors = finish(of_reading(encoder, list(dict.fromkeys(LINES)), reading))
+    meaning = similarity.CosineMeaning("", "", calibration.calibrate(*halves), similarity.random_pairs(vectors, ""))
+    assert len(found) == 10
+    for cosine, text in found:  # which is shown with three digits
+        assert text in {meaning.words(cosine + apart) for apart in np.linspace(-0.0005, 0.0005, 101)}
+
+
+@pytest.mark.parametrize("vectors", ["vectors", "mine.npy"])
+def test_without_the_model_that_made_them_random_pairs_alone_are_known_and_the_page_says_why(app, desk, vectors):
+    save_tiny("bert", desk.folder / "other", initializer_range=0.5)
+    link = {"corpus": str(desk.folder / vectors), "query": LINES[3], "meaning": "true"}
+    measured(app, model=str(desk.folder / "other"), **link)
+    assert len(meant(app)) == 10
+    assert all(re.fullmatch(r"(top|under) [\d.]+ % of random pairs", text) for _, text in meant(app))
+    why = query_view.NO_MODEL if vectors == "mine.npy" else query_view.ITS_MODEL
+    assert why.format(vectors, "tiny") in words(app.caption)
 
 
 def test_a_build_that_is_stopped_leaves_the_page_alive(app, desk, monkeypatch):
