@@ -247,8 +247,12 @@ class Status:
 
     def as_json(self) -> dict[str, Any]:
         """The status as the file holds it."""
-        parts = {"results": [one.as_json() for one in self.results], "facts": self.facts.as_json()}
-        stated = asdict(self) | parts
+        parts = {
+            "results": [one.as_json() for one in self.results],
+            "verdict": self.verdict and asdict(self.verdict),
+            "facts": self.facts.as_json(),
+        }
+        stated = {one.name: getattr(self, one.name) for one in fields(self)} | parts  # `asdict` would copy them first
         return stated if self.stage else {name: value for name, value in stated.items() if name != "stage"}
 
 
