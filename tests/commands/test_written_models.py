@@ -188,6 +188,8 @@ def test_the_exported_encoder_is_the_one_that_was_named(asked, tmp_path):
     model = SentenceTransformer(str(tmp_path / "small"), device="cpu")
     assert model[0].auto_model.config.num_hidden_layers == 1
     assert model.encode(["a man plays a guitar"]).shape == (1, 8)
+    known = json.loads((tmp_path / "small" / "similarity.json").read_text(encoding="utf-8"))
+    assert known.keys() == {"model", "layer_and_pooling", "random_pairs"}, "nine pairs have no halves"
 
 
 @pytest.mark.parametrize(

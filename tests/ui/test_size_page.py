@@ -87,6 +87,7 @@ def test_the_chosen_size_is_exported_once(app, tmp_path):
     opened = SentenceTransformer(str(tmp_path / "small"), device="cpu")
     assert opened[0].auto_model.config.num_hidden_layers == 1
     assert opened.get_embedding_dimension() == 8
+    assert (tmp_path / "small" / "similarity.json").is_file()
     app.session_state[size.FOLDER] = str(tmp_path / "small")
     app.run()
     assert size.WRITE not in buttons(app)  # it is written

@@ -40,6 +40,7 @@ def test_any_share_is_scored_made_a_model_and_exported(blended, tmp_path):
     app.text_input(key=blend.FOLDER).set_value(str(tmp_path / "exported"))
     pressed(app, blend.WRITE)
     assert "α = 0.35" in (tmp_path / "exported" / "README.md").read_text(encoding="utf-8")
+    assert (tmp_path / "exported" / "similarity.json").is_file()
     assert any("Written to" in one for one in words(app.success))
 
 
