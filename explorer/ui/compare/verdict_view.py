@@ -29,6 +29,7 @@ _ONE_SCREEN = """<style>
 .st-key-one-screen p { font-size: 18px; line-height: 1.4; }
 .st-key-one-screen [data-testid="stAlertContainer"] { padding: 0.4rem 0.7rem; }
 .st-key-one-screen [data-testid="stAlertContainer"] p { font-size: 21px; }
+.st-key-one-screen [data-testid="stElementContainer"] ~ * [data-testid="stAlertContainer"] p { font-size: 18px; }
 .st-key-one-screen [data-testid="stColumn"] [data-testid="stColumn"] * > [data-testid="stVerticalBlock"] {
   padding: 0.3rem 0.6rem;
 }

@@ -1,7 +1,14 @@
 """Test presentation mode in a real browser: its button and key, its menu of pages, and Compare on one screen."""
 
+import shutil
+from dataclasses import replace
+from pathlib import Path
 from urllib.parse import urlencode, urlparse
 
+import pytest
+
+from explorer.places import examples_folder
+from explorer.training.record import status as statuses
 from explorer.ui.frame import page_frame
 from explorer.ui.widgets.downloads import TEXT
 from tests import live
@@ -102,10 +109,34 @@ def test_the_menu_of_pages_keeps_the_mode_and_what_was_chosen(page, address):
     assert parameters(page).items() >= chosen.items()
 
 
+@pytest.fixture
+def of_three_sets(folders):
+    """A run that was scored on three sets elsewhere."""
+    folder = shutil.copytree(examples_folder() / "example", Path(folders["STRATA_RUNS"]) / "three-sets-elsewhere")
+    found = statuses.read(folder)
+    (one,) = found.verdict.elsewhere
+    others = (replace(one, name="Sample pairs", measure="Spearman"), one, replace(one, name="SICK-R test", size=50))
+    statuses.write(folder, replace(found, verdict=replace(found.verdict, elsewhere=others)))
+    yield folder.name
+    shutil.rmtree(folder)
+
+
 def test_compare_is_on_one_screen(page, address):
     page.set_viewport_size(SCREEN)
     page.goto(address)
     keyed(page, "door compare").click()
+    check_one_screen(page)
+
+
+def test_compare_with_three_sets_elsewhere_is_on_one_screen(page, address, of_three_sets):
+    page.set_viewport_size(SCREEN)
+    page.goto(f"{address}/compare?{urlencode({'beside': f'run:{of_three_sets}', 'sts': 'Sample pairs, test half'})}")
+    keyed(page, "presentation").wait_for()
+    settle(page)
+    check_one_screen(page)
+
+
+def check_one_screen(page):
     page.get_by_role("heading", name="Compare", exact=True).wait_for()
     page.keyboard.press(page_frame.KEY)
     for block in BLOCKS:
