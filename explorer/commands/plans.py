@@ -84,7 +84,7 @@ def plan(options: argparse.Namespace) -> None:
         output.say(text)
     if (forgotten := plan_report.forgotten(found)) is not None:
         output.say(forgotten.text)
-    for text in plan_report.unscored(found):
+    if text := plan_report.unscored(found):
         output.say(text)
     curves = row_curve.curves(found)
     for curve in curves:

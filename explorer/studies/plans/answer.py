@@ -42,7 +42,7 @@ class Answer:
     elsewhere: Sentence | None = None  # on sets that it was not trained for
     rows: str = ""
     helps: tuple[str, ...] = ()
-    unscored: tuple[str, ...] = ()  # the sets elsewhere that runs lack
+    unscored: str = ""  # the sets elsewhere that runs lack
     run: str = ""  # the run with the best dev score of that row, whose model the answer is of
 
     @property
@@ -54,7 +54,7 @@ class Answer:
     def text(self) -> str:
         """All of it in words."""
         second = self.elsewhere.text if self.elsewhere else ""
-        return "\n".join(filter(None, [self.sentence.text, second, *self.unscored, self.rows, *self.helps]))
+        return "\n".join(filter(None, [self.sentence.text, second, self.unscored, self.rows, *self.helps]))
 
 
 def answer(found: PlanTable, advice: Advice, status: PlanStatus) -> Answer:
@@ -91,7 +91,7 @@ def answer(found: PlanTable, advice: Advice, status: PlanStatus) -> Answer:
         elsewhere(best.elsewhere),
         rows,
         () if verdict.kind == BETTER else helps(advice, measure, (before, gap, high)),
-        tuple(plan_report.unscored(found)),
+        plan_report.unscored(found),
         chosen.run.name if chosen.run else "",
     )
 

@@ -14,8 +14,8 @@ from explorer.studies.plans.row_curve import RowCurve, RowPoint
 
 MOST_NAMED = 3  # rows in a sentence
 UNSCORED = (
-    "Elsewhere, {} is missing, of {}: a finished run keeps the sets that it was scored on. Compare shows its base and "
-    "its model on any set."
+    "Not scored elsewhere on {}. A finished run keeps the sets that it was scored on; Compare shows its base and its "
+    "model on any set."
 )
 OPTIMISTIC = "Some training rows hold sentences of the test set, so scores are optimistic."
 BEST_OF = (
@@ -84,9 +84,10 @@ def forgotten(found: PlanTable) -> Sentence | None:
     return elsewhere(rows[0][0].elsewhere, f"Elsewhere, {rows[0][0].label}") if rows else None
 
 
-def unscored(found: PlanTable) -> list[str]:
-    """The sets elsewhere that finished runs lack, a sentence for each."""
-    return [UNSCORED.format(sources.shown(name), ", ".join(names)) for name, names in found.unscored.items()]
+def unscored(found: PlanTable) -> str:
+    """The sets elsewhere that finished runs lack; "" if none is missing."""
+    every = [f"{sources.shown(name)}: {', '.join(names)}" for name, names in found.unscored.items()]
+    return UNSCORED.format("; ".join(every)) if every else ""
 
 
 def _ends(verdict: Verdict) -> tuple[float, float]:
@@ -209,7 +210,7 @@ def report(found: PlanTable, first: Sequence[str] = (), title: str = "") -> byte
     if len(rows) > 1:
         body.append(standalone.note(BEST_OF.format(len(rows))))
         body.append(standalone.picture(score_by_cost(marks(rows)), "Score against cost", READ))
-    body += map(standalone.note, unscored(found))
+    body += map(standalone.note, filter(None, [unscored(found)]))
     curves = row_curve.curves(found)
     if curves:
         body += [standalone.heading("Score by training rows")]

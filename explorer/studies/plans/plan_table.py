@@ -144,16 +144,17 @@ class PlanTable:
     def unscored(self) -> dict[str, list[str]]:
         """The finished runs that lack a set elsewhere of the plan, such as those that were trained before it, by set.
 
-        One that was asked for the set may share too many texts with it, unless another run of its texts has the set.
+        If none of the runs of its texts has a set that one of them was asked for, it is not missing: it was left out.
         """
         done = [(one, one.run.name, one.done) for row in self.rows for one in row.cells if one.run and one.done]
         found: dict[str, list[str]] = {}
         for given in self.plan.elsewhere:
             for name in named((given,)):
-                has = {run: name in status.scored_elsewhere for _, run, status in done}
-                texts = [_texts(one.recipe) for one, run, _ in done if has[run]]
+                there = [_texts(one.recipe) for one, _, status in done if name in status.scored_elsewhere]
+                asked = [_texts(one.recipe) for one, _, status in done if given in status.facts.elsewhere]
                 for one, run, status in done:
-                    if not has[run] and (given not in status.facts.elsewhere or _texts(one.recipe) in texts):
+                    texts = _texts(one.recipe)
+                    if name not in status.scored_elsewhere and (texts in there or texts not in asked):
                         found.setdefault(name, []).append(run)
         return found
 

@@ -93,7 +93,7 @@ def show(folder: PlanFolder) -> None:
                 messages.verdict(text)
         if len(rows) > 1:
             st.caption(plan_report.BEST_OF.format(len(rows)))
-    for missing in plan_report.unscored(found):
+    if missing := plan_report.unscored(found):
         st.caption(messages.plain(missing))
     _curves(folder, plan, found, stamp)
     _what_failed(status, () if status.live else found.unmeasured)

@@ -155,8 +155,8 @@ def test_a_run_that_is_used_again_is_named_with_the_sets_elsewhere_that_it_lacks
     table = plan_table.table(more)
     first, second = (cell.run.name for cell in table.rows[0].cells)
     assert first == "before-simcse-seed-1"
-    # no run is scored on the test set elsewhere; the second was asked to, so its log says why
-    assert table.unscored == {name: [first] for name in (sample.PAIRS, *others[1:])}
+    # the second run was asked to be scored on the test set elsewhere, too, and left it out
+    assert table.unscored == {name: [first] for name in (sample.PAIRS, str(place.triplets))}
     assert table.rows[0].elsewhere == ()
     assert plan_table.as_json(table)["unscored_elsewhere"] == table.unscored
     assert plan_table.table(one).unscored == {}
@@ -164,7 +164,7 @@ def test_a_run_that_is_used_again_is_named_with_the_sets_elsewhere_that_it_lacks
     later = replace(more, name="later", seeds=(2, 3), elsewhere=(sources.AT_HAND,))
     executed(plan_folder.new(later))
     assert plan_table.table(later).unscored == {sample.SEARCH: [second]}
-    text = f"Elsewhere, Sample search is missing, of {second}: a finished run keeps the sets that it was scored on."
+    text = f"Not scored elsewhere on Sample search: {second}. A finished run keeps the sets that it was scored on;"
     assert text.encode() in plan_report.report(plan_table.table(later))
     assert main(["plan", "later", "--table"]) == 0
     assert text in capsys.readouterr().err
