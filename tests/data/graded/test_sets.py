@@ -50,6 +50,17 @@ def test_halves_and_parts_of_the_sample_have_names_but_no_place_in_the_menu():
     assert sets.load(dev) is sets.load(read("sample dev part")) is sample.dev_part()
 
 
+def test_pairs_are_divided_into_what_belongs_to_them_and_into_halves_if_that_is_not_there():
+    known = sets.divided(read("sample test"), sample.test())
+    assert (known.dev, known.test, known.whole, known.why) == (sample.dev(), sample.test(), sample.pairs(), "")
+    pairs = sets.load(read("STS17 test"))
+    for text, why in (("STS17 test", ""), ("STS-B test", "STS-B dev")):
+        found = sets.divided(read(text), pairs)
+        assert ((found.dev, found.test), found.whole) == (splitting.halves(pairs), pairs)
+        assert why in found.why
+        assert bool(why) == bool(found.why)
+
+
 def test_dev_and_test_of_a_set_are_its_halves_or_its_published_splits():
     own = sets.keep(BROUGHT)
     assert sets.halves(own) == (own.of_piece("dev half"), own.of_piece("test half"))
