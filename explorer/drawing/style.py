@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from html import escape
 from textwrap import wrap
 from typing import Any
@@ -118,6 +119,7 @@ def short_text(text: str, most: int = 32) -> str:
     return escape(line if len(line) <= most else line[: most - 1].rstrip() + "…", quote=False)
 
 
+@lru_cache(maxsize=8192)  # every rerun draws figures of hundreds of points, and wrapping takes most of that time
 def hover_text(text: str, width: int = 60, most: int = 240) -> str:
     """A sentence for hover text: escaped, wrapped, and truncated if very long."""
     if len(text) > most:
