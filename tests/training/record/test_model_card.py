@@ -234,7 +234,8 @@ def test_there_is_no_field_that_sentences_could_come_in_by():
         field.name: str(field.type) for kind in (CardFacts, MethodFacts, RunFacts) for field in dataclasses.fields(kind)
     }
     loose = [name for name, kind in fields.items() if kind.startswith(("tuple", "Mapping", "Values", "list"))]
-    known = ["methods", "seeds", "versions", "settings", "defaults", "data", "more_tests", "pairs", "measures"]
+    names = ["data", "more_tests", "elsewhere"]  # of sets
+    known = ["methods", "seeds", "versions", "settings", "defaults", *names, "pairs", "measures"]
     assert loose == known, "is one of them text to learn from?"
     assert (fields.pop("rows"), fields.pop("pairs")) == ("int | None", "Mapping[str, int] | None"), "numbers of them"
     assert not {"sentences", "texts", "pairs", "rows", "examples", "samples", "widget"} & fields.keys()
