@@ -20,5 +20,5 @@ def prepared(
     from explorer.training.loop.training_texts import Texts
 
     texts = Texts(rows, dev, ())
-    # pairs in place of their judge, and perhaps no file of the model: neither is used by a step
-    return Prepared(recipe, found, encoder, rows, {seed: rows}, dev, (), (), texts)  # type: ignore[arg-type]
+    # a step uses neither the judge, which these pairs stand for, nor the file of the model
+    return Prepared(recipe, found, encoder, rows, {seed: rows}, dev, (), (), texts)  # type: ignore[arg-type]  # as said

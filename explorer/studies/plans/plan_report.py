@@ -210,7 +210,8 @@ def report(found: PlanTable, first: Sequence[str] = (), title: str = "") -> byte
     if len(rows) > 1:
         body.append(standalone.note(BEST_OF.format(len(rows))))
         body.append(standalone.picture(score_by_cost(marks(rows)), "Score against cost", READ))
-    body += map(standalone.note, filter(None, [unscored(found)]))
+    if missing := unscored(found):
+        body.append(standalone.note(missing))
     curves = row_curve.curves(found)
     if curves:
         body += [standalone.heading("Score by training rows")]
