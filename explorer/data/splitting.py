@@ -4,6 +4,7 @@ Pairs that share a sentence, directly or through other pairs, form a family, and
 The result depends on the pairs alone, not on their order or on random numbers.
 """
 
+import hashlib
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
@@ -67,6 +68,15 @@ def summary(pairs: GradedPairs) -> Summary:
 def families(pairs: GradedPairs) -> list[Family]:
     """The rows of pairs linked by shared sentences, ignoring case; each family in file order."""
     return linked(zip(pairs.first, pairs.second, strict=True))
+
+
+def drawn(items: Sequence[Sequence[str]], count: int) -> list[int]:
+    """The places of so many items, in their order, drawn by the texts of each alone, whatever else is in the set."""
+
+    def number(place: int) -> bytes:
+        return hashlib.sha256("\0".join(items[place]).encode("utf-8", "surrogatepass")).digest()
+
+    return sorted(sorted(range(len(items)), key=number)[:count])
 
 
 def linked(rows: Iterable[tuple[str, ...]]) -> list[Family]:

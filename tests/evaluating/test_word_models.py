@@ -178,7 +178,13 @@ def test_vectors_are_those_of_sentence_transformers(tmp_path, pairs):
 
 @pytest.mark.parametrize(
     ("task", "split"),
-    [("STS-B", "test"), ("STS-B validation", "dev"), ("Sample pairs, dev half", "all"), ("my pairs.tsv", "all")],
+    [
+        ("STS-B", "test"),
+        ("STS-B validation", "dev"),
+        ("Sample pairs, dev half", "all"),
+        ("my pairs.tsv", "all"),
+        ("STS-B dev, 9 items", "all"),
+    ],
 )
 def test_the_split_is_that_of_the_published_set(pairs, task, split):
     assert finish(WordSubject(BAG).score(ScoredPairs(task, pairs), Options())).split == split

@@ -22,7 +22,7 @@ from explorer.data import sample, splitting
 from explorer.data.graded import sts
 from explorer.data.splitting import DEV_HALF, DEV_PART, PARTS, PIECES, TEST_HALF, TRAIN_PART
 from explorer.data.text_sets import GradedPairs
-from explorer.errors import DataError, NotWritable, SetNotFound
+from explorer.errors import BadChoice, DataError, NotWritable, SetNotFound
 from explorer.run_folder import RUN
 
 _STEM = re.compile("[0-9a-f]{8,64}")
@@ -47,13 +47,15 @@ class SetIdentity:
     """What distinguishes a set from all others.
 
     `digest` has as many first digits as distinguish uploads of one name. `piece` is one of `PIECES`, or a
-    split of a published set; of the whole set it is "".
+    split of a published set; of the whole set it is "". `items` are so many pairs of it, drawn by their text; 0 stands
+    for all.
     """
 
     kind: SetKind
     name: str
     digest: str = ""
     piece: str = ""
+    items: int = 0
 
     @property
     def title(self) -> str:
@@ -63,6 +65,8 @@ class SetIdentity:
     @property
     def written(self) -> str:
         """The text of the set in addresses, recipes and flags; `read` gives the identity back."""
+        if self.items:
+            return _of_items(self.drawn(0).written, self.items)
         match self.kind:
             case SetKind.SAMPLE:
                 return _SAMPLES[self.piece][0]
@@ -84,16 +88,20 @@ class SetIdentity:
     @property
     def is_divided(self) -> bool:
         """Whether the set has the pieces of `splitting`, if it has enough pairs."""
-        return self.kind in (SetKind.SAMPLE, SetKind.UPLOADED)
+        return self.kind in (SetKind.SAMPLE, SetKind.UPLOADED) and not self.items
 
     @property
     def whole(self) -> SetIdentity:
-        """The whole set of a piece; of a whole set itself."""
+        """The whole set of a piece or of some items; of a whole set itself."""
         return self.of_piece("")
 
     def of_piece(self, piece: str) -> SetIdentity:
-        """A piece of the same set."""
-        return replace(self, piece=piece)
+        """A piece of the same set, with all of its items."""
+        return replace(self, piece=piece, items=0)
+
+    def drawn(self, items: int) -> SetIdentity:
+        """So many items of the set; 0 stands for all."""
+        return replace(self, items=items)
 
 
 SAMPLE = SetIdentity(SetKind.SAMPLE, sample.PAIRS)
@@ -141,7 +149,7 @@ def dev_and_test(given: SetIdentity) -> tuple[SetIdentity, SetIdentity] | None:
     if given.is_divided:
         return halves(given)
     dev, test = given.of_piece("dev"), given.of_piece("test")
-    if given.kind == SetKind.PUBLISHED and {dev, test} <= {*published(given.name)}:
+    if given.kind == SetKind.PUBLISHED and not given.items and {dev, test} <= {*published(given.name)}:
         return (dev, test) if given.piece in ("dev", "test", "") else None
     return None
 
@@ -179,13 +187,26 @@ def why_not_split(given: SetIdentity, piece: str = TEST_HALF) -> str:
 
 
 def load(given: SetIdentity, *, online: bool = False) -> GradedPairs:
-    """Load a set, or a half or part of one."""
+    """Load a set, a half or part of one, or some items of any of these."""
+    if given.items:
+        return _drawn(load(given.drawn(0), online=online), given.items)
     check(given)
     if given.kind == SetKind.SAMPLE:
         return _SAMPLES[given.piece][1]()
     if given.kind == SetKind.UPLOADED:
         return uploaded_pairs(given)
     return sts.load(given.name, given.piece or "test", online=online)
+
+
+def _drawn(pairs: GradedPairs, items: int) -> GradedPairs:
+    if items > len(pairs):
+        raise BadChoice(f"'{pairs.name}' has {len(pairs):,} items, not {items:,}. Choose fewer, or name the set alone.")
+    rows = splitting.drawn(list(zip(pairs.first, pairs.second, strict=True)), items)
+    return pairs.taken(rows, _of_items(pairs.name, items))
+
+
+def _of_items(name: str, items: int) -> str:
+    return f"{name}, {items} items"
 
 
 def check(given: SetIdentity) -> None:
@@ -280,6 +301,7 @@ def _parsed(line: bytes) -> dict[str, Any]:
 _SHORT = {"sample": "", "sample dev": DEV_HALF, "sample test": TEST_HALF} | {f"sample {one}": one for one in PARTS}
 _MARK = "[0-9a-f]{8,64}"
 _UPLOADED = re.compile(rf"(.*) · ({_MARK})(?: · ({'|'.join(PIECES)}))?", re.DOTALL)
+_SOME_ITEMS = re.compile(r"(.+), ([1-9][0-9]{0,8}) items", re.DOTALL)
 _UPLOADED_FILE = re.compile(rf"(.+) \(({_MARK})\)", re.DOTALL)
 _TEST_ROWS = f"test rows of {RUN}"
 
@@ -290,6 +312,10 @@ def read(text: str) -> SetIdentity:
     piece = ({name: piece for piece, (name, _) in _SAMPLES.items()} | _SHORT).get(text)
     if piece is not None:
         return SetIdentity(SetKind.SAMPLE, sample.PAIRS, piece=piece)
+    if match := _SOME_ITEMS.fullmatch(text):
+        given = read(match[1])
+        if given.is_scored and not given.items and (given.piece or given.kind != SetKind.PUBLISHED):
+            return given.drawn(int(match[2]))
     if match := _UPLOADED.fullmatch(text):
         return SetIdentity(SetKind.UPLOADED, match[1], match[2], match[3] or "")
     if match := _UPLOADED_FILE.fullmatch(text):

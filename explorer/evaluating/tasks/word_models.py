@@ -336,7 +336,8 @@ class WordSubject:
         path = given_path(self.source)
         model = BagOfWords() if self.source == BAG else (yield from read_word_vectors(path, forms))
         given = sources.identity(task.name)  # pairs that are no split of a published set are scored all
-        return word_scores(model, task.data, given.piece or "test" if given.kind == SetKind.PUBLISHED else "all")
+        of_split = given.kind == SetKind.PUBLISHED and not given.items
+        return word_scores(model, task.data, given.piece or "test" if of_split else "all")
 
     def cost(self, task: tasks.Task[Any], options: Options) -> Work[encoded.TaskCost | None]:
         """Nothing to estimate: it has no transformer."""

@@ -21,6 +21,8 @@ from explorer.training.loop.training_texts import read_texts
 from explorer.training.recipe import Recipe
 
 FEW = 100  # test items below which only a large gain differs from chance
+MOST_CHOOSING = 500  # items of a dev set; every training evaluates them a dozen times, for checkpoints and blends
+MOST_TESTED = 5_000  # items of a test set; more make its interval little narrower
 MOST_TRIED = 3  # methods
 MOST_LOST = -1.0  # points × 100 under the model default that a method may have lost where all were measured
 
@@ -96,7 +98,9 @@ def read(source: str, model: str = lookup.BUNDLED, dev: str = "", test: str = ""
         raise BadChoice(
             f"The test set cannot be {sources.shown(test)}, which is trained on. Leave it out, or name another."
         )
-    data = OwnData(source, kind.name, train, dev or own_dev, test or own_test)
+    data = OwnData(
+        source, kind.name, train, dev or _at_most(MOST_CHOOSING, own_dev), test or _at_most(MOST_TESTED, own_test)
+    )
     texts = read_texts(recipe(data, candidates(kind)[0], model))
     corpus = texts.corpus
     sentences = list(chain.from_iterable(corpus.texts))
@@ -162,6 +166,12 @@ def own_settings(method: str, model: str) -> Values:
     return {**pooling, **({"keep_head": False} if "keep_head" in knobs else {})}
 
 
+def _at_most(items: int, source: str) -> str:
+    """A set, or so many items of one with more scored pairs."""
+    given = sources.identity(source)
+    return source if not given.is_scored or len(sets.load(given)) <= items else sources.written(given.drawn(items))
+
+
 def _divided(source: str, kind: Kind) -> tuple[str, str, str]:
     """What is trained on, and the dev set and the test set that belong to it."""
     if kind.pairs_up:
@@ -170,12 +180,12 @@ def _divided(source: str, kind: Kind) -> tuple[str, str, str]:
         dev, test = (sets.parts()[1], sets.halves()[1]) if kind == text_sets.SCORED_PAIRS else sets.halves()
         return source, sources.written(dev), sources.written(test)
     given = sources.identity(source)
-    if given.kind == SetKind.PUBLISHED:
+    if given.kind == SetKind.PUBLISHED and not given.items:
         train, of_set = given.of_piece("train"), sets.dev_and_test(given.whole)
         if of_set and train in sets.published(given.name) and given.piece in ("", "train"):
             own_dev, own_test = of_set
             return sources.written(train), sources.written(own_dev), sources.written(own_test)
-    elif given.kind == SetKind.UPLOADED and given.piece not in ("", TRAIN_PART):
+    elif given.kind == SetKind.UPLOADED and (given.items or given.piece not in ("", TRAIN_PART)):
         raise BadChoice(f"{given.title} is a part of a set. Give the whole set '{given.whole.title}'.")
     whole = given.whole if given.kind == SetKind.UPLOADED else sets.keep(sources.scored_pairs(source)[0])
     why = sets.why_not_split(whole, TRAIN_PART)

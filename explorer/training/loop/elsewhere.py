@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from explorer.data import sources
+from explorer.data import sources, splitting
 from explorer.data.retrieval_sets import RetrievalSet
 from explorer.data.sample import ProbePairs
 from explorer.data.text_sets import Corpus, GradedPairs, Triplets
@@ -70,7 +69,7 @@ def choose(
             left_out.append(LEFT_OUT.format(sources.shown(name), len(kept), len(texts)))
             continue
         if most and len(kept) > most:
-            kept = sorted(sorted(kept, key=lambda row: _drawn(texts[row]))[:most])
+            kept = [kept[place] for place in splitting.drawn([texts[row] for row in kept], most)]
         part = whole if len(kept) == len(texts) else _taken(whole, kept)
         found.setdefault(part.digest, (name, part, len(texts)))
     return list(found.values()), left_out
@@ -80,11 +79,6 @@ def used(rows: Iterable[Corpus | None], judged_by: Iterable[sources.EvaluationSe
     """Every text of the rows of a run, whether they are drawn or held out, and of its evaluation sets."""
     columns = (column for one in rows if one is not None for column in one.texts)
     return {*chain.from_iterable(columns), *chain.from_iterable(map(sources.texts_of, judged_by))}
-
-
-def _drawn(texts: Sequence[str]) -> bytes:
-    """A number of an item by its text alone, so that it is drawn whatever else is in the set."""
-    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).digest()
 
 
 def _texts(given: sources.EvaluationSet) -> list[tuple[str, ...]]:

@@ -12,7 +12,7 @@ from explorer.data.graded import sets, sts
 from explorer.data.graded.sets import SetIdentity, SetKind, read
 from explorer.data.tables.files import read_file
 from explorer.data.text_sets import GradedPairs
-from explorer.errors import CannotSplit, NotWritable, SetNotFound, UnreadableFile
+from explorer.errors import BadChoice, CannotSplit, NotWritable, SetNotFound, UnreadableFile
 
 BROUGHT = GradedPairs("mine.csv", ("a", "b", "c"), ("d", "e", "f"), (1.0, 2.0, 3.0), ("", "", ""))
 
@@ -280,6 +280,25 @@ def test_the_pieces_of_a_set_are_computed_and_are_not_in_the_menu():
         sets.uploaded_pairs(name.of_piece(splitting.TEST_HALF))
 
 
+def test_some_items_are_drawn_by_their_text_alone_and_have_an_identity_of_their_own():
+    whole = sets.keep(many())
+    some, pairs = whole.of_piece(splitting.TEST_HALF).drawn(12), sets.load(whole.of_piece(splitting.TEST_HALF))
+    found = sets.load(read(some.written))
+    assert (len(found), found.name) == (12, "mine.csv, test half, 12 items")
+    every = [(*both, gold) for *both, gold in zip(pairs.first, pairs.second, pairs.gold, strict=True)]
+    rows = [every.index(row) for row in zip(found.first, found.second, found.gold, strict=True)]
+    assert rows == sorted(rows) != list(range(12)), "in their order, and not the first ones"
+    turned = pairs.taken(range(len(pairs))[::-1], pairs.name)
+    again = sets.keep(turned).drawn(12)
+    assert set(sets.load(again).first) == set(found.first), "whatever the order of the set"
+    assert (some.is_divided, sets.dev_and_test(some), some.whole) == (False, None, whole)
+    assert sets.dev_and_test(read("STS-B dev, 9 items")) is None
+    assert some.of_piece(splitting.DEV_HALF) == whole.of_piece(splitting.DEV_HALF), "a piece of it has all items"
+    assert sets.load(whole.drawn(80)).digest == sets.load(whole).digest
+    with pytest.raises(BadChoice, match=r"'mine.csv' has 80 items, not 81. Choose fewer"):
+        sets.load(whole.drawn(81))
+
+
 NAMES = (
     "mine.csv", "a · 0123abcd · test half", "x · 0123abcd", "two\nlines\u2028 · ", "קובץ · \u202ex.csv",
     "half \ud800", "test rows of run:mine", "a (0123abcd)", "Sample pairs", "STS-B dev", "n" * 200, "",
@@ -293,6 +312,12 @@ TEXTS = (  # as addresses and recipes have them
     ("Sample pairs, dev part", sets.SAMPLE.of_piece("dev part")),
     ("STS-B", SetIdentity(SetKind.PUBLISHED, "STS-B")),
     ("STS17-ar-ar test", SetIdentity(SetKind.PUBLISHED, "STS17-ar-ar", piece="test")),
+    ("STS-B dev, 500 items", SetIdentity(SetKind.PUBLISHED, "STS-B", piece="dev", items=500)),
+    ("Sample pairs, dev half, 20 items", SetIdentity(SetKind.SAMPLE, sample.PAIRS, "", "dev half", 20)),
+    ("a, 3 items · 0123abcd, 7 items", SetIdentity(SetKind.UPLOADED, "a, 3 items", "0123abcd", items=7)),
+    ("STS-B, 500 items", SetIdentity(SetKind.OTHER, "STS-B, 500 items")),
+    ("STS-B dev, 0 items", SetIdentity(SetKind.OTHER, "STS-B dev, 0 items")),
+    ("STS-B dev, 9 items, 3 items", SetIdentity(SetKind.OTHER, "STS-B dev, 9 items, 3 items")),
     ("STS-B half", SetIdentity(SetKind.OTHER, "STS-B half")),
     ("../../etc/passwd", SetIdentity(SetKind.OTHER, "../../etc/passwd")),
     ("x · ../../secret", SetIdentity(SetKind.OTHER, "x · ../../secret")),
@@ -307,6 +332,7 @@ def test_an_uploaded_set_of_any_name_is_read_as_it_was_written(name, digest):
     for piece in ("", *splitting.PIECES):
         given = SetIdentity(SetKind.UPLOADED, name, digest, piece)
         assert read(given.written) == given
+        assert read(given.drawn(12).written) == given.drawn(12)
 
 
 @pytest.mark.parametrize(("text", "given"), TEXTS)

@@ -85,6 +85,21 @@ def test_train_dev_and_test_rows_of_scored_pairs_share_no_sentence(text, place):
     assert (data.words, data.most_words) == (np.median(words), max(words))
 
 
+def test_of_long_dev_and_test_sets_some_items_are_evaluated_and_those_that_were_named_are_not_shortened(
+    text, place, monkeypatch
+):
+    whole = own_data.read(text, str(place.model))
+    monkeypatch.setattr(own_data, "MOST_CHOOSING", 20)
+    monkeypatch.setattr(own_data, "MOST_TESTED", 50)
+    data = own_data.read(text, str(place.model))
+    assert (data.dev, data.test) == (f"{whole.dev}, 20 items", f"{whole.test}, 50 items")
+    assert (data.train, data.test_items, data.own_test) == (whole.train, 50, True)
+    texts = read_texts(own_data.recipe(data, "cosent", str(place.model)))
+    assert (len(texts.dev), len(texts.tests[0]), len(texts.corpus)) == (20, 50, data.rows)
+    named = own_data.read(text, str(place.model), dev=whole.dev, test=whole.test)
+    assert (named.dev, named.test) == (whole.dev, whole.test)
+
+
 def test_rows_that_mean_the_same_are_held_out_and_sentences_are_tested_on_the_sample(place, tmp_path):
     lines = [f"a{n} b{n} c{n},a{n} d{n},e{n} f{n}" for n in range(120)]
     path = tmp_path / "triplets.csv"
