@@ -1,7 +1,7 @@
 """Split scored pairs into dev and test so that no sentence is in two splits and scores are balanced.
 
 Pairs that share a sentence, directly or through other pairs, form a family, and a family is never divided.
-The result depends on the pairs alone, not on their order or on random numbers.
+The result depends on the pairs alone, not on their order or on random numbers. So do the items that are drawn of a set.
 """
 
 import hashlib

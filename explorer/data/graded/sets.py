@@ -312,9 +312,9 @@ def read(text: str) -> SetIdentity:
     piece = ({name: piece for piece, (name, _) in _SAMPLES.items()} | _SHORT).get(text)
     if piece is not None:
         return SetIdentity(SetKind.SAMPLE, sample.PAIRS, piece=piece)
-    if match := _SOME_ITEMS.fullmatch(text):
+    if (match := _SOME_ITEMS.fullmatch(text)) and not _SOME_ITEMS.fullmatch(match[1]):
         given = read(match[1])
-        if given.is_scored and not given.items and (given.piece or given.kind != SetKind.PUBLISHED):
+        if given.is_scored and (given.piece or given.kind != SetKind.PUBLISHED):
             return given.drawn(int(match[2]))
     if match := _UPLOADED.fullmatch(text):
         return SetIdentity(SetKind.UPLOADED, match[1], match[2], match[3] or "")

@@ -293,6 +293,7 @@ def test_some_items_are_drawn_by_their_text_alone_and_have_an_identity_of_their_
     assert set(sets.load(again).first) == set(found.first), "whatever the order of the set"
     assert (some.is_divided, sets.dev_and_test(some), some.whole) == (False, None, whole)
     assert sets.dev_and_test(read("STS-B dev, 9 items")) is None
+    assert read("STS-B dev" + 2000 * ", 3 items").kind == SetKind.OTHER, "an address may be long"
     assert some.of_piece(splitting.DEV_HALF) == whole.of_piece(splitting.DEV_HALF), "a piece of it has all items"
     assert sets.load(whole.drawn(80)).digest == sets.load(whole).digest
     with pytest.raises(BadChoice, match=r"'mine.csv' has 80 items, not 81. Choose fewer"):
