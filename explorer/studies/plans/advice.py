@@ -124,10 +124,13 @@ def proposal(data: OwnData, options: AdviceOptions, name: str = "") -> Work[Prop
     size = next((size for size in sizes if size[0] <= options.minutes * 60), None)
     if size is None:
         seconds, _, rows, _ = min(sizes)
+        tested = sources.identity(data.test)
+        of_fewer = tested.is_scored and data.test_items > own_data.FEW
+        example = f", such as '{tested.drawn(own_data.FEW).title}'" if of_fewer else ""
         raise BadChoice(
             f"{options.minutes:g} minutes do not suffice: {len(costs)} methods on {rows} rows with one seed, and the "
             f"best of them on fewer, take about {seconds / 60:.1f} minutes. Raise the time limit, name one method, or "
-            "choose a smaller model, or evaluation sets with fewer items."
+            f"choose a smaller model, or evaluation sets with fewer items{example}."
         )
     seconds, seeds, rows, epochs = size
     variants = tuple(_variant(method, cost, options.model, rows, epochs, data.rows) for method, cost in costs.items())

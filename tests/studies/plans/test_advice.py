@@ -210,8 +210,14 @@ def test_a_limit_that_allows_no_training_is_refused_with_what_is_needed(text, as
         return TrainingCost(100.0, 1.0)
 
     monkeypatch.setattr(advice, "_cost", cost)
-    with pytest.raises(BadChoice, match=r"1 minutes do not suffice: 2 methods on 85 rows with one seed.* about \d"):
-        finish(advice.proposal(own_data.read(text, asked.model), replace(asked, minutes=1.0)))
+    data = own_data.read(text, asked.model)
+    with pytest.raises(
+        BadChoice, match=r"1 minutes do not suffice: 2 methods on 85 rows with one seed.* about \d"
+    ) as why:
+        finish(advice.proposal(data, replace(asked, minutes=1.0)))
+    fewer = f"{data.test}, 100 items"
+    assert f"evaluation sets with fewer items, such as '{fewer}'" in str(why.value)
+    assert own_data.read(text, asked.model, test=fewer).test_items == 100
 
 
 def test_the_best_method_by_dev_score_is_trained_on_fewer_rows_and_answered(done, text, place, capsys, monkeypatch):
