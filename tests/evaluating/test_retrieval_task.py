@@ -3,7 +3,6 @@
 import copy
 import hashlib
 import json
-import os
 import shutil
 from dataclasses import replace
 from types import SimpleNamespace
@@ -15,10 +14,7 @@ from sentence_transformers.sentence_transformer.evaluation import InformationRet
 
 from explorer.data.graded.question_pairs import QuestionPairs
 from explorer.data.retrieval_sets import of_pairs, retrieval_set
-from explorer.data.sample import minimal_pairs, triplets
-from explorer.encoding.load.loading import load
-from explorer.encoding.locate.lookup import BUNDLED
-from explorer.encoding.locate.model_names import find
+from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.pooling import GRID_POOLINGS, MODEL_DEFAULT, OWN, parse, rows
@@ -31,25 +27,42 @@ from explorer.evaluating.tasks.retrieval import chosen, intervals, intervals_tex
 from explorer.measuring.neighbours.ranking_judge import MEASURES, measures, reciprocal_ranks
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import Progress, finish
-from tests.tiny_models import SENTENCES
+from tests.spoiling import declare, encoder_of, reweigh
+from tests.tiny_models import SENTENCES, WIDTH, save_tiny
 
 WORDS = sorted({word for sentence in SENTENCES for word in sentence.split()})
 
 
 @pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A tiny model that declares a pooling, and prompts that are added only if they are asked for."""
+    found = save_tiny("bert", tmp_path_factory.mktemp("declared") / "tiny")
+    mode = {"word_embedding_dimension": WIDTH, "pooling_mode_mean_tokens": False, "pooling_mode_max_tokens": True}
+    declare(found, "Transformer", "Pooling", pooling=mode)
+    reweigh(found, lambda weights: {name: each * (10 if each.dim() > 1 else 1) for name, each in weights.items()})
+    return found
+
+
+@pytest.fixture(scope="module")
 def task():
-    """Paraphrases are searched among paraphrases and sentences that only share their words."""
-    rows = triplets()
-    documents = (*rows.positives[:40], *rows.negatives[:40], *minimal_pairs().negatives[:40])
+    """Phrases that share four of their five words are searched among others that share three or two."""
+    drawn = np.random.default_rng(0)
+    phrases = [drawn.permutation(WORDS).tolist() for _ in range(40)]
+    documents = [" ".join(words[:shared] + words[5 : 10 - shared]) for shared in (4, 3, 2) for words in phrases]
     texts = {str(at): text for at, text in enumerate(documents)}
-    queries = dict(zip("abcdefghijklmnopqrstuvwxyz", rows.anchors, strict=False))
+    queries = {key: " ".join(words[:5]) for key, words in zip("abcdefghijklmnopqrstuvwxyz", phrases, strict=False)}
     grades = {(key, str(at)): 1 for at, key in enumerate(queries)} | {("a", "45"): 1}
     return retrieval_set("Paraphrases", "test", queries, texts, grades)
 
 
 @pytest.fixture(scope="module")
-def found(task, bundled_encoder):
-    return finish(retrieval(bundled_encoder, task))
+def declared(folder):
+    return encoder_of(folder)
+
+
+@pytest.fixture(scope="module")
+def found(task, declared):
+    return finish(retrieval(declared, task))
 
 
 def of_sentence_transformers(task, model) -> dict[str, float]:
@@ -65,41 +78,39 @@ def of_sentence_transformers(task, model) -> dict[str, float]:
     return {measure: 100 * theirs[f"cosine_{measure.lower()}"] for measure in MEASURES}
 
 
-def test_the_model_default_scores_what_sentence_transformers_says(task, found):
-    theirs = of_sentence_transformers(task, SentenceTransformer(str(find(BUNDLED).folder), device="cpu"))
+def test_the_model_default_scores_what_sentence_transformers_says(task, found, folder):
+    theirs = of_sentence_transformers(task, SentenceTransformer(str(folder), device="cpu"))
     for measure in MEASURES:
         assert found.score(MODEL_DEFAULT, measure) == pytest.approx(theirs[measure], abs=1e-4), measure
 
 
-def test_it_adds_the_prompts_that_sentence_transformers_adds(task, found, tmp_path):
-    folder = tmp_path / "with-prompts"
-    shutil.copytree(find(BUNDLED).folder, folder, copy_function=os.symlink)
-    (folder / "config_sentence_transformers.json").unlink()
-    prompts = {"prompts": {"query": "question: ", "document": "An answer is this: "}}
-    (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts))
-    theirs = of_sentence_transformers(task, SentenceTransformer(str(folder), device="cpu"))
-    declared = finish(retrieval(load(find(str(folder)), "float32", "cpu"), task, titles=[MODEL_DEFAULT]))
+def test_it_adds_the_prompts_that_sentence_transformers_adds(task, found, folder, tmp_path):
+    prompts = {"prompts": {"query": "the guitar and ", "document": "a train is "}}
+    shutil.copytree(folder, tmp_path / "with-prompts")
+    (tmp_path / "with-prompts/config_sentence_transformers.json").write_text(json.dumps(prompts))
+    theirs = of_sentence_transformers(task, SentenceTransformer(str(tmp_path / "with-prompts"), device="cpu"))
+    declared = finish(retrieval(encoder_of(tmp_path / "with-prompts"), task, titles=[MODEL_DEFAULT]))
     for measure in MEASURES:
         assert declared.score(MODEL_DEFAULT, measure) == pytest.approx(theirs[measure], abs=1e-4), measure
     assert declared.score() != found.score(), "the premise: prompts matter"
     assert (declared.setting["query prompt"], declared.setting["document prompt"]) == tuple(prompts["prompts"].values())
 
 
-def test_prompts_that_are_given_take_the_place_of_those_of_the_model_or_are_refused(task, bundled_encoder):
-    given = chosen(bundled_encoder, "question: ", None)
-    assert given == RolePrompts("question: ", "")
-    found = finish(retrieval(bundled_encoder, task, titles=[MODEL_DEFAULT], prompts=given))
-    by_hand = replace(task, queries=tuple(f"question: {text}" for text in task.queries))
-    assert found.score() == finish(retrieval(bundled_encoder, by_hand, titles=[MODEL_DEFAULT])).score()
-    with pytest.raises(BadChoice, match=r"query prompt 'night night .* has 22 tokens .* at most 16 tokens are read"):
-        finish(retrieval(bundled_encoder, task, max_length=16, prompts=RolePrompts("night " * 20)))
+def test_prompts_that_are_given_take_the_place_of_those_of_the_model_or_are_refused(task, declared):
+    given = chosen(declared, "the dog ", None)
+    assert given == RolePrompts("the dog ", "")
+    found = finish(retrieval(declared, task, titles=[MODEL_DEFAULT], prompts=given))
+    by_hand = replace(task, queries=tuple(f"the dog {text}" for text in task.queries))
+    assert found.score() == finish(retrieval(declared, by_hand, titles=[MODEL_DEFAULT])).score()
+    with pytest.raises(BadChoice, match=r"query prompt 'dog dog .* has 22 tokens .* at most 16 tokens are read"):
+        finish(retrieval(declared, task, max_length=16, prompts=RolePrompts("dog " * 20)))
     with pytest.raises(UnsupportedModel, match=r"leaves prompts, such as 'answer: ' before a document"):
-        finish(retrieval(bundled_encoder, task, prompts=RolePrompts("", "answer: ", pooled=False)))
+        finish(retrieval(declared, task, prompts=RolePrompts("", "answer: ", pooled=False)))
 
 
-@pytest.mark.parametrize("title", ["mean of layer 3", "cls of layer 6", "max of layer 1"])
-def test_every_layer_and_pooling_scores_what_a_slow_search_says(task, found, bundled_encoder, title):
-    vectors = finish(of_reading(bundled_encoder, [*task.documents, *task.queries], parse(title, 6))).astype(np.float64)
+@pytest.mark.parametrize("title", ["mean of layer 1", "cls of layer 2", "max of layer 0"])
+def test_every_layer_and_pooling_scores_what_a_slow_search_says(task, found, declared, title):
+    vectors = finish(of_reading(declared, [*task.documents, *task.queries], parse(title, 2))).astype(np.float64)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     cosines = vectors[len(task.documents) :] @ vectors[: len(task.documents)].T
     slow = measures(np.argsort(-cosines, axis=1, kind="stable")[:, :100], task.judgements)
@@ -118,20 +129,20 @@ def test_the_items_are_the_queries_and_what_decides_the_scores_is_stated(found, 
     assert found.setting["distinct texts truncated"] == 0
 
 
-def test_fewer_documents_than_are_ranked_are_all_found_and_the_first_of_several_answers_counts(bundled_encoder):
+def test_fewer_documents_than_are_ranked_are_all_found_and_the_first_of_several_answers_counts(declared):
     small = of_pairs("Three", ["night birds", "baking", "tax"], ["Owls hunt.", "Bread rises.", "Pay by May."])
-    assert finish(retrieval(bundled_encoder, small)).score(MODEL_DEFAULT, "Recall@100") == 100
+    assert finish(retrieval(declared, small)).score(MODEL_DEFAULT, "Recall@100") == 100
     places = np.array([[4, 2, 7], [1, 0, -1], [9, 8, 3]])
     assert reciprocal_ranks(places, [{7: 1, 2: 1}, {5: 1}, {3: 1}]).tolist() == pytest.approx([0.5, 0, 1 / 3])
 
 
-def test_a_file_of_queries_and_passages_is_a_task(tmp_path):
+def test_a_file_of_queries_and_passages_is_a_task(tmp_path, folder):
     file = tmp_path / "help.csv"
     file.write_text("query,passage\nnight birds,Owls hunt at night.\nbaking,Bread rises in the warm.\n")
     task = tasks.load(str(file), Options())
     assert task.data.split == "all"
-    measured = finish(task.score(Subject(find(BUNDLED)), Options()))
-    assert (measured.measures, len(measured.titles)) == (MEASURES, 31)
+    measured = finish(task.score(Subject(of_folder("tiny", folder)), Options()))
+    assert (measured.measures, len(measured.titles)) == (MEASURES, 16)
 
 
 TITLES = (*(f"mean of layer {layer}" for layer in range(40)), "model default")

@@ -8,7 +8,7 @@ import pytest
 
 from explorer.data.sample import Pack
 from explorer.encoding.load.loading import load
-from explorer.encoding.locate.model_names import find, of_folder
+from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read import word_parts as parts_of
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.pooling import MASK, OWN, parse
@@ -124,26 +124,6 @@ def test_other_words_are_not_compared_and_a_cut_is_said_of_the_model_that_cut():
     assert word_tables.cut_notes({"A": other, "B": one}) == [f"B: {line}"]
     assert word_tables.cut_notes({"A": other}) == []
     assert plain(("", ""), {"A": {}}, {"A": one})["A"]["cuts"] == [{"tokens": 64, "of": 431}, None]
-
-
-def test_the_demonstrations_model_counts_a_negation_against_a_pair():
-    pair = "A man is not playing a guitar.", "A man is playing a guitar."
-    found = {}
-    for side, name in zip("AB", ("all-MiniLM-L6-v2", "run:example"), strict=True):
-        model = load(find(name), "float32", attention=EAGER)
-        found[side] = finish(word_pair(model, *pair, OWN, matrix=True))
-        quick = finish(word_pair(model, *pair, OWN))
-        for values, sums in zip(quick.contributions, found[side].contributions, strict=True):
-            assert values == pytest.approx(sums, abs=0.005)
-        assert quick.missed <= 0.005
-    by_side = {side: dict(zip(one.words[0], one.contributions[0], strict=True)) for side, one in found.items()}
-    assert found["A"].cosine == pytest.approx(0.701, abs=0.001)
-    assert by_side["A"]["not"] == pytest.approx(-0.04, abs=0.02)
-    assert by_side["B"]["not"] < -0.4
-    assert all(one.missed < 0.01 for one in found.values())
-    told = plain(pair, {side: {} for side in "AB"}, found)
-    assert told["changes"][0]["word"] == "not"
-    assert sum(row["contribution"] for row in told["A"]["matrix"]) == pytest.approx(told["A"]["sums"][0], abs=1e-4)
 
 
 @pytest.fixture(autouse=True)
