@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from explorer.data.text_sets import GradedPairs, digest_of
 from explorer.errors import CannotSplit
@@ -35,12 +36,12 @@ def piece(pairs: GradedPairs, name: str) -> GradedPairs:
 
 def halves(pairs: GradedPairs) -> tuple[GradedPairs, ...]:
     """The dev half and the test half."""
-    return _split(pairs, pairs.name, _HALF, HALVES)
+    return _split(pairs, pairs.digest, pairs.name, _HALF, HALVES)
 
 
 def parts(dev: GradedPairs, name: str) -> tuple[GradedPairs, ...]:
     """The train part (three quarters of a dev half) and the dev part (the rest)."""
-    return _split(dev, name, _PART, PARTS)
+    return _split(dev, dev.digest, name, _PART, PARTS)
 
 
 @dataclass(frozen=True)
@@ -102,10 +103,14 @@ def linked(rows: Iterable[tuple[str, ...]]) -> list[Family]:
     return list(map(tuple, found.values()))
 
 
-def _split(pairs: GradedPairs, name: str, shares: Sequence[float], pieces: Sequence[str]) -> tuple[GradedPairs, ...]:
+@lru_cache(maxsize=2)  # dev part, test half and train part of one set are asked for in turn
+def _split(
+    pairs: GradedPairs, digest: str, name: str, shares: tuple[float, ...], pieces: tuple[str, ...]
+) -> tuple[GradedPairs, ...]:
     """Assign families, largest first, to the split with the largest deficit in their bands and sub-corpora.
 
-    The splits are these pieces of what is called `name`, which is the file if `pairs` are its dev half.
+    The splits are these pieces of what is called `name`, which is the file if `pairs` are its dev half. The digest
+    distinguishes scores that are equal, but written in two ways: 0 and -0.
     """
     if len(pairs) < MINIMUM:
         raise CannotSplit(

@@ -61,6 +61,7 @@ class OwnData:
         length = f"{self.words:g} words in a sentence (median), at most {self.most_words:,}"
         repeated = f"{self.duplicates:,} rows repeat an earlier one" if self.duplicates else "no row occurs twice"
         tested = "rows of your own that are not trained on" if self.own_test else "not of this text"
+        items = "" if sources.identity(self.test).items else f", {self.test_items:,} items"
         few = "so few test items that only a large gain can be told from chance" if self.test_items < FEW else ""
         seen = f"{self.overlap:,} of the test sentences are in the training text" if self.overlap else ""
         return tuple(
@@ -69,8 +70,7 @@ class OwnData:
                 [
                     f"{sources.shown(self.source)}: {self.rows:,} rows of {self.of_kind.title} to train on; {repeated}",
                     length,
-                    f"dev set: {sources.shown(self.dev)}; test set: {sources.shown(self.test)}, "
-                    f"{self.test_items:,} items ({tested})",
+                    f"dev set: {sources.shown(self.dev)}; test set: {sources.shown(self.test)}{items} ({tested})",
                     few,
                     seen,
                     *self.notes,

@@ -2,6 +2,7 @@
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -278,6 +279,13 @@ def test_the_pieces_of_a_set_are_computed_and_are_not_in_the_menu():
     name = sets.keep(pairs())
     with pytest.raises(CannotSplit, match=r"mine\.csv has 2 pairs"):
         sets.uploaded_pairs(name.of_piece(splitting.TEST_HALF))
+
+
+def test_the_pieces_of_pairs_that_are_equal_but_for_the_sign_of_a_zero_have_their_own_scores():
+    plain = many()
+    for pairs in (plain, replace(plain, gold=tuple(score or -0.0 for score in plain.gold))):
+        dev, test = splitting.halves(pairs)
+        assert sorted(map(repr, (*dev.gold, *test.gold))) == sorted(map(repr, pairs.gold))
 
 
 def test_some_items_are_drawn_by_their_text_alone_and_have_an_identity_of_their_own():
