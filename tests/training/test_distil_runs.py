@@ -8,7 +8,7 @@ from transformers import AutoModel
 from explorer.encoding.read.head import Head
 from explorer.encoding.tune import editing
 from explorer.errors import BadChoice
-from explorer.progress import finish
+from explorer.progress import Phase, finish
 from explorer.training.loop import resume_state
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.preparing import prepare
@@ -17,26 +17,23 @@ from explorer.training.record.status import FAILED
 from tests.device import DEVICE
 from tests.exports import by_sentence_transformers, by_strata
 from tests.spoiling import encoder_of
-from tests.training.unbroken import assert_goes_on, with_stages
+from tests.training.unbroken import assert_goes_on
 from tests.trainings import learner, new, recipe, spearman, texts_of, train, weights
 
 pytestmark = pytest.mark.device
-SETTINGS = {"steps": 6, "evaluate_every": 2, "keep_layers": 1, "keep_steps": True}
+SETTINGS = {"steps": 3, "keep_layers": 1, "keep_steps": True}
 
 
 @pytest.fixture(scope="module", params=[{}, {"target": "similarities", "lora_rank": 2}], ids=["vectors", "adapters"])
-def whole(place, request):
-    return with_stages(place, "distil", settings=SETTINGS | request.param)
+def run(place, request):
+    return train(new(place, "distil", seeds=(1, 2), settings=SETTINGS | request.param))
 
 
-@pytest.mark.parametrize("share", [0.3, 0.8])
-def test_a_run_that_was_broken_off_ends_as_if_it_never_was(whole, share):
-    run, stages = whole
-    assert_goes_on(run, int(share * len(stages)))
+def test_a_run_that_was_broken_off_in_either_seed_ends_as_if_it_never_was(run):
+    assert_goes_on(run, (1, 2, Phase.TRAINING), (2, 1, Phase.TRAINING))
 
 
-def test_the_export_and_every_step_have_the_layers_that_remain(place, whole):
-    run, _ = whole
+def test_the_export_and_every_step_have_the_layers_that_remain(place, run):
     base, found = load_file(place.model / "model.safetensors"), weights(run)
     removed = {name for name in base if name.startswith("encoder.layer.1.")}
     assert removed
@@ -46,8 +43,7 @@ def test_the_export_and_every_step_have_the_layers_that_remain(place, whole):
         assert torch.allclose(by_strata(folder), by_sentence_transformers(folder), atol=1e-5)
 
 
-def test_before_is_the_whole_model_and_same_is_the_cut_one(place, whole):
-    run, _ = whole
+def test_before_is_the_whole_model_and_same_is_the_cut_one(place, run):
     encoder = encoder_of(place.model)
     cut = editing.cut(encoder, 1)
     status = run.status()
@@ -61,8 +57,7 @@ def test_before_is_the_whole_model_and_same_is_the_cut_one(place, whole):
         assert scores.exported == pytest.approx(spearman(*sides, gold), abs=0.01)
 
 
-def test_card_and_run_say_what_was_cut(place, whole):
-    run, _ = whole
+def test_card_and_run_say_what_was_cut(place, run):
     encoder = encoder_of(place.model)
     kept, every = editing.cut(encoder, 1).model.num_parameters(), encoder.model.num_parameters()
     told = f"the first 1 of 2 layers ({kept:,} of {every:,} weights)"
@@ -102,25 +97,22 @@ def test_a_bad_number_of_layers_ends_the_run_before_its_first_step(place):
     assert not list(run.metrics())
 
 
-TSDAE = {"steps": 8, "evaluate_every": 2, "batch_size": 6}
+TSDAE = {"steps": 6, "batch_size": 6}
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["tied", "apart"])
 def with_decoder(place, request):
-    return with_stages(place, "tsdae", settings=TSDAE | {"tied": request.param})
+    return train(new(place, "tsdae", seeds=(1, 2), settings=TSDAE | {"tied": request.param}))
 
 
-@pytest.mark.parametrize("share", [0.3, 0.5, 0.9])
-def test_a_run_of_tsdae_that_was_broken_off_ends_as_if_it_never_was(with_decoder, share):
+def test_a_run_of_tsdae_that_was_broken_off_three_times_ends_as_if_it_never_was(with_decoder):
     """Also after a pass over the 24 rows, with noise that is drawn anew."""
-    run, stages = with_decoder
-    assert_goes_on(run, int(share * len(stages)))
+    assert_goes_on(with_decoder, (1, 2, Phase.TRAINING), (1, 6, Phase.EVALUATING_BEST), (2, 5, Phase.TRAINING))
 
 
 def test_the_export_is_the_encoder_alone(place, with_decoder):
-    run, _ = with_decoder
     plain = AutoModel.from_pretrained(place.model)
-    found = weights(run)
+    found = weights(with_decoder)
     assert set(found) <= set(plain.state_dict())
     assert not torch.equal(
         found["embeddings.word_embeddings.weight"], plain.state_dict()["embeddings.word_embeddings.weight"]

@@ -71,7 +71,9 @@ def test_a_run_trains_on_the_drawn_rows_alone_and_is_judged_as_before(place):
 
 
 def test_a_stopped_run_goes_on_with_the_rows_that_it_drew(place):
-    whole, cut = (new(place, "simcse-hard", name, settings={"rows": "50 %"}) for name in ("half-whole", "half-cut"))
+    whole, cut = (
+        new(place, "simcse-hard", name, settings={"rows": "50 %", "steps": 4}) for name in ("half-whole", "half-cut")
+    )
     train(whole)
     work = running.train(cut)
     while cut.status().step < 3:

@@ -34,11 +34,14 @@ from tests.training.unbroken import assert_same, break_off_in_training
 from tests.trainings import new, recipe, spearman, train
 
 MOST = 40
+QUICK = {"steps": 2}
 
 
 @pytest.fixture(scope="module")
 def run(place):
-    return train(new(place, "simcse", elsewhere=(sample.PAIRS, str(place.triplets)), elsewhere_most=MOST))
+    return train(
+        new(place, "simcse", elsewhere=(sample.PAIRS, str(place.triplets)), elsewhere_most=MOST, settings=QUICK)
+    )
 
 
 def test_scores_elsewhere_are_those_of_other_libraries_on_the_items_with_the_lowest_sha(place, run):
@@ -72,7 +75,9 @@ def test_a_base_that_was_scored_is_not_encoded_again(place, run, monkeypatch):
 
     under_heads = judging.under_heads
     monkeypatch.setattr(judging, "under_heads", counted)
-    again = train(new(place, "simcse", elsewhere=(sample.PAIRS, str(place.triplets)), elsewhere_most=MOST))
+    again = train(
+        new(place, "simcse", elsewhere=(sample.PAIRS, str(place.triplets)), elsewhere_most=MOST, settings=QUICK)
+    )
     assert encoded == []
     assert again.status().verdict == run.status().verdict
     prepared = finish(prepare(again.recipe()))
@@ -80,7 +85,7 @@ def test_a_base_that_was_scored_is_not_encoded_again(place, run, monkeypatch):
     assert all(judging.is_kept(prepared.encoder, method, one) for one in prepared.measured.values())
     prepared.encoder.max_length -= 1
     assert not judging.is_kept(prepared.encoder, method, prepared.dev)
-    train(new(place, "simcse", elsewhere=(sample.PAIRS,), elsewhere_most=MOST + 1))
+    train(new(place, "simcse", elsewhere=(sample.PAIRS,), elsewhere_most=MOST + 1, settings=QUICK))
     assert len(encoded) == 1, "other items are another set"
 
 
@@ -129,7 +134,7 @@ def test_an_encoder_that_cannot_search_is_trained_and_a_set_that_was_named_and_l
     model.save_pretrained(str(folder))
     configure(next(folder.glob("*_Pooling")) / "config.json", include_prompt=False)
     chosen = (sources.AT_HAND, str(place.test))
-    one = train(new(place, "simcse", model=str(folder), elsewhere=chosen, elsewhere_most=MOST, settings={"steps": 2}))
+    one = train(new(place, "simcse", model=str(folder), elsewhere=chosen, elsewhere_most=MOST, settings=QUICK))
     assert [found.name for found in one.status().verdict.elsewhere] == [sample.PAIRS]
     log = one.log_tail()
     assert "elsewhere, Sample search is left out: prompted leaves prompts" in log.replace(str(folder), "prompted")
@@ -140,7 +145,7 @@ def test_an_encoder_that_cannot_search_is_trained_and_a_set_that_was_named_and_l
 def test_a_run_resumes_with_the_sets_that_it_began_with(place, run, tmp_path, monkeypatch):
     text = tmp_path / "triplets.csv"
     text.write_text(place.triplets.read_text())
-    broken = new(place, "simcse", elsewhere=(sources.AT_HAND, str(text)), elsewhere_most=MOST)
+    broken = new(place, "simcse", elsewhere=(sources.AT_HAND, str(text)), elsewhere_most=MOST, settings=QUICK)
     break_off_in_training(broken)
     assert broken.recipe().elsewhere == (sources.AT_HAND, str(text))
     assert broken.recipe().made_with["elsewhere"] == [sample.PAIRS, sample.SEARCH, str(text)]
@@ -156,13 +161,13 @@ def test_a_run_resumes_with_the_sets_that_it_began_with(place, run, tmp_path, mo
         run.status().verdict.elsewhere[0],
         run.status().verdict.elsewhere[1].verdict,
     )
-    same = new(place, "simcse", elsewhere=(sample.PAIRS, str(place.triplets)), elsewhere_most=MOST)
+    same = new(place, "simcse", elsewhere=(sample.PAIRS, str(place.triplets)), elsewhere_most=MOST, settings=QUICK)
     break_off_in_training(same)
     assert_same(train(same), run)
 
 
 def test_a_run_that_is_broken_off_once_its_base_is_scored_resumes_with_the_same_sets(place, monkeypatch):
-    one = new(place, "simcse", elsewhere=(sources.AT_HAND,), elsewhere_most=MOST)
+    one = new(place, "simcse", elsewhere=(sources.AT_HAND,), elsewhere_most=MOST, settings=QUICK)
     monkeypatch.setattr(sources, "at_hand", lambda: (sample.PAIRS,))
     break_off_after(one, "base scores")
     assert one.recipe().made_with["elsewhere"] == [sample.PAIRS]
@@ -218,7 +223,7 @@ def test_a_recipe_is_repeated_without_what_was_at_hand_but_not_without_what_was_
     text = tmp_path / "there.csv"
     text.write_text(place.triplets.read_text())
     monkeypatch.setattr(sources, "at_hand", lambda: (str(text), sample.PAIRS))
-    quick = {"elsewhere_most": MOST, "settings": {"steps": 2}}
+    quick = {"elsewhere_most": MOST, "settings": QUICK}
     one = train(new(place, "simcse", elsewhere=(sources.AT_HAND,), **quick))
     named = train(new(place, "simcse", elsewhere=(str(text), sample.PAIRS), **quick))
     text.unlink()

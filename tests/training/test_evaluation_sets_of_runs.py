@@ -20,6 +20,8 @@ from explorer.training.record import run_results
 from tests.training.unbroken import assert_same, break_off_in_training
 from tests.trainings import new, recipe, train
 
+QUICK = {"steps": 2}
+
 
 @pytest.fixture(scope="module")
 def further():
@@ -29,16 +31,16 @@ def further():
 
 @pytest.fixture(scope="module")
 def run(place, further):
-    return train(new(place, "simcse", more_tests=further))
+    return train(new(place, "simcse", settings=QUICK, more_tests=further))
 
 
 def test_every_set_has_the_scores_that_it_has_as_the_only_one(place, run, further):
     found = run.status().verdict
     assert len(found.more) == len(further)
     for name, outcome in zip(further, found.more, strict=True):
-        alone = train(new(place, "simcse", test=name)).status().verdict
+        alone = train(new(place, "simcse", settings=QUICK, test=name)).status().verdict
         assert asdict(outcome) == asdict(alone.test), name
-    alone = train(new(place, "simcse")).status().verdict
+    alone = train(new(place, "simcse", settings=QUICK)).status().verdict
     assert (found.test, found.dev, alone.more) == (alone.test, alone.dev, ())
 
 
@@ -63,7 +65,7 @@ def test_facts_results_and_card_have_a_line_for_each(run, further):
 
 
 def test_a_run_that_was_broken_off_ends_as_if_it_never_was(place, run, further):
-    broken = new(place, "simcse", more_tests=further)
+    broken = new(place, "simcse", settings=QUICK, more_tests=further)
     break_off_in_training(broken)
     assert_same(train(broken), run)
 
@@ -71,7 +73,7 @@ def test_a_run_that_was_broken_off_ends_as_if_it_never_was(place, run, further):
 def test_a_further_set_that_changed_is_named(place, further, tmp_path):
     text = tmp_path / "pairs.csv"
     text.write_text(place.test.read_text())
-    broken = new(place, "simcse", more_tests=(str(text),))
+    broken = new(place, "simcse", settings=QUICK, more_tests=(str(text),))
     break_off_in_training(broken)
     assert "test_2_digest" in broken.recipe().made_with
     text.write_text(place.dev.read_text())
@@ -111,7 +113,9 @@ def test_a_verdict_is_read_as_it_was_written():
 
 @pytest.fixture(scope="module")
 def on_packs(place):
-    return train(new(place, "simcse", dev=str(place.triplets), test="Probe packs", more_tests=("minimal pairs",)))
+    return train(
+        new(place, "simcse", settings=QUICK, dev=str(place.triplets), test="Probe packs", more_tests=("minimal pairs",))
+    )
 
 
 @pytest.mark.parametrize("use", ["dev", "test 2"])
@@ -159,7 +163,7 @@ def test_packs_that_chose_the_checkpoint_or_were_trained_on_do_not_count(place, 
         text = tmp_path / "seen.csv"
         text.write_text("\n".join([*place.text.read_text().splitlines(), f'"{sample.probe_pairs().second[0]}"']) + "\n")
         changes = {"data": (str(text),)}
-    found = train(new(place, "simcse", **changes)).status()
+    found = train(new(place, "simcse", settings=QUICK, **changes)).status()
     assert found.facts.packs_held_out is False
     assert (found.verdict.packs, found.verdict.pairs) == ((), ())
     assert found.learned.packs == ()

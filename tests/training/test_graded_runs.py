@@ -28,7 +28,7 @@ from explorer.training.record.runs import KEEP
 from explorer.training.saved_model import CLASSIFIER
 from tests.exports import assert_close, by_sentence_transformers, by_strata, dense
 from tests.spoiling import configure, encoder_of
-from tests.training.unbroken import assert_goes_on, with_stages
+from tests.training.unbroken import assert_goes_on
 from tests.trainings import WORDS, new, spearman, texts_of, train, weights
 
 
@@ -124,7 +124,8 @@ def declared(place, tmp_path_factory):
 
 @pytest.mark.parametrize("name", ["contrast", "contrast-hard", "sg-opt", "simcse", "simcse-hard", "conisi-s"])
 def test_the_export_reads_as_the_run_did_in_sentence_transformers(place, declared, name):
-    run = train(new(place, name, model=str(declared), data=(str(getattr(place, OTHER_TEXT.get(name, "text"))),)))
+    data = (str(getattr(place, OTHER_TEXT.get(name, "text"))),)
+    run = train(new(place, name, model=str(declared), data=data, settings={"steps": 2}))
     (result,) = run.status().results
     kept = ["Dense"] * (name == "simcse-hard")
     kinds = [line["type"].rsplit(".", 1)[-1] for line in json.loads((run.model / "modules.json").read_text())]
@@ -151,7 +152,7 @@ def test_the_base_is_scored_as_its_makers_read_it(place, declared):
         assert scores.same_reading_base == pytest.approx(expected, abs=0.01), "what is trained is what it declares"
 
 
-SETTINGS = {"steps": 12, "batch_size": 8, "evaluate_every": 2, "learning_rate": 3e-3, "max_length": 24}
+SETTINGS = {"steps": 6, "batch_size": 8, "learning_rate": 3e-3, "max_length": 24}
 
 
 def labelled_file(folder, rows=120, pairs=True):
@@ -249,42 +250,40 @@ def test_the_chosen_measure_is_the_one_on_record(place, files, by, monkeypatch):
     assert [line.held_out for line in run.metrics() if isinstance(line, Evaluation)] == [score for score, _ in seen]
 
 
-@pytest.mark.parametrize("stage", [Phase.TRAINING, Phase.EVALUATING_HELD_OUT, Phase.EVALUATING_TEST_ROWS])
-def test_a_run_that_was_broken_off_ends_as_if_it_never_was(place, files, stage):
-    whole, stages = with_stages(place, "classify", data=(files[True],), settings=SETTINGS | {"steps": 4})
-    broken = assert_goes_on(whole, len(stages) - stages[::-1].index(stage))
+def test_a_run_that_was_broken_off_ends_as_if_it_never_was(run):
+    rows, last = Phase.EVALUATING_TEST_ROWS, (2, SETTINGS["steps"])
+    ends = assert_goes_on(run, (*last, Phase.EVALUATING_HELD_OUT), (*last, rows), (*last, rows, Phase.TRAINING))
     for name in ("model/classifier.safetensors", "predictions/seed-1.tsv", "predictions/seed-2.tsv"):
-        assert (broken.folder / name).read_bytes() == (whole.folder / name).read_bytes()
+        assert (ends.folder / name).read_bytes() == (run.folder / name).read_bytes()
 
 
-SBERT = {"steps": 8, "evaluate_every": 2, "batch_size": 8, "max_length": 24, "uncorrected_adam": True}
+SBERT = {"steps": 4, "batch_size": 8, "max_length": 24, "uncorrected_adam": True}
 
 
 @pytest.fixture(scope="module")
 def whole(place, files):
-    return with_stages(place, "sbert-nli", data=(files[True],), settings=SBERT)
+    return train(new(place, "sbert-nli", data=(files[True],), seeds=(1, 2), settings=SBERT))
 
 
 def test_all_rows_train_the_dev_set_chooses_and_the_classifier_is_gone_afterwards(whole):
-    run, _ = whole
-    made = run.recipe().made_with
-    rows, _ = corpora.corpus(run.recipe().data, LABELLED_TEXTS, divide=False)
+    made = whole.recipe().made_with
+    rows, _ = corpora.corpus(whole.recipe().data, LABELLED_TEXTS, divide=False)
     assert (made["data_rows"], made["held_out_rows"], made["data_digest"]) == (120, 0, rows.digest)
-    for number, result in enumerate(run.status().results, start=1):
-        lines = [line for line in run.metrics() if isinstance(line, Evaluation) and line.number == number and line.step]
+    for number, result in enumerate(whole.status().results, start=1):
+        lines = [
+            line for line in whole.metrics() if isinstance(line, Evaluation) and line.number == number and line.step
+        ]
         assert {line.held_out for line in lines} == {None}
         best = max(lines, key=lambda line: line.dev)
         assert (result.best_step, result.dev, result.criterion, result.classes) == (best.step, best.dev, None, None)
-    assert not (run.model / CLASSIFIER).exists()
-    assert not any("classifier" in name for name in weights(run))
-    assert "## Classification" not in (run.folder / "README.md").read_text()
-    assert not (run.folder / "predictions").exists()
+    assert not (whole.model / CLASSIFIER).exists()
+    assert not any("classifier" in name for name in weights(whole))
+    assert "## Classification" not in (whole.folder / "README.md").read_text()
+    assert not (whole.folder / "predictions").exists()
 
 
-@pytest.mark.parametrize("share", [0.4, 0.8])
-def test_a_run_of_sbert_that_was_broken_off_ends_as_if_it_never_was(whole, share):
-    run, stages = whole
-    assert_goes_on(run, int(share * len(stages)))
+def test_a_run_of_sbert_that_was_broken_off_twice_ends_as_if_it_never_was(whole):
+    assert_goes_on(whole, (1, 3, Phase.TRAINING), (2, 2, Phase.TRAINING))
 
 
 def test_rows_of_one_sentence_are_refused_before_a_model_is_loaded(place, files):

@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 
 from explorer.encoding.export.exporting import export
 from explorer.encoding.tune.tunable import ALL_LINEAR
-from explorer.progress import finish
+from explorer.progress import Phase, finish
 from explorer.training.loop import estimate as estimates
 from explorer.training.loop.estimate import estimate
 from explorer.training.loop.learner import Learner
@@ -17,17 +17,17 @@ from explorer.training.loop.measured_facts import Estimate
 from tests.exports import by_sentence_transformers, by_transformers
 from tests.spoiling import encoder_of
 from tests.tiny_models import SENTENCES
-from tests.training.unbroken import assert_goes_on, with_stages
+from tests.training.unbroken import assert_goes_on
 from tests.trainings import learner, new, train, weights
 
 ADAPTED = {"lora_rank": 2, "lora_alpha": 8.0}
-SETTINGS = {"steps": 6, "evaluate_every": 2, "keep_steps": True, "pooling": "cls", **ADAPTED}
+SETTINGS = {"steps": 3, "keep_steps": True, "pooling": "cls", **ADAPTED}
 TOLD = "LoRA (rank 2, alpha 8, targets attention): 512 weights, beside "
 
 
 @pytest.fixture(scope="module")
-def whole(place):
-    return with_stages(place, "simcse", settings=SETTINGS)
+def run(place):
+    return train(new(place, "simcse", seeds=(1, 2), settings=SETTINGS))
 
 
 def base_of(place) -> dict[str, torch.Tensor]:
@@ -35,9 +35,8 @@ def base_of(place) -> dict[str, torch.Tensor]:
 
 
 def test_the_export_differs_from_the_base_in_query_and_value_alone_and_opens_without_peft_as_every_step_does(
-    place, whole
+    place, run
 ):
-    run, _ = whole
     base, tuned = base_of(place), weights(run)
     assert set(tuned) == set(base)
     assert {name for name, weight in tuned.items() if not torch.equal(weight, base[name])} == {
@@ -45,7 +44,7 @@ def test_the_export_differs_from_the_base_in_query_and_value_alone_and_opens_wit
     }
     assert not list(run.model.glob("adapter_*"))
     steps = sorted((run.folder / "steps").iterdir())
-    assert len(steps) == 2 * 7
+    assert len(steps) == 2 * 4
     for folder in (run.model, steps[-1]):
         own = encoder_of(folder).states(list(SENTENCES)).hidden[-1][:, 0]
         assert torch.allclose(by_transformers(folder, "cls", SENTENCES), own, atol=1e-5)
@@ -62,8 +61,7 @@ def test_the_export_encodes_as_the_trained_model_did(place):
     assert torch.allclose(by_sentence_transformers(folder, SENTENCES), found, atol=1e-5)
 
 
-def test_card_and_run_say_what_was_trained(place, whole):
-    run, _ = whole
+def test_card_and_run_say_what_was_trained(place, run):
     beside = sum(weight.numel() for name, weight in base_of(place).items() if not name.startswith("pooler."))
     told = f"{TOLD}{beside:,} that do not change"
     assert run.status().facts.adapters.words == told
@@ -75,10 +73,8 @@ def test_card_and_run_say_what_was_trained(place, whole):
     assert "Trained weights" not in (full.folder / "README.md").read_text()
 
 
-@pytest.mark.parametrize("share", [0.3, 0.8])
-def test_a_run_that_was_broken_off_ends_as_if_it_never_was(whole, share):
-    run, stages = whole
-    assert_goes_on(run, int(share * len(stages)))
+def test_a_run_that_was_broken_off_in_either_seed_ends_as_if_it_never_was(run):
+    assert_goes_on(run, (1, 2, Phase.TRAINING), (2, 1, Phase.TRAINING))
 
 
 def learner_of(place, method: str = "simcse", **settings) -> Learner:

@@ -20,8 +20,8 @@ from explorer.training.record.status import FAILED, FINISHED, INTERRUPTED, STOPP
 from tests.training.unbroken import assert_goes_on, assert_same, break_off
 from tests.trainings import SETTINGS, Place, furnish, losses, new, recipe, train, weights
 
-POINTS = 20  # at which a run can be broken off; `make kill` kills it at every call that changes a file
-QUICK = SETTINGS | {"evaluate_every": 2}
+STEPS = 4  # of a stage
+QUICK = SETTINGS | {"steps": STEPS}
 
 
 def stage(place: Place, method: str = "tsdae", data=(), **settings) -> Stage:
@@ -29,7 +29,14 @@ def stage(place: Place, method: str = "tsdae", data=(), **settings) -> Stage:
 
 
 def staged(place: Place, *before: Stage, method: str = "contrast", name: str = "", **changes) -> Run:
-    return new(place, method, name, stages=before or (stage(place),), **changes)
+    settings = ({} if method == "whitening" else {"steps": STEPS}) | changes.pop("settings", {})
+    return new(place, method, name, stages=before or (stage(place),), settings=settings, **changes)
+
+
+def by_hand(place: Place, method: str = "tsdae", model="", **settings) -> Run:
+    """A run of one stage, from the base or from the model of another run."""
+    settings = {"steps": STEPS, **settings}
+    return train(new(place, method, **({"model": str(model)} if model else {}), settings=settings))
 
 
 @pytest.fixture(autouse=True)
@@ -39,49 +46,45 @@ def scores_of_the_base_are_kept_by_no_other_test(monkeypatch, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def unbroken(place, tmp_path_factory) -> tuple[Run, list[str]]:
-    """A run of two seeds with two stages that nobody interrupts, and the phase of each of its tellings."""
-    told: list[str] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STRATA_CACHE", str(tmp_path_factory.mktemp("cache")))
-        return train(staged(place, seeds=(1, 2)), lambda progress: told.append(progress.stage)), told
+def unbroken(place) -> Run:
+    """A run of two seeds with two stages that nobody interrupts."""
+    return train(staged(place, seeds=(1, 2)))
 
 
-def test_two_stages_train_the_weights_of_two_runs_by_hand(place):
+@pytest.fixture(scope="module")
+def first(place) -> Run:
+    """The first stage by hand."""
+    return by_hand(place, pooling="mean")
+
+
+def test_two_stages_train_the_weights_of_two_runs_by_hand(place, first):
     """The second run has what the first one saved for its base."""
     run = train(staged(place, stage(place, "tsdae"), stage(place, "simcse", lora_rank=2), settings={"dropout": True}))
-    model = place.model
-    for method, own, text in (
-        ("tsdae", {"pooling": "mean", "evaluate_every": 2}, place.text),
-        ("simcse", {"pooling": "mean", "evaluate_every": 2, "lora_rank": 2}, place.text),
-        ("contrast", {}, place.triplets),
-    ):
-        by_hand = train(new(place, method, model=str(model), data=(str(text),), settings=own))
-        model = by_hand.model
-    assert weights(run).keys() == weights(by_hand).keys()
-    for name, weight in weights(by_hand).items():
+    second = by_hand(place, "simcse", first.model, pooling="mean", lora_rank=2)
+    third = by_hand(place, "contrast", second.model)
+    assert weights(run).keys() == weights(third).keys()
+    for name, weight in weights(third).items():
         assert torch.equal(weights(run)[name], weight), name
-    mine, theirs = run.status().verdict, by_hand.status().verdict
-    assert mine.test.exported == theirs.test.exported
+    mine, theirs, of_base = (one.status().verdict.test for one in (run, third, first))
+    assert mine.exported == theirs.exported
     # "before" is the base that people use, under its default and as the last stage trains it
-    first = train(new(place, "tsdae", settings={"pooling": "mean"})).status().verdict
-    assert mine.test.declared_base == first.test.declared_base != theirs.test.declared_base
-    assert mine.test.same_reading_base == first.test.same_reading_base
+    assert mine.declared_base == of_base.declared_base != theirs.declared_base
+    assert mine.same_reading_base == of_base.same_reading_base
 
 
 def test_steps_are_numbered_through_and_each_states_its_stage(unbroken, place):
-    run, _ = unbroken
+    run, whole = unbroken, 2 * STEPS
     lines, facts = run.metrics(), run.status().facts
     for number in (1, 2):
         own = [line for line in lines if line.number == number]
         steps = [(line.step, line.stage) for line in own if isinstance(line, TrainingStep)]
-        assert steps == [(step, 1 if step <= 6 else 2) for step in range(1, 13)]
+        assert steps == [(step, 1 if step <= STEPS else 2) for step in range(1, whole + 1)]
         evaluated = [(line.step, line.stage) for line in own if isinstance(line, Evaluation)]
-        assert evaluated == [(step, 1 if step <= 6 else 2) for step in range(13)]
+        assert evaluated == [(step, 1 if step <= STEPS else 2) for step in range(whole + 1)]
         result = run.status().results[number - 1]
         best = {one: [line.step for line in own if isinstance(line, Evaluation) and line.best and line.stage == one][-1]
                 for one in (1, 2)}  # fmt: skip
-        assert (result.steps, result.best_step, result.stages[0].steps) == (12, best[2], 6)
+        assert (result.steps, result.best_step, result.stages[0].steps) == (whole, best[2], STEPS)
         assert result.stages[0].best_step == best[1]
     assert facts.stages.words == "1. tsdae on text.csv (24 rows), 2. contrast on triplets.csv (24 rows)"
     assert "stage 1 of 2 done" in run.log_tail(100)
@@ -90,30 +93,35 @@ def test_steps_are_numbered_through_and_each_states_its_stage(unbroken, place):
     assert not run.state.exists()
 
 
-@pytest.mark.parametrize("part", range(2, POINTS, POINTS // 4))
-def test_a_run_with_stages_that_is_broken_off_anywhere_ends_as_if_it_never_was(unbroken, part):
-    whole, told = unbroken
-    assert_goes_on(whole, 1 + part * (len(told) - 2) // POINTS)
+# `make kill` kills a run at every call that changes a file
+@pytest.mark.parametrize(
+    "places", [((1, 0, *[Phase.EVALUATING_BASE] * 6), (2, 1, Phase.TRAINING)),
+               ((1, STEPS, Phase.STARTING), (2, STEPS + 2, Phase.EVALUATING_DEV))],
+)  # fmt: skip
+def test_a_run_with_stages_that_is_broken_off_anywhere_ends_as_if_it_never_was(unbroken, places):
+    assert_goes_on(unbroken, *places)
 
 
 def test_a_run_is_broken_off_again_and_again_between_stages(unbroken, place):
-    whole, _ = unbroken
     run, attempts = staged(place, seeds=(1, 2)), 1
-    while break_off(run, 17):
+    while break_off(run, 22):
         assert run.status().state == INTERRUPTED
         attempts += 1
     assert attempts > 4
-    assert_same(run, whole)
+    assert_same(run, unbroken)
 
 
 @pytest.mark.parametrize(("seed", "number"), [(1, 1), (2, 1)])
 def test_to_stop_in_a_stage_saves_the_best_so_far_and_resumes_to_the_same(unbroken, place, seed, number):
-    whole, _ = unbroken
     run = staged(place, seeds=(1, 2))
 
     def ask(progress):
         status = run.status()
-        if progress.stage == Phase.TRAINING and (status.seed, status.stage) == (seed, number) and status.step % 6 >= 2:
+        if (
+            progress.stage == Phase.TRAINING
+            and (status.seed, status.stage) == (seed, number)
+            and status.step % STEPS >= 2
+        ):
             run.request_stop(KEEP)
 
     train(run, ask)
@@ -127,7 +135,7 @@ def test_to_stop_in_a_stage_saves_the_best_so_far_and_resumes_to_the_same(unbrok
         assert "| Seeds | 1 |" in card
     runs.restarted(run)
     train(run)
-    assert_same(run, whole)
+    assert_same(run, unbroken)
 
 
 def test_the_blend_of_the_last_stage_is_with_the_base_of_the_run(place):
@@ -141,12 +149,11 @@ def test_the_blend_of_the_last_stage_is_with_the_base_of_the_run(place):
         assert torch.allclose(blended[name], 0.75 * weight + 0.25 * before[name], atol=1e-6), name
 
 
-def test_hard_negatives_of_a_later_stage_are_mined_with_the_model_of_the_one_before(place):
+def test_hard_negatives_of_a_later_stage_are_mined_with_the_model_of_the_one_before(place, first):
     run = train(staged(place, settings={"hard_negatives": 1}))
-    first = train(new(place, "tsdae", settings={"pooling": "mean", "evaluate_every": 2}))
-    by_hand = train(new(place, "contrast", model=str(first.model), settings={"hard_negatives": 1}))
+    second = by_hand(place, "contrast", first.model, hard_negatives=1)
     assert "mined with the model of stage 1" in run.log_tail(100)
-    for name, weight in weights(by_hand).items():
+    for name, weight in weights(second).items():
         assert torch.equal(weights(run)[name], weight), name
 
 
@@ -154,9 +161,9 @@ def test_a_method_in_closed_form_is_a_last_stage(place):
     run = train(staged(place, method="whitening", data=(str(place.text),)))
     assert run.status().state == FINISHED
     evaluated = [(line.step, line.stage) for line in run.metrics() if isinstance(line, Evaluation)]
-    assert evaluated[-2:] == [(6, 1), (7, 2)]
+    assert evaluated[-2:] == [(STEPS, 1), (STEPS + 1, 2)]
     result = run.status().results[0]
-    assert (result.steps, result.best_step) == (7, 7)
+    assert (result.steps, result.best_step) == (STEPS + 1, STEPS + 1)
 
 
 def test_rows_that_the_last_stage_holds_out_are_trained_on_in_no_stage(place):
@@ -258,8 +265,8 @@ def test_a_stage_that_fails_leaves_the_finished_ones_to_resume_from(place, monke
             train(run)
     assert run.status().state == FAILED
     train(run)
-    assert "resumed at step 6 of seed 1" in run.log_tail(100), "stage 1 is not trained again"
-    assert_same(run, unbroken[0])
+    assert f"resumed at step {STEPS} of seed 1" in run.log_tail(100), "stage 1 is not trained again"
+    assert_same(run, unbroken)
 
 
 def test_a_model_of_a_finished_stage_that_was_changed_is_not_gone_on_from(place):
@@ -283,7 +290,12 @@ def runs_until(run: Run, number: int):
     work = running.train(run)
     for progress in work:
         yield progress
-        if progress.stage == Phase.TRAINING and run.status().stage == number and losses(run) and max(losses(run)) > 7:
+        if (
+            progress.stage == Phase.TRAINING
+            and run.status().stage == number
+            and losses(run)
+            and max(losses(run)) > STEPS
+        ):
             break
     work.close()
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 from explorer.measuring.scores.similarity import FILE
+from explorer.progress import Phase
 from explorer.run_folder import MetricLine
 from explorer.training import running
 from explorer.training.record import runs
@@ -13,7 +15,7 @@ from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED, INTERRUPTED
 from tests.trainings import Place, new, train
 
-SETTINGS = {"steps": 8, "evaluate_every": 1, "projection": True}
+SETTINGS = {"steps": 5, "evaluate_every": 1, "projection": True}
 _END = object()
 
 
@@ -53,17 +55,20 @@ def break_off(run: Run, telling: int) -> bool:
     return True
 
 
-def with_stages(place: Place, method: str, **changes) -> tuple[Run, list[str]]:
-    """A run of two seeds that nobody interrupts, and the stage of each of its tellings."""
-    stages: list[str] = []
-    return train(new(place, method, seeds=(1, 2), **changes), lambda progress: stages.append(progress.stage)), stages
-
-
-def assert_goes_on(whole: Run, tellings: int) -> Run:
-    """A run of the same recipe, broken off after so many tellings and resumed, comes to the same."""
-    run = runs.new(replace(whole.recipe(), made_with={}), "", whole.folder.parent)
-    assert break_off(run, tellings), "the premise: there would have been more"
+def break_off_at(run: Run, seed: int, step: int, *phases: Phase) -> None:
+    """Take steps until so many are on record of the seed of this number and the last tellings are of these phases."""
+    work, told = running.train(run), []
+    while tuple(told[-len(phases) :]) != phases or (run.status().seed_number, run.status().step) != (seed, step):
+        told.append(next(work).stage)
+    work.close()
     assert run.status().state == INTERRUPTED
+
+
+def assert_goes_on(whole: Run, *places: tuple[Any, ...]) -> Run:
+    """A run of the same recipe, broken off at one place after the other and resumed each time, comes to the same."""
+    run = runs.new(replace(whole.recipe(), made_with={}), "", whole.folder.parent)
+    for place in places:
+        break_off_at(run, *place)
     train(run)
     assert_same(run, whole)
     return run

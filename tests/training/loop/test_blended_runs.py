@@ -9,9 +9,9 @@ from explorer.errors import BadChoice
 from explorer.progress import Phase
 from explorer.training.loop.learner import SHARES
 from tests import trainings
-from tests.training.unbroken import assert_goes_on, with_stages
+from tests.training.unbroken import assert_goes_on
 
-FAST = {"learning_rate": 1e-2}
+FAST = {"learning_rate": 1e-2, "steps": 3}
 
 
 @pytest.fixture(scope="module")
@@ -68,10 +68,11 @@ def test_the_share_that_is_chosen_scores_best_and_the_verdict_is_of_what_is_save
 
 def test_a_run_that_is_broken_off_while_it_blends_ends_the_same(place):
     # two copies are blended, of which one is saved
-    whole, stages = with_stages(place, "ct", settings={**FAST, "blend": 0, "steps": 2, "evaluate_every": 2})
-    scored = [at for at, stage in enumerate(stages) if stage == Phase.EVALUATING_BEST]
-    for tellings in (scored[0] - 5, scored[0] + 1, scored[-1] - 5, len(stages)):
-        assert_goes_on(whole, tellings)
+    settings = {**FAST, "blend": 0, "steps": 2}
+    whole = trainings.train(trainings.new(place, "ct", "blend-whole", seeds=(1, 2), settings=settings))
+    dev, best = Phase.EVALUATING_DEV, Phase.EVALUATING_BEST
+    in_blending = [dev] * 5  # two evaluations of each share
+    assert_goes_on(whole, (1, 2, *in_blending), (1, 2, best, best), (2, 2, *in_blending), (2, 2, Phase.SAVING))
 
 
 def test_a_model_with_weights_that_the_base_lacks_is_refused_before_it_is_trained(place):

@@ -44,9 +44,9 @@ def test_a_failure_is_told_in_the_folder_and_the_run_goes_on_from_its_last_state
     run = begun(place)
     monkeypatch.setattr(loop, "SAVE_EVERY", 0.0)
     told = r"ended with KeyError: 'a fault in the program' .*train\.log\. Resume the"
-    train_failing(run, 5, raising(KeyError("a fault in the program")), RunError, told)
+    train_failing(run, 4, raising(KeyError("a fault in the program")), RunError, told)
     status = run.status()
-    assert (status.state, status.step) == (FAILED, 5)
+    assert (status.state, status.step) == (FAILED, 4)
     assert "KeyError: 'a fault in the program'" in status.error
     assert "Traceback" in status.details
     assert "Traceback" not in status.error
@@ -59,14 +59,14 @@ def test_a_failure_is_told_in_the_folder_and_the_run_goes_on_from_its_last_state
     assert (run.status().error, run.status().details) == ("", "")
 
 
-@pytest.mark.parametrize(("more", "seed", "step"), [(3, 1, 8), (13, 2, 2)])
+@pytest.mark.parametrize(("more", "seed", "step"), [(3, 1, 5), (13, 2, 2)])
 def test_what_a_failed_attempt_did_after_the_last_state_is_on_record_once(place, whole, more, seed, step):
     run, stages = begun(place), whole[1]
     break_off(run, stages.index(Phase.EVALUATING_BEST) + more)  # when the first seed is done, or later
     state = states.load(run.state).notes
     assert (state["seed"], state["step"]) == (seed, step)
-    train_failing(run, 5, raising(RuntimeError("no luck")), RunError, "no luck")
-    assert max(losses(run, 2)) == 5
+    train_failing(run, 4, raising(RuntimeError("no luck")), RunError, "no luck")
+    assert max(losses(run, 2)) == 4
     assert states.load(run.state).notes == state
     train(run)
     assert_same(run, whole[0])
@@ -79,7 +79,7 @@ def test_a_run_that_failed_before_its_first_state_is_on_record_once(place, whole
         file.write('{"number": 1, "st')
     assert not run.state.exists()
     train(run)
-    assert list(losses(run)) == list(range(1, 9))
+    assert list(losses(run)) == list(range(1, 6))
     assert losses(run) == losses(whole[0], 2)
 
 
@@ -95,10 +95,10 @@ def test_a_loss_or_a_gradient_that_is_no_number_ends_the_run_before_it_spoils_th
             patch.setattr(SG, "loss", lambda own, *columns: loss(own, *columns) + term(own.regularisation() * 0).sum())
             return update(self)
 
-    train_failing(run, 4, spoiled, Diverged, f"The {what} of step 5 is nan. Lower learning_rate .0.001., raise warmup")
+    train_failing(run, 3, spoiled, Diverged, f"The {what} of step 4 is nan. Lower learning_rate .0.001., raise warmup")
     assert run.status().state == FAILED
     state = states.load(run.state)
-    assert (state.notes["seed"], state.notes["step"]) == (2, 4)
+    assert (state.notes["seed"], state.notes["step"]) == (2, 3)
     assert all(tensor.isfinite().all() for tensor in state.tensors.values())
     train(run)
     assert all(math.isfinite(loss) for loss in losses(run, 2).values())
@@ -125,8 +125,8 @@ def test_an_interrupt_in_the_middle_of_an_update_keeps_nothing_of_it(place, whol
         learner.step -= 1  # it is not counted yet: where an interrupt may come
         raise KeyboardInterrupt
 
-    train_failing(run, 5, half, KeyboardInterrupt)
-    assert states.load(run.state).notes["step"] == 5
+    train_failing(run, 4, half, KeyboardInterrupt)
+    assert states.load(run.state).notes["step"] == 4
     assert run.status().state == INTERRUPTED
     train(run)
     assert_same(run, whole[0])

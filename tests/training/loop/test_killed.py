@@ -29,8 +29,8 @@ from tests.kill_points import outcomes, try_points
 from tests.processes import process
 from tests.trainings import command, furnish, new, recipe, train, words_of
 
-KILLS, MOST = 10, 10  # steps of an attempt
-STEPS = KILLS * MOST + 40  # so that there are some left
+KILLS, MOST = 10, 5  # steps of an attempt
+STEPS = KILLS * MOST + 30  # so that there are some left
 
 
 def told(folder: Path) -> Path:

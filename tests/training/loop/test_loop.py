@@ -38,7 +38,7 @@ def run(place):
 def three(place):
     """A run of SimCSE with three seeds, of which the second is the best."""
     for seeds in ((4, 1, 3), (1, 3, 4), (3, 4, 1)):  # which is the best is for the machine to say
-        found = train(new(place, "simcse", seeds=seeds, settings={"steps": 10}))
+        found = train(new(place, "simcse", seeds=seeds, settings={"steps": 4}))
         best = max(found.status().results, key=lambda result: result.dev)
         if best.seed == seeds[1]:
             break
@@ -168,7 +168,7 @@ def test_every_seed_is_trained_and_the_model_is_that_of_the_best(three, place):
 
 
 def test_a_seed_among_others_learns_what_it_learns_alone_to_the_bit(three, place):
-    alone = train(new(place, "simcse", seeds=three.recipe().seeds[1:2], settings={"steps": 10}))
+    alone = train(new(place, "simcse", seeds=three.recipe().seeds[1:2], settings={"steps": 4}))
     assert losses(alone) == losses(three, 2)
     assert looks(alone) == looks(three, 2)
     assert (alone.model / "model.safetensors").read_bytes() == (three.model / "model.safetensors").read_bytes()
@@ -176,7 +176,8 @@ def test_a_seed_among_others_learns_what_it_learns_alone_to_the_bit(three, place
 
 @pytest.mark.parametrize("method", ["sg-opt", "simcse-hard"])
 def test_a_seed_says_all_there_is_to_say(place, method):
-    one, again, other = (train(new(place, method, seeds=(seed,), settings={"pooling": "mean"})) for seed in (5, 5, 6))
+    settings = {"pooling": "mean", "steps": 3}
+    one, again, other = (train(new(place, method, seeds=(seed,), settings=settings)) for seed in (5, 5, 6))
     assert losses(one) == losses(again) != losses(other)
     assert weights(one).keys() == weights(other).keys()
     assert (one.model / "model.safetensors").read_bytes() == (again.model / "model.safetensors").read_bytes()

@@ -74,7 +74,7 @@ def test_seeds_keep_their_steps_apart_and_a_run_that_kept_none_says_how_to(place
 @pytest.fixture(scope="module")
 def pooled(place):
     """A pooled with a pooler, looked at after every other step."""
-    settings = {"steps": 6, "evaluate_every": 2, "learning_rate": 1e-2}
+    settings = {"steps": 3, "learning_rate": 1e-2}
     return train(new(place, "layer-attention", name="listens", settings=settings))
 
 
