@@ -137,7 +137,7 @@ def test_its_scores_are_those_of_its_weights_found_without_measuring_and_give_it
 
 
 def test_the_demonstration_learned_to_notice_negations_and_numbers():
-    packs = sample.probe_packs()
+    packs = tuple(pack for pack in sample.probe_packs() if pack.name in (sample.PARAPHRASE, "negation", "number"))
     side = probed(packs, finish(of_reading(tuned(NAME), sentences_of(packs), OWN)))
     assert side.distinguished("negation").low > 0.5
     assert side.distinguished("number").low > 0.5

@@ -125,7 +125,7 @@ def declared(place, tmp_path_factory):
 @pytest.mark.parametrize("name", ["contrast", "contrast-hard", "sg-opt", "simcse", "simcse-hard", "conisi-s"])
 def test_the_export_reads_as_the_run_did_in_sentence_transformers(place, declared, name):
     data = (str(getattr(place, OTHER_TEXT.get(name, "text"))),)
-    run = train(new(place, name, model=str(declared), data=data, settings={"steps": 2}))
+    run = train(new(place, name, model=str(declared), data=data, settings={"steps": 4}))
     (result,) = run.status().results
     kept = ["Dense"] * (name == "simcse-hard")
     kinds = [line["type"].rsplit(".", 1)[-1] for line in json.loads((run.model / "modules.json").read_text())]

@@ -179,8 +179,9 @@ def _evaluating(learner: Learner, judged: Sequence[Judge]) -> tuple[float, float
     evaluations = learner.total // learner.evaluate_every + 1 + len(learner.shares)
     # the dev set at each evaluation and for each blend
     copies = len(learner.method.candidates())
-    dev = a_sentence(learner.world.autocast) * len(every) * copies * evaluations
-    return a_sentence(nullcontext), dev
+    in_training = a_sentence(learner.world.autocast)
+    exact = in_training if learner.world.precision == "float32" else a_sentence(nullcontext)
+    return exact, in_training * len(every) * copies * evaluations
 
 
 def ran_out(error: Exception, batch: int) -> RunTooLarge | None:
