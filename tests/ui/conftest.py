@@ -1,15 +1,49 @@
 """Fixtures for tests of pages: the app without a browser, one server for browsers, models, text and runs."""
 
 import threading
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.state import SafeSessionState
+from streamlit.testing.v1 import AppTest, app_test
 
 from explorer.progress import Progress
 from explorer.ui.access import jobs
 from tests import live, trainings
 from tests.live import ROOT
+
+
+@pytest.fixture(autouse=True, scope="session")
+def the_menu_stays_open():
+    """As in a server, which ignores pages/ from its first page on: AppTest would run app.py only after a page."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(app_test, "PagesManager", type("PagesManager", (PagesManager,), {}))
+        yield
+
+
+class Lookup(Mapping[str, object]):
+    """The state of a visit, of which a widget asks for one value: Streamlit gathers all of them for it each time."""
+
+    def __init__(self, state: SafeSessionState) -> None:
+        self.state = state
+
+    def __getitem__(self, key: str) -> object:
+        return self.state[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.state._state.filtered_state)
+
+    def __len__(self) -> int:
+        return len(self.state._state.filtered_state)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def a_value_is_looked_up():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SafeSessionState, "filtered_state", property(Lookup))
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +53,7 @@ def no_run_fails(monkeypatch):
 
     def whole(app, *args, **options):
         ran = run(app, *args, **options)
-        assert [error.value for error in app.exception] == [], app._session_state.filtered_state
+        assert [error.value for error in app.exception] == [], dict(app._session_state.filtered_state)
         return ran
 
     monkeypatch.setattr(AppTest, "_run", whole)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 from transformers import AutoTokenizer
 
@@ -37,9 +38,9 @@ def test_every_page_of_the_folder_is_in_the_menu():
 
 
 @pytest.mark.parametrize("page", page_list.PAGES, ids=lambda page: page.name)
-def test_every_page_opens_and_says_its_purpose_under_its_title(app, page):
-    app.switch_page(page.file)
-    measured(app)
+def test_every_page_opens_and_says_its_purpose_under_its_title(furnished, page, monkeypatch):
+    monkeypatch.setattr(PagesManager, "uses_pages_directory", None)  # the first page that a server is asked for
+    app = opened(furnished, page.name, projection="PCA")
     assert app.title
     assert words(app.caption)[0] == page.purpose
 
@@ -257,7 +258,7 @@ def test_a_layer_and_pooling_outside_of_the_grid_is_compared(of_six_layers):
 @pytest.mark.parametrize("page", ["start", "sentences", "map", "search", "layer_attention"])
 def test_every_other_page_takes_a_layer_and_pooling_outside_of_the_grid(of_six_layers, page):
     app, _ = of_six_layers
-    opened(app, page, reading="last of layers 4-6", beside_reading="weighted mean of layer 3")
+    opened(app, page, reading="last of layers 4-6", beside_reading="weighted mean of layer 3", projection="PCA")
     assert [*app.error, *app.sidebar.warning] == []
 
 
