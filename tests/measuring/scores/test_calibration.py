@@ -186,7 +186,8 @@ def covered(pairs: int, samples: int, share: float, match: tuple[float, float], 
     return (100 * hits / known).round(1).tolist()
 
 
-def test_the_intervals_of_thresholds_hold_the_true_ones() -> None:
+def test_the_intervals_of_thresholds_hold_the_true_ones(monkeypatch) -> None:
+    monkeypatch.setattr(calibration, "RESAMPLES", 250)
     for held in covered(400, 100, SHARE, MATCH, OTHER):
         assert 89 <= held <= 99, "95 % ± 2, and what 100 samples add"
 
