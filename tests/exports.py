@@ -64,7 +64,11 @@ def by_sentence_transformers(folder: Path, texts: tuple[str, ...] = TEXTS) -> Te
 
 
 def by_strata(folder: Path, texts: tuple[str, ...] = TEXTS) -> Tensor:
-    encoder = encoder_of(folder)
+    return model_defaults(encoder_of(folder), texts)
+
+
+def model_defaults(encoder: Encoder, texts: tuple[str, ...] = TEXTS) -> Tensor:
+    """The vectors of an encoder under its model default."""
     found: dict[int, Tensor] = {}
     for views in encoder.views(texts):
         found |= dict(zip(views.positions, views.own, strict=True))
