@@ -80,10 +80,20 @@ def tuned(request, tmp_path_factory):
     return tunable(encoder_of(save_tiny(request.param, tmp_path_factory.mktemp("bases") / request.param)))
 
 
-def exported(head: Head, folder) -> Path:
-    """A tiny BERT with this head."""
-    export(tunable(encoder_of(save_tiny("bert", folder / "base"))), head, folder / "run", "# card", None)
-    return folder / "run"
+@pytest.fixture(scope="module")
+def tuned_bert(saved_bert):
+    return tunable(encoder_of(saved_bert))
+
+
+@pytest.fixture
+def exported(tuned_bert, tmp_path):
+    """A tiny BERT with a head."""
+
+    def of(head: Head) -> Path:
+        export(tuned_bert, head, tmp_path / "run", "# card", None)
+        return tmp_path / "run"
+
+    return of
 
 
 def in_a_new_process(codes: list[str], cwd) -> tuple[list[torch.Tensor], set[str]]:
@@ -130,31 +140,29 @@ def test_every_reading_of_all_layers_and_after_an_encoder_is_read_alike_by_all(t
 @pytest.mark.parametrize(
     "settings", [{"activation": "none"}, {"normaliser": "linear"}, {"normaliser": "literal"}, {"first_layer": 1}]
 )
-def test_every_setting_of_the_attention_travels_along(tmp_path, settings):
-    tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
+def test_every_setting_of_the_attention_travels_along(tuned_bert, tmp_path, settings):
     head = head_of("attention of cls to mean, cls", **settings)
     assert not torch.allclose(
-        as_trained(tuned, head), as_trained(tuned, head_of("attention of cls to mean, cls")), atol=1e-3
+        as_trained(tuned_bert, head), as_trained(tuned_bert, head_of("attention of cls to mean, cls")), atol=1e-3
     )
-    export(tuned, head, tmp_path / "run", "# card", None)
-    assert_close(by_strata(tmp_path / "run"), as_trained(tuned, head))
+    export(tuned_bert, head, tmp_path / "run", "# card", None)
+    assert_close(by_strata(tmp_path / "run"), as_trained(tuned_bert, head))
     opened = SentenceTransformer(str(tmp_path / "run"), device="cpu", trust_remote_code=True)
-    assert_close(opened.encode(list(TEXTS), convert_to_tensor=True), as_trained(tuned, head))
+    assert_close(opened.encode(list(TEXTS), convert_to_tensor=True), as_trained(tuned_bert, head))
 
 
-def test_what_the_card_tells_to_type_gives_the_vectors_where_strata_is_not(tmp_path):
-    tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
+def test_what_the_card_tells_to_type_gives_the_vectors_where_strata_is_not(tuned_bert, tmp_path):
     heads = [head_of("attention of cls to mean, cls"), *AFTER]
     codes, expected = [], []
     for number, head in enumerate(heads):
         folder = tmp_path / f"run{number}"
-        export(tuned, head, folder, "# card", None)
+        export(tuned_bert, head, folder, "# card", None)
         for told in (source_code.sentence_transformers(head), source_code.transformers(head, "AutoModel")):
             code = told.replace(source_code.FOLDER, str(folder))
             known = {}
             exec(code[code.index("sentences = ") :].splitlines()[0], known)
             codes.append(code)
-            expected.append(as_trained(tuned, head, tuple(known["sentences"])))
+            expected.append(as_trained(tuned_bert, head, tuple(known["sentences"])))
     (tmp_path / "elsewhere").mkdir()
     found, modules = in_a_new_process(codes, tmp_path / "elsewhere")
     early = {name for name in loading.LIBRARIES if "models.auto" not in name}
@@ -164,8 +172,8 @@ def test_what_the_card_tells_to_type_gives_the_vectors_where_strata_is_not(tmp_p
         assert_close(vectors, one)
 
 
-def test_no_library_runs_the_file_in_the_folder_unless_told_to_and_maps_that_are_gone_are_missed(tmp_path):
-    run = exported(head_of("attention of cls to mean"), tmp_path)
+def test_no_library_runs_the_file_in_the_folder_unless_told_to_and_maps_that_are_gone_are_missed(exported, tmp_path):
+    run = exported(head_of("attention of cls to mean"))
     with pytest.raises(ValueError, match="trust_remote_code=True"):
         SentenceTransformer(str(run), device="cpu")
     marker = tmp_path / "it_ran"
@@ -210,36 +218,35 @@ def test_the_file_in_the_folder_stands_alone(head):
         ("2_FlowMap", {"steps": 4}, NotWeights, "holds no weights '"),
     ],
 )  # fmt: skip
-def test_a_layer_reading_or_a_flow_that_is_none_of_stratas_is_refused(tmp_path, part, change, error, message):
+def test_a_layer_reading_or_a_flow_that_is_none_of_stratas_is_refused(exported, part, change, error, message):
     head = Head(("mean",), (flow_map(),)) if part == "2_FlowMap" else head_of("attention of cls to mean")
-    run = exported(head, tmp_path)
+    run = exported(head)
     configure(run / part / "config.json", **change)
     with pytest.raises(error, match=message):
         declared.head(run)
 
 
-def test_a_layer_the_model_does_not_have_is_told_by_its_number(tmp_path):
-    run = exported(Head(("mean of layer 1", "cls")), tmp_path)
+def test_a_layer_the_model_does_not_have_is_told_by_its_number(exported):
+    run = exported(Head(("mean of layer 1", "cls")))
     configure(run / "1_LayerReading" / "config.json", poolings=["mean of layer 12", "cls"])
     with pytest.raises(UnsupportedModel, match="there is no layer 12; the last is 2"):
         by_strata(run)
 
 
-def test_what_built_in_modules_can_express_needs_no_file_and_no_trust(tmp_path):
-    tuned = tunable(encoder_of(save_tiny("bert", tmp_path / "base")))
+def test_what_built_in_modules_can_express_needs_no_file_and_no_trust(tuned_bert, tmp_path):
     for number, head in enumerate([Head(("mean of layer 1",)), Head((FIRST_LAST,)), Head(("max of layers 0 + 2",))]):
         folder = tmp_path / f"run{number}"
-        export(tuned, head, folder, "# card", None)
+        export(tuned_bert, head, folder, "# card", None)
         assert not list(folder.glob("*.py"))
         opened = SentenceTransformer(str(folder), device="cpu")
-        assert_close(opened.encode(list(TEXTS), convert_to_tensor=True), as_trained(tuned, head))
+        assert_close(opened.encode(list(TEXTS), convert_to_tensor=True), as_trained(tuned_bert, head))
 
 
 @pytest.mark.parametrize(
     "shares", [[1.0, 2.0, 0.0], [1.0, 2.0, 1.0], [1.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.0], [-1.0, 0.0, 1.0]]
 )
-def test_layers_that_are_weighted_in_another_way_are_refused_with_their_weights(tmp_path, shares):
-    run = exported(Head(("mean of layer 1",)), tmp_path)
+def test_layers_that_are_weighted_in_another_way_are_refused_with_their_weights(exported, shares):
+    run = exported(Head(("mean of layer 1",)))
     save_file({"layer_weights": torch.tensor(shares)}, run / "1_WeightedLayerPooling" / "model.safetensors")
     with pytest.raises(UnsupportedModel, match=f"weights its layers {shares[0]:g}, .* Strata supports one layer"):
         declared.head(run)
