@@ -31,7 +31,7 @@ def furnished(folder):
     write_set(folder / "data", "STS17_en/test.tsv", 250)
     pairs = sample.pairs()
     rows = (f"{row % 2}\t{pairs.first[row]}\t{pairs.second[row]}" for row in range(60))
-    write_moods(folder / "moods.csv")
+    write_moods(folder / "moods")
     (folder / "data/QQP").mkdir()
     (folder / "data/QQP/dev.tsv").write_text("\n".join(["label\tsentence1\tsentence2", *rows]) + "\n")
     return folder
@@ -57,7 +57,7 @@ def measured_once(place):
 @pytest.fixture
 def desk(place, tmp_path, monkeypatch):
     at(monkeypatch, place, tmp_path)
-    write_moods(tmp_path / "moods.csv")
+    write_moods(tmp_path / "moods")
     return tmp_path
 
 
@@ -74,9 +74,12 @@ def at(patch, place, folder):
     patch.setenv("STRATA_DATA", str(place / "data"))
 
 
-def write_moods(path, label="sad"):
+def write_moods(folder, label="sad"):
     rows = [f"{('glad', 'sad')[row % 2]},{('a good day', 'a bad night')[row % 2]} {row}" for row in range(119)]
-    path.write_text("\n".join(["label,text", *rows, f"{label},a last day"]) + "\n", encoding="utf-8")
+    folder.mkdir(exist_ok=True)
+    for split in ("train", "dev", "test"):
+        text = "\n".join(["label,text", *rows, f"{label},a last day"]) + "\n"
+        (folder / f"{split}.csv").write_text(text, encoding="utf-8")
 
 
 def subject(place, settings=SETTINGS):
@@ -89,7 +92,7 @@ def scored_as(name, found):
 
 
 def tasks(desk):
-    return {"sts": "STS17", "search": "Quora search", "labelled": str(desk / "moods.csv")}
+    return {"sts": "STS17", "search": "Quora search", "labelled": str(desk / "moods")}
 
 
 def evaluated(place, names, options=FEW, settings=SETTINGS):
@@ -103,7 +106,7 @@ def is_reused(place, task, options=FEW, settings=SETTINGS):
 def test_what_is_saved_is_reused_without_loading_the_model(place, desk, saved, monkeypatch):
     monkeypatch.setattr(Subject, "encoder", None)
     again = evaluated(place, tasks(desk).values())
-    assert [one.task.name for one in again.reused] == ["STS17", "Quora search", "moods.csv"]
+    assert [one.task.name for one in again.reused] == ["STS17", "Quora search", "moods"]
     for before, after in zip(saved.results, again.results, strict=True):
         assert after.measured.titles == before.measured.titles
         np.testing.assert_array_equal(after.measured.table, before.measured.table)
@@ -155,10 +158,10 @@ def test_options_of_other_kinds_of_tasks_do_not_matter(place, desk, saved, kind,
 
 def test_scored_pairs_have_every_layer_and_pooling_and_one_label_that_changes_is_noticed(place, desk, saved):
     assert is_reused(place, "STS17", Options(titles=(ALL,)))
-    shutil.copy(desk / "moods.csv", desk / "copy.csv")
-    assert is_reused(place, str(desk / "copy.csv"))
-    write_moods(desk / "moods.csv", "glad")
-    assert not is_reused(place, str(desk / "moods.csv"))
+    shutil.copytree(desk / "moods", desk / "copy")
+    assert is_reused(place, str(desk / "copy"))
+    write_moods(desk / "moods", "glad")
+    assert not is_reused(place, str(desk / "moods"))
 
 
 def test_another_model_of_one_name_is_measured_and_one_model_of_two_has_two_rows(place, desk, saved, tmp_path):
@@ -175,7 +178,7 @@ def test_another_model_of_one_name_is_measured_and_one_model_of_two_has_two_rows
 
 
 def test_fewer_layers_and_poolings_are_served_from_more_and_joined_in_the_order_of_the_grid(place, desk, saved):
-    (found,) = evaluated(place, [str(desk / "moods.csv")], Options(titles=("model default",))).reused
+    (found,) = evaluated(place, [str(desk / "moods")], Options(titles=("model default",))).reused
     assert found.measured.titles == ("model default",)
     assert found.measured.score() == saved.results[-1].measured.score()
     old, new = measured(3, layers=(1, 2)), measured(4, layers=(5,))
@@ -218,9 +221,7 @@ def test_what_was_measured_before_a_stop_is_saved(place, desk):
 
 
 def test_a_classification_task_that_is_stopped_goes_on_from_its_last_layer_and_pooling(place, desk, monkeypatch):
-    (desk / "split").mkdir()
-    for split in ("train", "test"):
-        write_moods(desk / f"split/{split}.csv")
+    write_moods(desk / "split")
     every = ("mean of layer 0", "cls of layer 1", "mean of layer 2", "model default")
     task, options = str(desk / "split"), Options(titles=every)
     whole = evaluated(place, [task], replace(options, again=True)).results[0].measured

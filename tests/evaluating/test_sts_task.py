@@ -138,7 +138,7 @@ def test_scores_that_are_known_are_not_measured_again(tmp_path, monkeypatch):
 KINDS = tasks.kinds()
 SETTINGS = Settings("float32", "cpu", 12)
 TITLES = ("mean of layer 1", "last of layer 2", "model default")
-NAMES = {"sts": "STS17", "transfer": "moods.csv", "search": "Quora search", "retrieval": sample.SEARCH}  # by kind
+NAMES = {"sts": "STS17", "transfer": "moods", "search": "Quora search", "retrieval": sample.SEARCH}  # by kind
 
 
 @pytest.fixture(scope="module")
@@ -207,7 +207,7 @@ def test_its_cost_is_that_of_its_distinct_texts_and_needs_no_scores(task, subjec
 
 def test_every_set_that_is_judged_has_a_kind_and_its_texts_are_those_of_its_judge(tiny_encoder, place):
     named = (load() for name, load in sources.NAMED_SETS.items() if name != sources.QUORA)
-    for given in (*named, sample.pairs(), tasks.load("moods.csv", Options()).data):
+    for given in (*named, sample.pairs(), tasks.load("moods", Options()).data):
         kind = judges.judged(given)
         texts = {cell for cells in kind.texts.values() for cell in cells}
         judge = judges.judge_of(given, tiny_encoder)
