@@ -186,9 +186,12 @@ class Recorder:
             yield views
 
 
-def test_every_score_is_that_of_scipy_on_wider_cosines_of_the_same_vectors(bundled_encoder):
+def test_every_score_is_that_of_scipy_on_wider_cosines_of_the_same_vectors(bundled_encoder, bundled_scores):
     pairs, recorder = sample.pairs(), Recorder(bundled_encoder)
     scores = finish(score_layers(recorder, pairs))
+    assert scores.table() == pytest.approx(bundled_scores.table(), abs=0.01, nan_ok=True), "those that ship"
+    assert scores.cosines == pytest.approx(bundled_scores.cosines, abs=1e-4, nan_ok=True)
+    assert scores.own == pytest.approx(bundled_scores.own, abs=1e-4)
     ids = dict(zip(pairs.sentences, map(tuple, bundled_encoder.tokens(pairs.sentences).ids), strict=True))
     both = [(ids[one], ids[other]) for one, other in zip(pairs.first, pairs.second, strict=True)]
     for reading in (*readings(6), OWN):
