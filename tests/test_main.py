@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from explorer.__main__ import main
+from explorer.data import sample
 from explorer.data.graded import sets
 from explorer.data.sources import written
 from explorer.encoding.read.pooling import parse
@@ -28,14 +29,16 @@ def score(*arguments, capsys):
 
 
 def test_json_holds_every_reading_and_how_it_was_measured(capsys, bundled_scores):
-    code, out, _ = score("all-MiniLM-L6-v2", "--precision", "float32", "--device", "cpu", "--json", capsys=capsys)
+    arguments = ("--sts", "sample test", "--precision", "float32", "--device", "cpu", "--json")
+    code, out, _ = score("all-MiniLM-L6-v2", *arguments, capsys=capsys)
     content = json.loads(out)
     assert code == 0
-    assert (content["model"], content["set"], content["pairs"]) == ("all-MiniLM-L6-v2", "Sample pairs", 240)
+    assert (content["model"], content["set"], content["pairs"]) == ("all-MiniLM-L6-v2", sample.TEST, 120)
     assert (content["precision"], content["device"], content["max_length"]) == ("float32", "cpu", 256)
     by_title = {row["reading"]: row for row in content["readings"]}
     assert len(by_title) == 31, "30 readings, and the published one"
-    known = bundled_scores.score(parse("mean of layer 6", 6))
+    half = bundled_scores.of_pairs(sample.pairs().rows_of(sample.test()))
+    known = half.score(parse("mean of layer 6", 6))
     assert by_title["mean of layer 6"]["spearman"] == pytest.approx(known, abs=0.01)
     assert by_title["cls of layer 0"]["spearman"] is None
     assert {"spearman", "spearman mean", "spearman wmean", "pearson"} <= set(by_title["max of layer 1"])
