@@ -10,7 +10,6 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 FAR = "meta"  # a device that computes nothing, in place of a GPU
 _INDEXING = (torch.Tensor.__getitem__, torch.Tensor.__setitem__)
@@ -44,10 +43,11 @@ class Waits(TorchDispatchMode):
         name = function.overloadpacket.__name__
         places = arguments[1] if name in ("index", "index_put_", "index_put") else ()
         by_mask = any(place is not None and place.dtype in (torch.bool, torch.uint8) for place in places)
-        given = {one.device.type for one in _tensors((arguments, keywords))}
+        tensors = [*_tensors((arguments, keywords))]
+        given = {one.device.type for one in tensors}
         if (by_mask or name in _FETCHED) and given == {self.device}:
             self.found.append(name)
-        shared = name not in _COPIES and any(one.dim() == 0 for one in _tensors((arguments, keywords), "cpu"))
+        shared = name not in _COPIES and any(one.dim() == 0 for one in tensors if one.device.type == "cpu")
         if name in _COPIES:
             given |= {one.device.type for one in _tensors(result)}
         at_once = keywords.get("non_blocking") or (name == "copy_" and True in arguments[2:])
@@ -73,9 +73,15 @@ class _FromTheHost(TorchFunctionMode):
         return function(*arguments, **keywords)
 
 
-def _tensors(values: object, device: str = "") -> list[torch.Tensor]:
-    found = [one for one in tree_leaves(values) if isinstance(one, torch.Tensor)]
-    return [one for one in found if not device or one.device.type == device]
+def _tensors(values: object) -> Iterator[torch.Tensor]:
+    """What an operator is given, or gives: faster than torch's own walk, which takes longer than most operators."""
+    if isinstance(values, torch.Tensor):
+        yield values
+    elif isinstance(values, dict):
+        yield from _tensors([*values.values()])
+    elif isinstance(values, (list, tuple)):
+        for value in values:
+            yield from _tensors(value)
 
 
 @contextmanager

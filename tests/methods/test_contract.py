@@ -20,7 +20,7 @@ from explorer.training.loop.learner import changing
 from explorer.training.recipe import knobs_of
 from tests.device import DEVICE
 from tests.live import ROOT
-from tests.methods.rows import COLUMNS, FIRST, MANY, SECOND, TRAINED, TUNING, descend, take_steps
+from tests.methods.rows import COLUMNS, FIRST, MANY, SECOND, TUNING, descend, take_steps
 from tests.waits import FAR, Waits, far_away
 
 pytestmark = pytest.mark.device
@@ -115,28 +115,25 @@ def test_a_method_is_ready_to_train_once_it_is_made(kind, tiny_encoder):
     assert not learns or method.base.model.training != without_dropout
 
 
-@pytest.mark.parametrize("name", TRAINED)
-def test_training_leaves_the_encoder_it_came_from_as_it_was(name, tiny_encoder, quiet):
-    before = weights_of(tiny_encoder.model)
+def test_training_leaves_the_encoder_and_constant_parts_as_they_were_rebuilds_no_other_and_lowers_the_loss(
+    trained, tiny_encoder, quiet
+):
+    of_encoder = weights_of(tiny_encoder.model)
     states = tiny_encoder.states(FIRST).hidden
-    method = methods.load(name)(Tunable(tiny_encoder, 64)).to(DEVICE)
-    descend(method, COLUMNS[method.rows], 2, 1e-2)
-    learned = weights_of(method.base.model)
-    moved = any(not torch.equal(learned[one], weight) for one, weight in before.items())
-    assert moved == (name in TUNING), "it did learn, or it rests"
-    for one, weight in tiny_encoder.model.state_dict().items():
-        assert torch.equal(weight, before[one]), one
-    assert torch.equal(tiny_encoder.states(FIRST).hidden, states)
-    assert not any(weight.requires_grad for weight in tiny_encoder.model.parameters())
-    assert not tiny_encoder.model.training
-
-
-def test_constant_parts_do_not_change_no_other_is_rebuilt_from_the_base_and_a_few_steps_lower_the_loss(trained, quiet):
+    of_base = weights_of(trained.base.model)
     fixed = [one for part in trained.constant() for one in (*part.parameters(), *part.buffers())]
     assert not any(one.requires_grad for one in fixed)
     before = [one.detach().clone() for one in fixed]
     start = {name: one.detach().clone() for name, one in trained.state_dict().items()}
     take_steps(trained)
+    learned = trained.base.model.state_dict()
+    moved = any(not torch.equal(learned[one], weight) for one, weight in of_base.items())
+    assert moved == (trained.name in TUNING), "it did learn, or it rests"
+    for one, weight in tiny_encoder.model.state_dict().items():
+        assert torch.equal(weight, of_encoder[one]), one
+    assert torch.equal(tiny_encoder.states(FIRST).hidden, states)
+    assert not any(weight.requires_grad for weight in tiny_encoder.model.parameters())
+    assert not tiny_encoder.model.training
     assert all(torch.equal(one, as_before) for one, as_before in zip(fixed, before, strict=True))
     assert any(not torch.equal(one, start[name]) for name, one in trained.state_dict().items())
     everything = {id(one) for one in (*trained.parameters(), *trained.buffers())}
@@ -231,29 +228,24 @@ def adapted(request, tiny_encoder):
     return found
 
 
-def test_two_steps_change_adapters_and_own_parts_alone(adapted, tiny_encoder):
+def test_two_steps_change_adapters_and_own_parts_alone_and_what_changes_is_saved(adapted, tiny_encoder):
     names = set(tiny_encoder.model.state_dict())
-    base = {name: weight.clone() for name, weight in tiny_encoder.model.state_dict().items()}
-    before = {name: weight.detach().clone() for name, weight in adapted.base.named_parameters()}
+    base = weights_of(tiny_encoder.model)
+    held = {id(weight) for weight in tiny_encoder.model.parameters()}
+    saved = {id(weight) for weight in changing(adapted).values()}
+    assert not held & saved, "no weight that adapters leave as it was"
+    assert {id(weight) for weight in adapted.parameters() if weight.requires_grad} <= saved
+    before = {name: weight.detach().clone() for name, weight in adapted.named_parameters()}
     take_steps(adapted)
-    own = {name for name, weight in adapted.base.named_parameters() if not torch.equal(weight, before[name])}
+    moved = {name: weight for name, weight in adapted.named_parameters() if not torch.equal(weight, before[name])}
+    assert {id(weight) for weight in moved.values()} <= saved, "with or without a gradient"
+    own = {name for name in moved if name.startswith("base.")}
     assert own, "the encoder learns"
     assert all(".lora_A." in name or ".lora_B." in name for name in own)
     assert all(torch.equal(weight, base[name]) for name, weight in tiny_encoder.model.state_dict().items())
     for part in adapted.modules():
         if isinstance(part, Tunable):  # momentum copies and frozen ones too
             assert {name for name, _ in part.plain().named_parameters()} <= names
-
-
-def test_a_stopped_run_saves_no_weight_that_adapters_leave_as_it_was(adapted, tiny_encoder):
-    held = {id(weight) for weight in tiny_encoder.model.parameters()}
-    assert not held & {id(weight) for weight in changing(adapted).values()}
-    saved = {id(weight) for weight in changing(adapted).values()}
-    assert {id(weight) for weight in adapted.parameters() if weight.requires_grad} <= saved
-    before = {name: weight.detach().clone() for name, weight in adapted.named_parameters()}
-    take_steps(adapted)
-    moved = {id(weight) for name, weight in adapted.named_parameters() if not torch.equal(weight, before[name])}
-    assert moved <= saved, "what changes is saved, with or without a gradient"
 
 
 def test_the_settings_are_those_of_the_methods_that_train_an_encoder():

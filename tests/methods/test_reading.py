@@ -182,18 +182,15 @@ def test_every_method_that_trains_a_pooling_starts_with_the_model_default():
 
 
 @pytest.mark.parametrize("name", POOLED)
-def test_a_model_that_declares_nothing_is_read_by_its_first_token(base, name):
-    method = methods.load(name)(base)
-    assert method.base_head() == Head(("cls",))
-    assert method.head().poolings == ("cls",)
-
-
-@pytest.mark.parametrize("name", POOLED)
-@pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
-def test_a_pooling_that_is_chosen_is_of_the_last_layer_alone(declaring, name, pooling):
-    method = methods.load(name)(declaring(Head(("mean",), (dense(32),), normalize=True)), {"pooling": pooling})
-    assert method.base_head() == Head((pooling,))
-    assert method.head().poolings == (pooling,)
+def test_without_a_declared_head_the_first_token_is_read_and_a_pooling_that_is_chosen_is_of_the_last_layer_alone(
+    base, declaring, name
+):
+    kind = methods.load(name)
+    for pooling, chosen in {"": "cls", "cls": "cls", "mean": "mean", "max": "max"}.items():
+        method = kind(base, {"pooling": pooling} if pooling else {})
+        assert method.base_head() == Head((chosen,))
+        assert method.head().poolings == (chosen,)
+        declaring(Head(("mean",), (dense(32),), normalize=True))
 
 
 @pytest.mark.parametrize("name", POOLED)
@@ -297,7 +294,7 @@ def trained(place, texts, name, tmp_path, monkeypatch, every):
     recipe = trainings.recipe(place, name, data=(str(texts[kind.rows]),), settings=settings)
     monkeypatch.setattr(Learner, "evaluate_every", every)
     work, found, looked = Training(recipe, tmp_path), [], 0
-    with trainings.in_no_time():
+    with trainings.in_no_time(), trainings.few_probes():
         for step in work.steps():
             looked += step.checkup is not None
             found += [torch.tensor(update.loss) for update in step.updates]
