@@ -29,8 +29,8 @@ from tests.kill_points import outcomes, try_points
 from tests.processes import process
 from tests.trainings import command, furnish, new, recipe, train, words_of
 
-KILLS, MOST = 10, 5  # steps of an attempt
-STEPS = KILLS * MOST + 30  # so that there are some left
+KILLS, MOST = 10, 10  # steps of an attempt
+STEPS = KILLS * MOST + 40  # so that there are some left
 
 
 def told(folder: Path) -> Path:
@@ -146,7 +146,7 @@ def test_a_run_that_is_stopped_at_any_call_resumes_to_the_bit(tmp_path):
     assert [fault for one in found.values() for fault in one.faults] == []
 
 
-SETTINGS = {"steps": 10, "evaluate_every": 1}
+SETTINGS = {"steps": 7}
 ROOM = 6_000_000  # bytes: for two states and a model of the tiny encoder, and as much again
 
 
@@ -191,7 +191,7 @@ def assert_stopped(run: Run) -> None:
     kept = states.load(run.state)
     assert kept.notes["step"] >= 4
     assert all(tensor.isfinite().all() for tensor in kept.tensors.values() if tensor.is_floating_point())
-    assert {line.step for line in run.metrics()} <= set(range(11))
+    assert {line.step for line in run.metrics()} <= set(range(SETTINGS["steps"] + 1))
     assert not list(run.folder.glob("state/*.part"))
 
 
@@ -326,7 +326,7 @@ def replaced(run: Run) -> None:
 @pytest.mark.parametrize("stage", [Phase.TRAINING, Phase.EVALUATING_DEV, Phase.SAVING])
 @pytest.mark.parametrize("happens", [delete, move, replaced])
 def test_a_run_whose_folder_is_gone_stops_and_says_so(place, happens, stage):
-    run, told = new(place, "simcse", settings={"steps": 40}), []
+    run, told = new(place, "simcse", settings={"steps": 5}), []
 
     def watch(progress):
         if progress.stage == stage and not told:
