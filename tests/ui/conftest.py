@@ -1,5 +1,6 @@
 """Fixtures for tests of pages: the app without a browser, one server for browsers, models, text and runs."""
 
+import queue
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -72,6 +73,12 @@ def own_jobs(monkeypatch):
     monkeypatch.setattr(jobs, "_jobs", {})
     yield
     jobs.stop_all()
+
+
+@pytest.fixture
+def nothing_is_measured(monkeypatch):
+    """What a page begins to measure waits until the test ends: none of it is looked at."""
+    monkeypatch.setitem(jobs._queues, jobs.MEASURING, queue.SimpleQueue())
 
 
 @pytest.fixture(scope="module")

@@ -262,7 +262,7 @@ def test_every_other_page_takes_a_layer_and_pooling_outside_of_the_grid(of_six_l
     assert [*app.error, *app.sidebar.warning] == []
 
 
-def test_a_typed_layer_and_pooling_that_the_encoder_lacks_is_refused_in_place(app):
+def test_a_typed_layer_and_pooling_that_the_encoder_lacks_is_refused_in_place(app, nothing_is_measured):
     app.switch_page("pages/start.py").run()
     for typed in ("last of layer 7", "median of layer 1", "mean of layers 5-3", "anything"):
         write_reading(app, typed)

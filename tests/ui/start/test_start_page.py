@@ -198,7 +198,7 @@ def test_find_the_best_layer_opens_layers_with_the_pairs_chosen_and_no_page_read
     assert layers.BEST_ON_DEV in cards(fresh)
 
 
-def test_train_on_them_opens_train_with_text_dev_and_test_set(fresh):
+def test_train_on_them_opens_train_with_text_dev_and_test_set(fresh, nothing_is_measured):
     upload(fresh, lines())
     fresh.button(key=TRAIN).click().run()
     assert fresh.title[0].value == "Train"

@@ -3,8 +3,9 @@
 import pytest
 
 from explorer.training.record import runs
-from explorer.ui.runs import training_queue
-from tests.train_visits import PAGE, say
+from explorer.ui.runs import training_form, training_queue
+from tests.train_visits import PAGE
+from tests.visits import by_link
 
 
 @pytest.fixture(autouse=True)
@@ -32,9 +33,10 @@ def visit(app):
 
 @pytest.fixture
 def tiny(app, place):
-    """The page with a form that says a run of a few milliseconds a step."""
-    app.query_params["model"] = str(place.model)
-    app.query_params["data"] = str(place.text)
-    app.run()
-    say(app, batch_size=4, steps=6, learning_rate="0.001", projection="off")
-    return app
+    """The page with a form that says a run of a few milliseconds a step, evaluated on few pairs."""
+    fields = {"recipe dev": str(place.dev), "recipe test": str(place.test), training_form.ELSEWHERE: []}
+    fields[training_form.BY_HAND] = set(fields)
+    knobs = {"batch_size": 4, "steps": 6, "learning_rate": "0.001", "projection": "off"}
+    for name, value in (fields | {f"knob sg-opt {name}": value for name, value in knobs.items()}).items():
+        app.session_state[name] = value
+    return by_link(app, model=str(place.model), data=str(place.text))

@@ -9,22 +9,23 @@ from explorer.studies.blend import blending
 from explorer.ui import blend
 from tests import trainings
 from tests.live import ROOT
-from tests.train_visits import new, show
 from tests.visits import buttons, cards, entered, measured, pressed, words
 
 
-@pytest.fixture
-def blended(app, place):
-    """The page of a finished run with its blends open, measured."""
-    run = new(place, method="simcse", settings={"learning_rate": 1e-2})
-    trainings.train(run)
+@pytest.fixture(scope="module")
+def run(place):
+    """A finished run."""
+    return trainings.train(trainings.new(place, "simcse", settings={"learning_rate": 1e-2}))
+
+
+@pytest.fixture(autouse=True)
+def its_folder(run, no_runs, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(run.folder.parent))
+
+
+def test_any_share_is_scored_made_a_model_and_exported_and_a_folder_that_is_there_is_told_and_stays(run, app, tmp_path):
     app.session_state[f"open blend {run.name}"] = True
-    show(app, run)
-    return run, measured(app)
-
-
-def test_any_share_is_scored_made_a_model_and_exported(blended, tmp_path):
-    run, app = blended
+    measured(app, run=run.name)
     _, curve = finish(blending.of_runs([run], (0.35,)))
     assert any(f"α = {app.slider[0].value:g} is the best on the dev set." in one for one in words(app.caption))
     entered(app, app.slider[0], 0.35)
@@ -37,6 +38,12 @@ def test_any_share_is_scored_made_a_model_and_exported(blended, tmp_path):
     folder = blending.stored_in(model_names.find(str(run.recipe().model)), model_names.find(f"run:{run.name}"), 0.35)
     assert blending.ends_of(folder).alpha == 0.35
 
+    (tmp_path / "there").mkdir()
+    app.text_input(key=blend.FOLDER).set_value(str(tmp_path / "there"))
+    pressed(app, blend.WRITE)
+    assert any("there" in one for one in words(app.error))
+    assert not list((tmp_path / "there").iterdir())
+
     app.text_input(key=blend.FOLDER).set_value(str(tmp_path / "exported"))
     pressed(app, blend.WRITE)
     assert "α = 0.35" in (tmp_path / "exported" / "README.md").read_text(encoding="utf-8")
@@ -44,17 +51,7 @@ def test_any_share_is_scored_made_a_model_and_exported(blended, tmp_path):
     assert any("Written to" in one for one in words(app.success))
 
 
-def test_a_folder_that_is_there_is_told_and_stays(blended, tmp_path):
-    _, app = blended
-    (tmp_path / "there").mkdir()
-    app.text_input(key=blend.FOLDER).set_value(str(tmp_path / "there"))
-    pressed(app, blend.WRITE)
-    assert any("there" in one for one in words(app.error))
-    assert not list((tmp_path / "there").iterdir())
-
-
-def test_on_compare_the_blend_takes_the_place_of_b(blended, place):
-    run, _ = blended
+def test_on_compare_the_blend_takes_the_place_of_b(run, place):
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     app.switch_page("pages/compare.py")
     app.session_state["open blend of two"] = True

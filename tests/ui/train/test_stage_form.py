@@ -60,7 +60,7 @@ def test_a_stage_that_cannot_be_trained_says_so_at_its_field_and_keeps_the_run_f
     assert not {"whitening", "flow"} & {*app.selectbox(key="stage 1 method").options}
 
 
-def test_a_stage_with_the_text_of_the_run_has_its_columns(app, tmp_path):
+def test_a_stage_with_the_text_of_the_run_has_its_columns(app, tmp_path, nothing_is_measured):
     path = tmp_path / "columns.csv"
     rows = [f"the question {at} is here,the answer {at} is here,a remark {at} on both" for at in range(40)]
     path.write_text("\n".join(["question,answer,comment", *rows]) + "\n")

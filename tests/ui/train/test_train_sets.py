@@ -23,7 +23,7 @@ from tests.visits import buttons, by_link, lead, wait_until, words
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
+def cache(tmp_path, monkeypatch, nothing_is_measured):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
 
 
@@ -230,7 +230,8 @@ def test_a_method_that_somebody_has_chosen_stays_and_the_fitting_one_is_a_click_
     assert words(visit.error) == []
 
 
-def test_what_the_base_scores_on_own_test_rows_is_said_before_the_start(app, place, tmp_path):
+def test_what_the_base_scores_on_own_test_rows_is_said_before_the_start(app, place, tmp_path, monkeypatch):
+    monkeypatch.delitem(jobs._queues, jobs.MEASURING)  # but here
     by_link(app, model=str(place.model), method="contrast", data=of_rows(tmp_path, "contrast"))
     (job,) = (job for job in jobs._jobs.values() if job.key.startswith("base on test"))
     wait_until(lambda: not job.live)

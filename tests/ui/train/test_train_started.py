@@ -25,14 +25,14 @@ from explorer.ui.frame import page_frame
 from explorer.ui.runs import run_status, training_form, training_queue
 from explorer.ui.train import run_view
 from tests import trainings
-from tests.train_visits import START, displayed, ended, field, new, say, show, stands, started, the_run
+from tests.train_visits import START, displayed, ended, field, new, show, stands, started, the_run
 from tests.visits import buttons, by_link, cards, error_of, lead, wait_until, words
 
 
 @pytest.fixture
 def stepping(tiny):
     """A run under way on its page."""
-    say(tiny, steps=100_000)
+    field(tiny, "steps").set_value(100_000)
     run = started(tiny)
     wait_until(lambda: run.status().step > 2)
     tiny.run()
@@ -61,7 +61,7 @@ def test_start_makes_a_run_that_shows_base_and_best_and_compare_shows_both_on_th
 
 
 def test_a_second_start_of_the_same_recipe_shows_the_run_of_the_first(tiny):
-    say(tiny, steps=100_000)
+    field(tiny, "steps").set_value(100_000)
     run = started(tiny)
     del tiny.query_params["run"]
     tiny.run()
@@ -133,7 +133,7 @@ def test_a_run_under_way_is_not_renamed_or_deleted_until_stop_and_discard_delete
 
 
 def test_a_stopped_run_is_resumed_where_it_was(tiny):
-    say(tiny, steps=60)
+    field(tiny, "steps").set_value(60)
     run = started(tiny)
     wait_until(lambda: run.status().step > 2)
     training_queue.stop(run, runs.KEEP)
@@ -210,7 +210,8 @@ def test_what_was_forgotten_has_a_box_of_its_own_and_a_row_for_each_set(app, pla
     assert learned.short(run.status().learned) == "Score better; elsewhere worse"
 
 
-def test_sets_elsewhere_are_chosen_once_for_runs_and_plans(tiny):
+def test_sets_elsewhere_are_chosen_once_for_runs_and_plans(app, place):
+    tiny = by_link(app, model=str(place.model))
     chosen = tiny.multiselect(key=training_form.ELSEWHERE)
     assert chosen.value == ["at hand"]
     assert "Probe packs" not in chosen.options
@@ -376,7 +377,7 @@ def test_the_list_tells_every_run_newest_first(app, place):
 
 
 def test_the_sidebar_of_every_page_leads_to_the_run_under_way(tiny):
-    say(tiny, steps=100_000)
+    field(tiny, "steps").set_value(100_000)
     run = started(tiny)
     wait_until(lambda: run.status().step > 0)
     tiny.switch_page("pages/start.py").run()
