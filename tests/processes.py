@@ -16,7 +16,7 @@ from types import MappingProxyType
 from tests.trainings import FEW_PROBES, few_probes
 
 ONE_EACH = {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
-PRELOADED = ["tests.trainings", "transformers.models.bert", "explorer.training.saved_model"]
+PRELOADED = ["tests.trainings", "tests.preloaded"]
 
 
 def process(do: Callable[..., object], *arguments: object, daemon: bool = True) -> BaseProcess:

@@ -1,0 +1,21 @@
+"""Import and load once what every process that is forked from this one would import and load again."""
+
+import tempfile
+from pathlib import Path
+
+import torch
+
+import explorer.__main__
+import explorer.commands.train
+import explorer.methods.simcse
+import explorer.training.recipe_file
+import explorer.training.saved_model  # noqa: F401
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import of_folder
+from tests.tiny_models import save_tiny
+
+_threads = torch.get_num_threads()
+torch.set_num_threads(1)  # a process that has threads is not to be forked
+with tempfile.TemporaryDirectory() as _folder:  # the first load compiles a thousand patterns of names
+    load(of_folder("tiny", save_tiny("bert", Path(_folder) / "tiny")), precision="float32", device="cpu")
+torch.set_num_threads(_threads)
