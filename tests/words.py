@@ -45,9 +45,9 @@ def documents() -> Iterator[Text]:
 
 def of_source(source: str, file: str) -> Iterator[Text]:
     """The texts of one module: string constants with a space, f-strings with {} for their values."""
-    tree = ast.parse(source)
+    nodes = [*ast.walk(ast.parse(source))]
     hidden: set[int] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, _WITH_DOCSTRING) and ast.get_docstring(node) is not None:
             if not (isinstance(node, ast.ClassDef) and file.startswith(TITLES)):
                 hidden.add(id(node.body[0].value))  # type: ignore[attr-defined]
@@ -55,7 +55,7 @@ def of_source(source: str, file: str) -> Iterator[Text]:
             hidden |= {id(part) for part in ast.walk(node.value)}
         elif isinstance(node, ast.JoinedStr):
             hidden |= {id(part) for part in node.values}
-    for node in ast.walk(tree):
+    for node in nodes:
         text = "" if id(node) in hidden else _text(node)
         if " " in text.strip():
             yield Text(f"{file}:{node.lineno}", text)  # type: ignore[attr-defined]

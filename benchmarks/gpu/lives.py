@@ -215,6 +215,7 @@ def _run(
         settings=values,
         precision=precision,
         device=setting.device,
+        elsewhere=(),
     )
     return runs.new(recipe, name, Path(setting.folder) / "runs")
 
