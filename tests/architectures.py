@@ -9,6 +9,7 @@ from dataclasses import fields
 from functools import cache
 
 from explorer.encoding.locate import families
+from tests.imports import nodes_of
 
 WORDS_OF_TITLES = ("name", "sizes_in_papers")  # fields of a row with words for people
 # what rows state that is known without them
@@ -44,7 +45,7 @@ def known(text: str) -> tuple[tuple[int, str], ...]:
 
 def _known(text: str) -> Iterator[tuple[int, str]]:
     known_names = names()
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes_of(text):
         found: set[str] = set()
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             words = {*re.findall(r"[\w.-]+", node.value)}

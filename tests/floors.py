@@ -7,11 +7,11 @@ import graphlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from tests.architectures import known
-from tests.imports import Import, Source, loads, read_sources
+from tests.imports import Import, Source, loads, nodes_of, read_sources
 
 PROGRAM = ("app.py", "pages", "explorer")
 FLOORS = {
@@ -122,9 +122,9 @@ def breaches(root: Path) -> list[Breach]:
     """Every line of the program below root that breaks a rule, in order of place."""
     sources = read_sources(root, *PROGRAM)
     modules = {source.module for source in sources}
-    found = [breach for source in sources for rule in RULES for breach in rule(source)]
+    rules = *RULES, partial(nameless, method_names(sources))
+    found = [breach for source in sources for rule in rules for breach in rule(source)]
     found += detours(sources)
-    found += nameless(sources)
     found += page_rooms(sources)
     found += crowded(sources)
     found += circles(sources, part_of)
@@ -215,19 +215,19 @@ def detours(sources: tuple[Source, ...]) -> Iterator[Breach]:
                 yield Breach(source.path, one.line, "quick start", what)
 
 
-def nameless(sources: tuple[Source, ...]) -> Iterator[Breach]:
-    """Above the methods no method is known by name: the class that states it is all that a new one takes."""
-    nodes = (
-        node for one in sources if within(one.module, "explorer.methods") for node in ast.walk(ast.parse(one.text))
-    )
+def method_names(sources: tuple[Source, ...]) -> set[object]:
+    """What the classes of the methods state as their names."""
+    nodes = (node for one in sources if within(one.module, "explorer.methods") for node in nodes_of(one.text))
     stated = (node for node in nodes if isinstance(node, ast.Assign) and [*map(_name, node.targets)] == ["name"])
-    names = {node.value.value for node in stated if isinstance(node.value, ast.Constant)}
-    for source in sources if names else ():
-        if (floor_of(source.module) or 0) > 3:
-            for node in ast.walk(ast.parse(source.text)):
-                if isinstance(node, ast.Constant) and node.value in names:
-                    what = f"names the method {node.value}; ask the methods which one it is"
-                    yield Breach(source.path, node.lineno, "nameless", what)
+    return {node.value.value for node in stated if isinstance(node.value, ast.Constant)}
+
+
+def nameless(names: set[object], source: Source) -> Iterator[Breach]:
+    """Above the methods no method is known by name: the class that states it is all that a new one takes."""
+    for node in nodes_of(source.text) if names and (floor_of(source.module) or 0) > 3 else ():
+        if isinstance(node, ast.Constant) and node.value in names:
+            what = f"names the method {node.value}; ask the methods which one it is"
+            yield Breach(source.path, node.lineno, "nameless", what)
 
 
 def page_rooms(sources: tuple[Source, ...]) -> Iterator[Breach]:
@@ -299,7 +299,7 @@ def read_back(source: Source) -> tuple[Breach, ...]:
 
 
 def _read_back(source: Source) -> Iterator[Breach]:
-    for node in ast.walk(ast.parse(source.text)):
+    for node in nodes_of(source.text):
         how = _cut(node) if isinstance(node, ast.Call) else _compared(node) if isinstance(node, ast.Compare) else ""
         if how:
             what = f"{how}; keep the value that the text is made of, and make the text where it is shown"

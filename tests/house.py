@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 
 from tests import floors
+from tests.imports import statements
 
 ROOT = Path(__file__).parents[1]
 
@@ -31,7 +32,7 @@ def count(root: Path = ROOT) -> House:
     paths = [root / "app.py", *(path for part in ("explorer", "pages") for path in (root / part).rglob("*.py"))]
     texts = [path.read_text(encoding="utf-8") for path in paths]
     trees = [ast.parse(text) for text in texts]
-    nodes = [node for tree in trees for node in ast.walk(tree)]
+    nodes = [node for tree in trees for node in statements(tree)]
     imports = [node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
     classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
     names = Counter(node.name for node in classes if not node.name.startswith("_"))

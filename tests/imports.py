@@ -5,10 +5,29 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 Statement = ast.Import | ast.ImportFrom
+BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")  # fields that hold statements
+
+
+@lru_cache(maxsize=1)  # several rules look at a file one after another
+def nodes_of(text: str) -> tuple[ast.AST, ...]:
+    """Every node of a source text."""
+    return tuple(ast.walk(ast.parse(text)))
+
+
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Every statement of a tree, however deep."""
+    for child in inside(tree):
+        yield child
+        yield from statements(child)
+
+
+def inside(node: ast.AST) -> list[ast.AST]:
+    """The statements right below a statement."""
+    return [child for field in BLOCKS for child in getattr(node, field, ())]
 
 
 @dataclass(frozen=True)
@@ -96,9 +115,9 @@ def _statements(node: ast.AST, *, on_import: bool) -> Iterator[tuple[Statement, 
         yield from (found for child in node.body for found in _statements(child, on_import=False))
         yield from (found for child in node.orelse for found in _statements(child, on_import=on_import))
     else:
-        inside = on_import and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        for child in ast.iter_child_nodes(node):
-            yield from _statements(child, on_import=inside)
+        on_import = on_import and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for child in inside(node):
+            yield from _statements(child, on_import=on_import)
 
 
 def _asks_for_types(test: ast.expr) -> bool:
@@ -114,5 +133,5 @@ def _names(statement: Statement, package: str, modules: frozenset[str]) -> Itera
         parts = package.split(".")
         start = ".".join((*parts[: len(parts) - statement.level + 1], *filter(None, [start])))
     for alias in statement.names:  # `from package import thing`: a module if there is such a file, else a name in it
-        inside = f"{start}.{alias.name}"
-        yield inside if inside in modules else start
+        full = f"{start}.{alias.name}"
+        yield full if full in modules else start

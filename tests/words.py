@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tests.imports import nodes_of
+
 ROOT = Path(__file__).parents[1]
 FILES = ("app.py", "pages/*.py", "explorer/**/*.py")
 DOCUMENTS = ("*.md", "docs/*.md", "explorer/data/samples/*.md")
@@ -26,12 +28,25 @@ class Text:
     text: str
 
 
-@cache
+Name = tuple[str, int, str]
+
+
 def texts() -> tuple[Text, ...]:
     """Every text of the interface, the command line, errors, figures, methods and model cards."""
-    paths = (path for pattern in FILES for path in sorted(ROOT.glob(pattern)))
-    sources = ((path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix()) for path in paths)
-    return tuple(text for source in sources for text in of_source(*source))
+    return _of_files(ROOT, FILES)[0]
+
+
+@cache
+def _of_files(root: Path, patterns: tuple[str, ...]) -> tuple[tuple[Text, ...], tuple[Name, ...]]:
+    """The texts of these files, and the names that they give; each file is parsed once."""
+    found: list[Text] = []
+    names: list[Name] = []
+    for path in (path for pattern in patterns for path in sorted(root.glob(pattern))):
+        source, file = path.read_text(encoding="utf-8"), path.relative_to(root).as_posix()
+        found += of_source(source, file)
+        named = ((getattr(node, "lineno", 0), _named(node)) for node in nodes_of(source))
+        names += [(file, line, name) for line, name in named if name]
+    return tuple(found), tuple(names)
 
 
 def documents() -> Iterator[Text]:
@@ -45,7 +60,7 @@ def documents() -> Iterator[Text]:
 
 def of_source(source: str, file: str) -> Iterator[Text]:
     """The texts of one module: string constants with a space, f-strings with {} for their values."""
-    nodes = [*ast.walk(ast.parse(source))]
+    nodes = nodes_of(source)
     hidden: set[int] = set()
     for node in nodes:
         if isinstance(node, _WITH_DOCSTRING) and ast.get_docstring(node) is not None:
@@ -61,14 +76,9 @@ def of_source(source: str, file: str) -> Iterator[Text]:
             yield Text(f"{file}:{node.lineno}", text)  # type: ignore[attr-defined]
 
 
-def identifiers(root: Path = ROOT) -> Iterator[tuple[str, int, str]]:
+def identifiers(root: Path = ROOT) -> tuple[Name, ...]:
     """Every name that code gives to a function, class, parameter or variable, with its file and line."""
-    patterns = FILES if root == ROOT else ("*.py",)
-    for path in sorted(path for pattern in patterns for path in root.glob(pattern)):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            name = _named(node)
-            if name:
-                yield path.relative_to(root).as_posix(), getattr(node, "lineno", 0), name
+    return _of_files(root, FILES if root == ROOT else ("*.py",))[1]
 
 
 def _named(node: ast.AST) -> str:
