@@ -12,7 +12,7 @@ from explorer.training.loop import learner
 from explorer.training.loop.learner import enough
 from explorer.training.recipe import knobs_of, paper_values
 from tests.independent import papers
-from tests.trainings import furnish, in_no_time, looks, new, train
+from tests.trainings import few_probes, furnish, in_no_time, looks, new, train
 
 # what no paper of these methods has: the length in steps, several batches for one update, what chooses or keeps a
 # checkpoint, adapters, and a blend with the base
@@ -157,7 +157,7 @@ def test_a_run_stops_there_and_keeps_the_best_step_after_the_base(calm, monkeypa
     given, look = iter(scores), learner.checkup
     monkeypatch.setattr(learner, "checkup", lambda *seen, **how: replace(look(*seen, **how), score=next(given)))
     steps = {"steps": len(scores) - 1, "evaluate_every": 1, "early_stop": rule, "endurance": endurance}
-    with in_no_time():
+    with in_no_time(), few_probes():
         run = train(new(calm, "simcse", settings=steps))
     last = RULES[rule](scores, endurance) if rule in RULES else None
     last = len(scores) - 1 if last is None else last

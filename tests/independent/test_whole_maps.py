@@ -39,7 +39,7 @@ from tests.methods.rows import COLUMNS, COMPARING, FIXED_DRAWS, MANY, TUNING, ve
 from tests.processes import ended, in_a_group_of_two, two
 from tests.spoiling import encoder_of
 from tests.tiny_models import POSITIONS, save_tiny
-from tests.trainings import Place, command, furnish, in_no_time, new, recipe, train, words_of
+from tests.trainings import Place, command, few_probes, furnish, in_no_time, new, recipe, train, words_of
 
 
 def read(states, how):
@@ -297,7 +297,7 @@ def assert_followed(run: Run, by_hand: ByHand) -> None:
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_every_step_of_a_run_is_adamw_by_hand(tmp_path, schedule):
     calm = furnish(tmp_path, dropout=0.0)
-    with in_no_time():
+    with in_no_time(), few_probes():
         by_hand = ByHand(calm, schedule)
         run = train(new(calm, METHOD, settings=SCHEDULES[schedule]))
     if by_hand.chosen.clip:

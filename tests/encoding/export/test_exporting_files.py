@@ -258,7 +258,16 @@ def check(tuned: Tunable, head: Head, folder: Path) -> None:
         np.testing.assert_allclose(np.asarray(known["vectors"].tolist()), expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["bert", "roberta", "t5"])
+@pytest.fixture(scope="module", params=["bert", "roberta", "t5"])
+def base(request, tmp_path_factory) -> Path:
+    return save_tiny(request.param, tmp_path_factory.mktemp("bases") / request.param)
+
+
+@pytest.fixture(scope="module")
+def tuned_base(base) -> Tunable:
+    return tunable(encoder_of(base))
+
+
 @pytest.mark.parametrize(
     "head",
     [
@@ -272,11 +281,9 @@ def check(tuned: Tunable, head: Head, folder: Path) -> None:
     ],
     ids=Head.describe,
 )
-def test_the_lines_of_a_card_give_the_vectors_of_the_run(tmp_path, kind, head):
-    base = save_tiny(kind, tmp_path / "base")
-    tuned = tunable(encoder_of(base))
-    export(tuned, head, tmp_path / "run", "", base)
-    check(tuned, head, tmp_path / "run")
+def test_the_lines_of_a_card_give_the_vectors_of_the_run(tmp_path, base, tuned_base, head):
+    export(tuned_base, head, tmp_path / "run", "", base)
+    check(tuned_base, head, tmp_path / "run")
 
 
 @pytest.mark.parametrize("prompt", ["", 'The "dog": '])
