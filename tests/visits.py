@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
+from unittest import mock
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -20,13 +21,20 @@ def by_link(app: AppTest, **link: str) -> AppTest:
 
 
 def measured(app: AppTest, seconds: float = 60, **link: str) -> AppTest:
-    """Run the page until a run finds no work under way and begins none; `link` has parameters of its address."""
+    """Run the page until a run finds no work under way and begins none but what it shows; `link` is of its address."""
     app.query_params |= link
     end = time.monotonic() + seconds
+    finished_job = jobs.finished_job
     for _ in range(9):
         known, busy = set(jobs._jobs.values()), under_way()
-        app.run()
-        if not busy and not under_way() and set(jobs._jobs.values()) <= known:
+
+        def finished(*given: Any, known: set[jobs.Job] = known, **how: Any) -> jobs.Job | None:
+            known |= {job} if (job := finished_job(*given, **how)) else set()
+            return job
+
+        with mock.patch.object(jobs, "finished_job", finished):
+            app.run()
+        if not (busy or under_way() or app.get("progress")) and set(jobs._jobs.values()) <= known:
             break
         while under_way() and time.monotonic() < end:
             time.sleep(0.02)

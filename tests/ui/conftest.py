@@ -3,13 +3,16 @@
 import queue
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.state import SafeSessionState
 from streamlit.testing.v1 import AppTest, app_test
 
+from explorer.data import sample
 from explorer.progress import Progress
 from explorer.ui.access import jobs
 from tests import live, trainings
@@ -62,8 +65,10 @@ def no_run_fails(monkeypatch):
 
 @pytest.fixture(autouse=True, scope="module")
 def quick():
-    """Trainings take milliseconds, and judge few pairs of each probe pack."""
-    with trainings.in_no_time(), trainings.few_probes():
+    """Trainings take milliseconds; they judge few pairs of each probe pack, and pages show few."""
+    few = tuple(replace(pack, first=pack.first[:20], second=pack.second[:20]) for pack in sample.probe_packs())
+    shown = mock.patch("explorer.data.sample.probe_packs", return_value=few)
+    with trainings.in_no_time(), trainings.few_probes(), shown:
         yield
 
 

@@ -3,6 +3,7 @@
 import re
 import shutil
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from explorer.progress import finish
 from explorer.ui import layers
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame, page_list, sidebar
+from tests import trainings
 from tests.device import DEVICE
 from tests.live import ROOT
 from tests.tiny_models import save_tiny
@@ -120,28 +122,31 @@ def test_a_second_best_that_is_the_model_default_is_named_once(app, monkeypatch)
     assert told.count("0.35 above") == 1
 
 
-def own_set(count=60, parts=("",)):
+def own_set(count=60):
     """Pairs that share no sentence."""
-    rows = range(count)
-    first = tuple(f"a man plays {row} guitars" for row in rows)
-    second = tuple(f"{row} people sing in the {place}" for row, place in zip(rows, "ab" * count, strict=False))
-    scores = tuple(float(row % 7) for row in rows)
-    return GradedPairs("mine.csv", first, second, scores, tuple(parts[row % len(parts)] for row in rows))
+    gold, first, second = zip(*(line.split(",") for line in trainings.graded_lines(Random(0), count)), strict=True)
+    return GradedPairs("mine.csv", first, second, tuple(map(float, gold)), ("",) * count)
 
 
-def test_an_own_set_is_reported_on_its_test_half(app, tmp_path, monkeypatch, bundled_encoder):
+@pytest.fixture(scope="module")
+def tiny(place):
+    """The model of `furnished`."""
+    return load(find(str(place.model)), precision="float32", device=DEVICE)
+
+
+def test_an_own_set_is_reported_on_its_test_half(furnished, tmp_path, monkeypatch, tiny):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
     own = sets.keep(own_set())
-    opened(app, "layers", sts=written(own), precision="float32")
-    dev, test = (finish(score_layers(bundled_encoder, sets.uploaded_pairs(half))) for half in sets.halves(own))
+    app = opened(furnished, "layers", sts=written(own), precision="float32")
+    dev, test = (finish(score_layers(tiny, sets.uploaded_pairs(half))) for half in sets.halves(own))
     assert float(cards(app)[layers.BEST_ON_DEV]) == pytest.approx(test.score(dev.best()), abs=0.02)
     assert any("mine.csv, test half" in told for told in words(app.caption))
 
 
-def test_an_own_set_that_cannot_be_split_says_why_and_warns_of_the_best_cell(app, tmp_path, monkeypatch):
+def test_an_own_set_that_cannot_be_split_says_why_and_warns_of_the_best_cell(furnished, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
     own = sets.keep(own_set(12))
-    opened(app, "layers", sts=written(own))
+    app = opened(furnished, "layers", sts=written(own))
     assert any(label.startswith(lead(layers.BEST_OF_ALL)) for label in cards(app))
     assert layers.INFLATED in words(app.info)
     assert (why := sets.why_not_split(own))
@@ -149,20 +154,20 @@ def test_an_own_set_that_cannot_be_split_says_why_and_warns_of_the_best_cell(app
 
 
 @pytest.mark.parametrize("title", ["STS-B test", "stsb test", "STS-B dev"])
-def test_a_published_test_set_is_reported_with_its_dev_set(app, tmp_path, monkeypatch, bundled_encoder, title):
+def test_a_published_test_set_is_reported_with_its_dev_set(furnished, tmp_path, monkeypatch, tiny, title):
     monkeypatch.setenv("STRATA_DATA", str(tmp_path / "sets"))
     monkeypatch.setattr(sts, "SETS", (small := small_set(tmp_path / "sets" / "STSB"), *sts.SETS[1:]))
-    opened(app, "layers", sts=title, precision="float32")
-    dev, test = (finish(score_layers(bundled_encoder, sts.load(small.name, split))) for split in ("dev", "test"))
+    app = opened(furnished, "layers", sts=title, precision="float32")
+    dev, test = (finish(score_layers(tiny, sts.load(small.name, split))) for split in ("dev", "test"))
     assert float(cards(app)[layers.BEST_ON_DEV]) == pytest.approx(test.score(dev.best()), abs=0.02)
     assert any(lead(layers.DIFFERENCES) + " STS-B test" in told for told in words(app.caption))
 
 
-def test_a_test_set_without_its_dev_set_offers_to_fetch_it(app, tmp_path, monkeypatch):
+def test_a_test_set_without_its_dev_set_offers_to_fetch_it(furnished, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_DATA", str(tmp_path / "sets"))
     monkeypatch.setattr(sts, "SETS", (small_set(tmp_path / "sets" / "STSB"), *sts.SETS[1:]))
     (tmp_path / "sets" / "STSB" / "dev.tsv").unlink()
-    opened(app, "layers", sts="STS-B test")
+    app = opened(furnished, "layers", sts="STS-B test")
     assert layers.INFLATED in words(app.info)
     assert fetches(app) == [sidebar_choice.FETCH.format("STS-B dev")]
 
@@ -218,16 +223,17 @@ def write_reading(app: AppTest, typed: str) -> None:
 
 @pytest.fixture(scope="module")
 def six_layers(tmp_path_factory):
-    """An encoder with as many layers as the one that is included, which measures the sample in no time."""
+    """An encoder with as many layers as the one that is included."""
     return find(str(save_tiny("bert", tmp_path_factory.mktemp("six layers"), num_hidden_layers=6)))
 
 
 @pytest.fixture
 def of_six_layers(app, six_layers):
-    """The app with that encoder as A and as B, and the encoder."""
-    app.query_params["precision"] = "float32"
+    """The app with that encoder as A and as B and a set of the visitor, the encoder, and the set."""
+    own = sets.keep(own_set())
+    app.query_params["precision"], app.query_params["sts"] = "float32", written(own)
     app.query_params["model"] = app.query_params["beside"] = str(six_layers.folder)
-    return app, load(six_layers, precision="float32", device=DEVICE)
+    return app, load(six_layers, precision="float32", device=DEVICE), own
 
 
 TYPED = [(title, title.strip()) for title in ("last of layer 3", "mean of layers 4-6 ")]
@@ -235,29 +241,28 @@ TYPED = [(title, title.strip()) for title in ("last of layer 3", "mean of layers
 
 @pytest.mark.parametrize(("typed", "title"), [*TYPED, ("max of layers 2-2", "max of layer 2")])
 def test_a_layer_and_pooling_outside_of_the_grid_can_be_typed(of_six_layers, typed, title):
-    app, encoder = of_six_layers
+    app, encoder, own = of_six_layers
     app.switch_page("pages/layers.py")
     write_reading(app.run(), typed)
     measured(app)
     assert [*app.error, *app.sidebar.warning] == []
-    scores = finish(score_layers(encoder, sample.pairs(), also=[parse(title, 6)]))
-    half = scores.of_pairs(sample.pairs().rows_of(sample.test()))
+    half = finish(score_layers(encoder, sets.uploaded_pairs(sets.halves(own)[1]), also=[parse(title, 6)]))
     (card,) = (card for card in app.metric if card.label == layers.CHOSEN)
     assert (float(card.value), card.delta) == (pytest.approx(half.score(parse(title, 6)), abs=0.01), title)
 
 
 def test_a_layer_and_pooling_outside_of_the_grid_is_compared(of_six_layers):
-    app, encoder = of_six_layers
+    app, encoder, own = of_six_layers
     opened(app, "compare", reading="mean of layers 4-6", beside_reading="last of layer 6")
     assert [*app.error, *app.sidebar.warning] == []
     one, other = parse("mean of layers 4-6", 6), parse("last of layer 6", 6)
-    scores = finish(score_layers(encoder, sample.pairs(), also=[one, other]))
+    scores = finish(score_layers(encoder, sets.uploaded_pairs(own), also=[one, other]))
     assert {f"{scores.score(side):.2f}" for side in (one, other)} <= set(cards(app).values())
 
 
 @pytest.mark.parametrize("page", ["start", "sentences", "map", "search", "layer_attention"])
 def test_every_other_page_takes_a_layer_and_pooling_outside_of_the_grid(of_six_layers, page):
-    app, _ = of_six_layers
+    app, *_ = of_six_layers
     opened(app, page, reading="last of layers 4-6", beside_reading="weighted mean of layer 3", projection="PCA")
     assert [*app.error, *app.sidebar.warning] == []
 
@@ -344,12 +349,12 @@ def test_scores_that_cannot_be_kept_are_shown_and_an_emptied_shelf_is_filled_aga
     assert layers.CHOSEN in cards(app)
 
 
-def test_a_sub_corpus_without_a_correlation_is_named(app, tmp_path, monkeypatch):
+def test_a_sub_corpus_without_a_correlation_is_named(furnished, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
     texts = ("it rains", "it pours", "the sun is out", "a cat", "two dogs", "a small boat", "a ship", "bread")
     first, second, gold = texts[:4], texts[4:], (1.0, 2.0, 4.0, 3.0)
     own = sets.keep(GradedPairs("mine.csv", first, second, gold, ("a", "a", "a", "single")))
-    opened(app, "layers", sts=written(own), aggregate="mean")
+    app = opened(furnished, "layers", sts=written(own), aggregate="mean")
     assert any(told.startswith(layers.SILENT.format("mean", "single")) for told in words(app.warning))
     assert {card.value for card in app.metric} == {layer_scores.NO_SCORE}
     assert {card.delta for card in app.metric} == {layer_scores.NO_CORRELATION.format("mean", "single")}
