@@ -11,7 +11,7 @@ import torch
 from explorer.data import sample
 from explorer.data.sample import PARAPHRASE, ProbePairs
 from explorer.data.text_sets import Triplets, digest_of
-from explorer.encoding.locate.model_names import find, of_folder
+from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.pooling import DECODER_POOLINGS, GRID_POOLINGS, parse
 from explorer.errors import BadChoice, NotWritable
 from explorer.measuring.scores import measure as measuring
@@ -26,6 +26,11 @@ from tests.tiny_models import save_tiny
 def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    return of_folder("tiny", save_tiny("bert", tmp_path_factory.mktemp("models") / "tiny"))
 
 
 def same(one, two):
@@ -85,42 +90,39 @@ def never(*_):
     raise AssertionError("the encoder was loaded again")
 
 
-def test_what_was_measured_is_not_measured_again_also_not_under_the_name_of_what_auto_meant(few_pairs):
-    found = find("all-MiniLM-L6-v2")
+def test_what_was_measured_is_not_measured_again_also_not_under_the_name_of_what_auto_meant(found, few_pairs):
     first = finish(measure(found, few_pairs, Settings()))
     assert same(finish(measure(found, few_pairs, Settings(), load=never)), first)
-    found = find("all-MiniLM-L6-v2")
     first = finish(measure(found, few_pairs, Settings()))
     by_name = Settings(first.precision, first.device, first.max_length)
     assert same(finish(measure(found, few_pairs, by_name, load=never)), first)
 
 
-def test_auto_finds_what_was_measured_under_its_name(few_pairs):
-    found = find("all-MiniLM-L6-v2")
+def test_auto_finds_what_was_measured_under_its_name(found, few_pairs):
     auto = load_encoder(found, Settings())
     first = finish(measure(found, few_pairs, Settings(auto.precision, auto.device)))
     steps = list(measure(found, few_pairs, Settings()))
-    assert [step.stage for step in steps] == ["loading all-MiniLM-L6-v2"], "loaded to know what auto means, not read"
+    assert [step.stage for step in steps] == ["loading tiny"], "loaded to know what auto means, not read"
     assert same(finish(measure(found, few_pairs, Settings(), load=never)), first)
 
 
 def test_work_that_is_stopped_leaves_nothing_and_what_cannot_be_kept_is_not_lost(
-    few_pairs, own_cache, tmp_path, monkeypatch, logged
+    found, few_pairs, own_cache, tmp_path, monkeypatch, logged
 ):
-    work = measure(find("all-MiniLM-L6-v2"), few_pairs, Settings())
+    work = measure(found, few_pairs, Settings())
     next(work)
     next(work)
     work.close()
     assert list(own_cache.rglob("*.npz")) == []
     (tmp_path / "file").write_text("", encoding="utf-8")
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "file"))
-    assert len(finish(measure(find("all-MiniLM-L6-v2"), few_pairs, Settings())).gold) == len(few_pairs)
+    assert len(finish(measure(found, few_pairs, Settings())).gold) == len(few_pairs)
     assert "set STRATA_CACHE to a folder that can be written to" in "\n".join(logged)
 
 
-def test_what_is_outside_of_the_grid_is_kept_with_it(few_pairs):
-    found, settings = find("all-MiniLM-L6-v2"), Settings("float32", "cpu")
-    last, range_ = parse("last of layer 3", 6), parse("mean of layers 4-6", 6)
+def test_what_is_outside_of_the_grid_is_kept_with_it(found, few_pairs):
+    settings = Settings("float32", "cpu")
+    last, range_ = parse("last of layer 1", 2), parse("mean of layers 0-2", 2)
     plain = finish(measure(found, few_pairs, settings))
     first = finish(measure(found, few_pairs, settings, also=[last]))
     assert list(first.also) == [last]
