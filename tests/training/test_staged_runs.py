@@ -20,7 +20,7 @@ from explorer.training.record.status import FAILED, FINISHED, INTERRUPTED, STOPP
 from tests.training.unbroken import assert_goes_on, assert_same, break_off
 from tests.trainings import SETTINGS, Place, furnish, losses, new, recipe, train, weights
 
-STEPS = 4  # of a stage
+STEPS = 3  # of a stage
 QUICK = SETTINGS | {"steps": STEPS}
 
 
