@@ -1,6 +1,7 @@
 """Test that a plan trains what is missing and nothing twice, tells what failed, and what the rest of it takes."""
 
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -30,24 +31,31 @@ def executed(folder, train=running.train):
 
 
 @pytest.fixture(scope="module")
-def undisturbed():
-    """Remembers the table, so that it is trained once."""
-    return {}
+def undisturbed(tmp_path_factory):
+    """The runs and the table of the plan if nobody disturbs it, so that it is trained once."""
+    return SimpleNamespace(runs=tmp_path_factory.mktemp("undisturbed") / "runs", table=None)
 
 
 @pytest.fixture
-def unbroken(plan, undisturbed, tmp_path, monkeypatch):
+def unbroken(plan, undisturbed, monkeypatch):
     """The table of the plan if nobody disturbs it."""
-    if not undisturbed:
+    if undisturbed.table is None:
         with monkeypatch.context() as patch:
-            patch.setenv("STRATA_RUNS", str(tmp_path / "unbroken"))
+            patch.setenv("STRATA_RUNS", str(undisturbed.runs))
             executed(plan_folder.new(plan))
-            undisturbed["table"] = numbers(plan)
-    return undisturbed["table"]
+            undisturbed.table = numbers(plan)
+    return undisturbed.table
 
 
-def test_each_row_has_the_mean_and_the_deviation_of_its_runs(plan):
-    status = executed(plan_folder.new(plan))
+@pytest.fixture
+def done(plan, own_runs, unbroken, undisturbed):
+    """The folder of the plan with all of its trainings."""
+    shutil.copytree(undisturbed.runs, own_runs)
+    return plan_folder.find(plan.name)
+
+
+def test_each_row_has_the_mean_and_the_deviation_of_its_runs(plan, done):
+    status = done.status()
     assert (status.state, status.failures) == (plan_folder.FINISHED, {})
     every = {(run.recipe().settings.get("temperature", 0.05),
               run.recipe().seeds[0]): run.status() for run in runs.every()}  # fmt: skip
@@ -68,12 +76,12 @@ def test_rows_with_and_without_a_stage_are_trained_once_each(plan):
     (text,) = plan.data
     stage = Stage("tsdae", text, settings=plan.settings)
     rows = (Variant("alone", plan.settings), Variant("after tsdae", plan.settings, stages=(stage,)))
-    given = replace(plan, grid={}, variants=rows)
+    given = replace(plan, grid={}, seeds=(1,), variants=rows)
     assert executed(plan_folder.new(given)).failures == {}
     trained = {run.name for run in runs.every()}
     staged = [run.status() for run in runs.every() if run.recipe().stages]
-    assert len(trained) == 4
-    assert len(staged) == 2
+    assert len(trained) == 2
+    assert len(staged) == 1
     assert all(one.facts.stages.methods[0] == "tsdae" and one.verdict.test for one in staged)
     table = plan_table.table(given)
     assert [row.label for row in table.rows] == ["alone", "after tsdae"]
@@ -101,14 +109,14 @@ def test_a_plan_that_is_stopped_at_every_step_ends_in_the_same_table(plan, unbro
 
 
 def test_a_plan_and_its_comparison_have_the_same_numbers_if_every_text_has_other_words(
-    plan, place, unbroken, monkeypatch, capsys
+    plan, place, done, unbroken, monkeypatch, capsys
 ):
     def compared():
         assert main(["compare", str(place.model), f"run:{first.name}", "--sts", str(place.test), "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
         return found["cells"], found["chosen"]
 
-    folder, failed = plan_folder.new(plan), []
+    failed = []
 
     def train(run):
         if not failed:
@@ -116,7 +124,6 @@ def test_a_plan_and_its_comparison_have_the_same_numbers_if_every_text_has_other
             raise StrataError("The disk is full.")
         return (yield from running.train(run))
 
-    executed(folder)
     first = runs.every()[0]
     before = compared()
     first.delete()
@@ -124,24 +131,24 @@ def test_a_plan_and_its_comparison_have_the_same_numbers_if_every_text_has_other
         monkeypatch.setitem(WORDS, phase, words)
     monkeypatch.setattr(SetIdentity, "title", property(lambda given: f"{given.piece} <- {given.name}"[::-1]))
     monkeypatch.setattr(StrataError, "__str__", lambda error: "Other words.")
-    assert executed(folder, train).failures
-    assert not executed(folder).failures, "what failed is tried again"
+    assert executed(done, train).failures
+    assert not executed(done).failures, "what failed is tried again"
     assert numbers(plan) == unbroken
     assert compared() == before
 
 
-def test_nothing_is_trained_twice(plan):
+def test_nothing_is_trained_twice(plan, done):
     trained = []
 
     def train(run):
         trained.append(run.name)
         return (yield from running.train(run))
 
-    executed(plan_folder.new(plan), train)
-    assert len(trained) == 4
+    executed(done, train)
+    assert trained == []
     other = replace(plan, name="other", grid={"temperature": (0.1, 0.2)})
     executed(plan_folder.new(other), train)
-    assert trained[4:] == ["other-temperature-0-2-seed-1", "other-temperature-0-2-seed-2"]
+    assert trained == ["other-temperature-0-2-seed-1", "other-temperature-0-2-seed-2"]
     assert plan_table.table(other).done == 4
 
 
@@ -184,19 +191,20 @@ def test_other_text_under_the_same_name_is_another_training(plan, place):
     assert plan_table.table(plan).done == 1
 
 
-def test_a_training_that_fails_is_left_behind_and_named(plan):
+def test_a_training_that_fails_is_left_behind_and_named(plan, done):
+    runs.find("short-temperature-0-1-seed-2").delete()
+
     def train(run):
         if run.recipe().seeds == (2,) and "temperature" in run.recipe().settings:
             raise StrataError("The disk is full.")
         return (yield from running.train(run))
 
-    folder = plan_folder.new(plan)
-    assert executed(folder, train).failures == {"temperature 0.1, seed 2": "The disk is full."}
+    assert executed(done, train).failures == {"temperature 0.1, seed 2": "The disk is full."}
     first, second = plan_table.table(plan).rows
     assert first.score("test") is not None
     assert second.score("test") is None, "a mean over some of the seeds would mislead"
     assert plan_table.written(plan_table.table(plan))[1][2][1] == "1 of 2", "after the row of the base"
-    assert executed(folder).failures == {}, "what failed is tried again"
+    assert executed(done).failures == {}, "what failed is tried again"
     assert plan_table.table(plan).done == 4
 
 
@@ -227,10 +235,11 @@ def test_what_cannot_be_read_or_is_worked_on_is_refused_before_the_start(plan):
 
 
 @pytest.mark.parametrize(
-    ("budget", "trained"), [(PlanBudget(steps=5), 2), (PlanBudget(minutes=1e-9), 0), (PlanBudget(60), 4)]
+    ("budget", "seeds", "trained"),
+    [(PlanBudget(steps=5), (1, 2), 2), (PlanBudget(minutes=1e-9), (1, 2), 0), (PlanBudget(60), (1,), 2)],
 )
-def test_the_budget_ends_a_plan_and_what_it_left_out_is_named(plan, budget, trained):
-    limited = replace(plan, budget=budget)
+def test_the_budget_ends_a_plan_and_what_it_left_out_is_named(plan, budget, seeds, trained):
+    limited = replace(plan, budget=budget, seeds=seeds)
     folder = plan_folder.new(limited)
     # nothing was spent before the first training
     trained = max(1, trained)
@@ -239,19 +248,19 @@ def test_the_budget_ends_a_plan_and_what_it_left_out_is_named(plan, budget, trai
     assert list(map(execution.name_of, cells(limited)))[trained:] == list(status.left_out)
 
 
-def test_a_viewer_s_request_stops_the_plan_within_a_step_and_it_can_be_resumed(plan, unbroken):
-    folder = plan_folder.new(plan)
-    for progress in execution.execute(folder):
+def test_a_viewer_s_request_stops_the_plan_within_a_step_and_it_can_be_resumed(plan, done, unbroken):
+    for seed in (1, 2):
+        runs.find(f"short-temperature-0-1-seed-{seed}").delete()
+    for progress in execution.execute(done):
         if "training" in progress.stage and progress.done == 1:
-            folder.request_stop()
-    assert folder.status().state == plan_folder.STOPPED
-    assert plan_table.table(plan).done == 0
-    executed(folder)
+            done.request_stop()
+    assert done.status().state == plan_folder.STOPPED
+    assert plan_table.table(plan).done == 2
+    executed(done)
     assert numbers(plan) == unbroken
 
 
-def test_the_runs_of_a_plan_are_those_of_single_trainings(plan, place):
-    executed(plan_folder.new(plan))
+def test_the_runs_of_a_plan_are_those_of_single_trainings(plan, done):
     alone = runs.new(cells(plan)[3].recipe, "alone")
     finish(running.train(alone))
     of_plan = runs.find("short-temperature-0-1-seed-2")
@@ -259,6 +268,7 @@ def test_the_runs_of_a_plan_are_those_of_single_trainings(plan, place):
 
 
 def test_a_full_disk_ends_the_plan_with_the_true_error_and_what_is_done_stays(plan, monkeypatch):
+    plan = replace(plan, seeds=(1,))
     folder = plan_folder.new(plan)
     put = plan_folder.PlanFolder.put
 
@@ -273,12 +283,12 @@ def test_a_full_disk_ends_the_plan_with_the_true_error_and_what_is_done_stays(pl
     work = execution.execute(folder, train)
     with pytest.raises(NotWritable, match="No space left"):  # noqa: PT012 (the disk fills up on the way)
         for progress in work:
-            if progress.stage.startswith("1 of 4"):
+            if progress.stage.startswith("1 of 2"):
                 monkeypatch.setattr(plan_folder.PlanFolder, "put", full)
     monkeypatch.setattr(plan_folder.PlanFolder, "put", put)
     assert plan_table.table(plan).done == 1
     assert executed(folder).state == plan_folder.FINISHED
-    assert plan_table.table(plan).done == 4
+    assert plan_table.table(plan).done == 2
 
 
 @pytest.fixture
@@ -350,8 +360,9 @@ def test_an_estimate_counts_every_training_with_its_loading_and_names_what_canno
     assert "does not suffice" not in finish(estimate(replace(plan, budget=PlanBudget(minutes=2)))).text
 
 
-def test_what_is_trained_already_costs_nothing(plan, clock):
-    finish(execution.execute(plan_folder.new(replace(plan, grid={"temperature": (0.05,)}))))
+def test_what_is_trained_already_costs_nothing(plan, done, clock):
+    for seed in (1, 2):
+        runs.find(f"short-temperature-0-1-seed-{seed}").delete()
     found = finish(estimate(plan))
     assert (found.cells, found.measured, found.steps) == (4, 2, 4)
     assert found.seconds == pytest.approx(2 * (3 + 20))
