@@ -1,6 +1,7 @@
 """Test fine-tuning on tasks, and that rows of the papers' tables are trained with their settings, or say why not."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -16,6 +17,7 @@ from explorer.data.text_sets import LABELLED_TEXTS
 from explorer.errors import BadChoice
 from explorer.evaluating.evaluation import EvaluationResult
 from explorer.evaluating.results import result_files
+from explorer.evaluating.results.result_files import Result
 from explorer.evaluating.results.scored_task import FINE_TUNING
 from explorer.measuring.scores.metrics import MEASURES, class_scores
 from explorer.methods import load
@@ -63,8 +65,24 @@ def tuned(shelf, options=QUICK) -> EvaluationResult:
     return finish(fine_tuning.fine_tuning([model], [file], options))
 
 
-def test_a_result_is_the_scores_of_the_test_rows_of_each_seed(shelf, tmp_path):
-    (result,) = tuned(shelf).results
+@pytest.fixture(scope="module")
+def tuned_once(shelf, tmp_path_factory):
+    """A folder of a run and its result, and the result."""
+    home = tmp_path_factory.mktemp("tuned")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STRATA_RUNS", str(home / "runs"))
+        patch.setenv("STRATA_RESULTS", str(home / "results"))
+        return home, tuned(shelf).results[0]
+
+
+@pytest.fixture
+def result(tuned_once, tmp_path) -> Result:
+    """A result, whose run is in the folder of the test."""
+    shutil.copytree(tuned_once[0], tmp_path, dirs_exist_ok=True)
+    return tuned_once[1]
+
+
+def test_a_result_is_the_scores_of_the_test_rows_of_each_seed(shelf, result, tmp_path):
     (run,) = runs.every()
     rows, _ = corpora.corpus([shelf[1]], LABELLED_TEXTS)
     found = [(run.folder / "predictions" / f"seed-{seed}.tsv").read_text().splitlines()[1:] for seed in (1, 2)]
@@ -86,15 +104,14 @@ def test_a_result_is_the_scores_of_the_test_rows_of_each_seed(shelf, tmp_path):
     assert kept.model.name == "tiny", "what is scored is the encoder that was fine-tuned"
 
 
-def test_a_finished_run_is_not_trained_again(shelf, monkeypatch):
-    first = tuned(shelf).results[0]
+def test_a_finished_run_is_not_trained_again(shelf, result, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(fine_tuning.running, "train", None)
         again = tuned(shelf).results[0]
-    assert np.array_equal(again.measured.table, first.measured.table)
+    assert np.array_equal(again.measured.table, result.measured.table)
     other = tuned(shelf, TuningOptions((1,), SETTINGS, "float32", "cpu")).results[0]
     assert len(runs.every()) == 2, "another recipe is another run"
-    assert other.task != first.task, "and another column"
+    assert other.task != result.task, "and another column"
     assert len(result_files.read_all()[0]) == 2
 
 
@@ -103,12 +120,11 @@ def test_a_run_on_text_that_has_changed_is_a_new_one(shelf, tmp_path):
     content = Path(shelf[1]).read_text(encoding="utf-8")
     for text in (content, content.replace("yes", "si")):
         file.write_text(text, encoding="utf-8")
-        finish(fine_tuning.fine_tuning([shelf[0]], [str(file)], QUICK))
+        finish(fine_tuning.fine_tuning([shelf[0]], [str(file)], replace(QUICK, seeds=(1,))))
     assert len(runs.every()) == 2
 
 
-def test_an_interrupted_run_is_resumed_to_the_same_result(shelf, tmp_path, monkeypatch):
-    whole = tuned(shelf).results[0]
+def test_an_interrupted_run_is_resumed_to_the_same_result(shelf, result):
     runs.every()[0].delete()
     work = fine_tuning.fine_tuning([shelf[0]], [shelf[1]], QUICK)
     for progress in work:
@@ -121,7 +137,7 @@ def test_an_interrupted_run_is_resumed_to_the_same_result(shelf, tmp_path, monke
     assert runs.every() == [run]
     assert run.status().state == FINISHED
     assert "resumed at step 1" in run.log_tail(60)
-    assert np.array_equal(again.measured.table, whole.measured.table)
+    assert np.array_equal(again.measured.table, result.measured.table)
 
 
 def test_cola_is_scored_and_chosen_by_matthews_correlation():
