@@ -22,7 +22,7 @@ ROWS = sample.triplets()
 COLUMNS = {
     "queries.csv": ("query,passage", zip(ROWS.anchors, ROWS.positives, strict=True)),
     "triplets.csv": ("anchor,positive,negative", zip(ROWS.anchors, ROWS.positives, ROWS.negatives, strict=True)),
-    "labels.csv": ("text,label", ((text, "ab"[at % 2]) for at, text in enumerate(ROWS.anchors))),
+    "labels.csv": ("text,label", ((text, "ab"[at % 2]) for at, text in enumerate(ROWS.anchors[:100]))),
     "pairs.csv": (
         "sentence1,sentence2,score",
         (

@@ -31,7 +31,7 @@ def own_runs(tmp_path, monkeypatch):
 @pytest.fixture
 def plan(place) -> Plan:
     settings = {"batch_size": 4, "steps": 2, "max_length": 16}
-    sets = {"dev": str(place.dev), "test": str(place.test)}
+    sets = {"dev": str(place.dev), "test": str(place.test), "elsewhere": ()}
     return Plan("short", ("simcse",), (str(place.model),), ((str(place.text),),), settings, seeds=(1, 2), **sets)
 
 

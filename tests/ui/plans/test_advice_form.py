@@ -4,11 +4,12 @@ import random
 
 import pytest
 
+from explorer.data import sources
 from explorer.progress import finish
 from explorer.studies.plans import advice, own_data, plan_folder
 from explorer.ui.plans import advice as form
 from explorer.ui.runs import training_queue
-from tests.trainings import few_probes, graded_lines
+from tests.trainings import graded_lines
 from tests.visits import by_link, wait_until, words
 
 PAGE = "pages/plans.py"
@@ -21,8 +22,7 @@ def no_runs(tmp_path, monkeypatch):
     monkeypatch.setattr(advice, "STEPS", 1)
     monkeypatch.setattr(advice, "SEEDS", 1)
     monkeypatch.setattr(own_data, "candidates", lambda kind: ("cosent", "cosine-regression"))
-    with few_probes():
-        yield
+    monkeypatch.setattr(sources, "at_hand", tuple)  # nothing elsewhere
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ def plan(place) -> Plan:
     """Two rows of one seed, of some milliseconds."""
     what = {"methods": ("simcse",), "models": (str(place.model),), "data": ((str(place.text),),)}
     how = {"settings": {"batch_size": 4, "steps": 2}, "grid": {"temperature": (0.05, 0.1)}}
-    return Plan("short", **what, **how, dev=str(place.dev), test=str(place.test))
+    return Plan("short", **what, **how, dev=str(place.dev), test=str(place.test), elsewhere=())
 
 
 @pytest.fixture
