@@ -334,7 +334,7 @@ def test_a_run_that_cannot_be_read_is_named_beside_the_table(file, done):
 
 
 def test_flags_of_stages_are_of_the_stage_before_them_and_the_printed_command_repeats_the_run(place, said):
-    words = words_of(recipe(place, "contrast"))
+    words = words_of(recipe(place, "contrast", settings={"steps": 2}))
     first = ["--stage", "tsdae", "--stage-data", place.text, "--stage-set", "steps=2", "--stage-set", "batch_size=4"]
     second = ["--stage", "simcse", "--stage-set", "steps=1", "--stage-set", "batch_size=4"]
     code, out, _ = said(*words, *first, *second, "--name", "stages")

@@ -291,7 +291,7 @@ def test_a_flow_learns_and_the_encoder_does_not(base):
     before = {name: weight.clone() for name, weight in base.named_parameters()}
     trained = [weight for weight in method.parameters() if weight.requires_grad]
     assert sum(weight.numel() for weight in trained) == sum(weight.numel() for weight in method.map.parameters())
-    losses = descend(method, [MANY], 30)
+    losses = descend(method, [MANY[::3]], 15)
     assert losses[-1] < losses[0] - 0.05
     for name, weight in base.named_parameters():
         assert torch.equal(weight, before[name])
