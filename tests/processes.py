@@ -19,15 +19,12 @@ ONE_EACH = {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
 PRELOADED = ["tests.trainings", "tests.preloaded"]
 
 
-def process(do: Callable[..., object], *arguments: object, daemon: bool = True) -> BaseProcess:
-    """A process of its own that does something; forked from one that has imported all of it, so that it is quick.
-
-    Only one that is no daemon may start others.
-    """
+def process(do: Callable[..., object], *arguments: object) -> BaseProcess:
+    """A process of its own that does something; forked from one that has imported all of it, so that it is quick."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
     # the environment of the server is that of the first process it was asked for
-    started = context.Process(target=_here, args=(dict(os.environ), do, *arguments), daemon=daemon)
+    started = context.Process(target=_here, args=(dict(os.environ), do, *arguments), daemon=True)
     started.start()
     return started
 

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -16,7 +18,7 @@ from explorer.training.record import runs
 from explorer.training.record.runs import KEEP, Run
 from explorer.training.record.status import FINISHED, INTERRUPTED, STOPPED
 from tests.live import ROOT
-from tests.processes import ONE_EACH, ended, process, two
+from tests.processes import ONE_EACH, ended, two
 from tests.trainings import command, looks, losses, new, recipe, train, weights, words_of
 
 # with so large an epsilon and no clipping, AdamW does not forgive a gradient that is half of what it should be
@@ -38,15 +40,12 @@ def together(arguments: list[str], told: Path) -> tuple[int | None, ...]:
     return ended(started(arguments, told))
 
 
-def torchrun(arguments: list[str], told: Path) -> None:
-    """What `torchrun -m explorer` does, with processes that are forked, so that none has to import everything."""
-    from torch.distributed.run import main
-
-    os.environ.update(ONE_EACH)
-    for output in (1, 2):
-        os.dup2(os.open(told, os.O_WRONLY | os.O_CREAT | os.O_APPEND), output)
-    launch = ["--standalone", "--nproc_per_node", "2", "--start-method", "fork", "--run-path"]
-    main([*launch, str(ROOT / "explorer" / "__main__.py"), *arguments])
+def torchrun(*arguments: str) -> subprocess.CompletedProcess:
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "explorer"]
+    environment = os.environ | ONE_EACH
+    return subprocess.run(
+        [sys.executable, *launch, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300
+    )
 
 
 @pytest.fixture(scope="module")
@@ -69,10 +68,9 @@ def assert_same(run: Run, other: Run) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_two_processes_come_to_the_loss_of_every_step_and_the_weights_of_one(calm, alone, method):
     if method == "sg-opt":
-        launched = process(torchrun, words(calm, method, f"two-{method}"), calm.folder / "told", daemon=False)
-        launched.join()
-        told = (calm.folder / "told").read_text()
-        assert launched.exitcode == 0, told
+        done = torchrun(*words(calm, method, f"two-{method}"))
+        assert done.returncode == 0, done.stderr
+        told = done.stdout
     else:
         assert together(words(calm, method, f"two-{method}"), calm.folder / "told") == (0, 0)
         told = (calm.folder / "told.0").read_text()
