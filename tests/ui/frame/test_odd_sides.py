@@ -50,9 +50,8 @@ def app(furnished, place):
 
 def typed(app, page, sentences):
     """The page with these sentences."""
-    opened(app, page, **({"mapped": "typed sentences"} if page == "map" else {}))
-    app.text_area(key="map typed" if page == "map" else own_sentences.BOX).set_value("\n".join(sentences))
-    return measured(app)
+    app.session_state["map typed" if page == "map" else own_sentences.BOX] = "\n".join(sentences)
+    return opened(app, page, **({"mapped": "typed sentences"} if page == "map" else {}))
 
 
 def told(app):
