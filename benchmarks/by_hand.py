@@ -21,4 +21,4 @@ def prepared(
 
     texts = Texts(rows, dev, ())
     # a step uses neither the judge, which these pairs stand for, nor the file of the model
-    return Prepared(recipe, found, encoder, rows, {seed: rows}, dev, (), (), texts)  # type: ignore[arg-type]  # as said
+    return Prepared(recipe, found, encoder, rows, {seed: rows}, dev, (), (), texts)  # type: ignore[arg-type]  # pairs for a judge

@@ -9,7 +9,7 @@ import explorer.__main__
 import explorer.commands.train
 import explorer.methods.simcse
 import explorer.training.recipe_file
-import explorer.training.saved_model  # noqa: F401
+import explorer.training.saved_model  # noqa: F401  # imported for the processes that are forked
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from tests.tiny_models import save_tiny

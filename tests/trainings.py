@@ -101,6 +101,13 @@ def _phrases(drawn: random.Random, count: int) -> list[str]:
     return list(found)
 
 
+def scored_pairs(folder: Path, count: int) -> str:
+    """Scored pairs in a file: half of them are the test half, three eighths the train part."""
+    path = folder / "pairs.csv"
+    path.write_text("\n".join(["score,sentence1,sentence2", *graded_lines(random.Random(3), count)]), encoding="utf-8")
+    return str(path)
+
+
 def graded_lines(drawn: random.Random, count: int) -> list[str]:
     """Pairs that share from none to four of their five words, graded by how many they share.
 

@@ -3,7 +3,7 @@
 import pytest
 
 from explorer.studies.plans.plan import Plan
-from tests.trainings import Place, few_probes, furnish, in_no_time
+from tests.trainings import Place, few_probes, furnish, in_no_time, scored_pairs
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -15,6 +15,12 @@ def quick():
 @pytest.fixture(scope="session")
 def place(tmp_path_factory) -> Place:
     return furnish(tmp_path_factory.mktemp("place"))
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory) -> str:
+    """A file of scored pairs."""
+    return scored_pairs(tmp_path_factory.mktemp("text"), 180)
 
 
 @pytest.fixture

@@ -126,7 +126,7 @@ def proposal(data: OwnData, options: AdviceOptions, name: str = "") -> Work[Prop
         seconds, _, rows, _ = min(sizes)
         tested = sources.identity(data.test)
         of_fewer = tested.is_scored and data.test_items > own_data.FEW
-        example = f", such as '{tested.drawn(own_data.FEW).title}'" if of_fewer else ""
+        example = f", such as '{sources.written(tested.drawn(own_data.FEW))}'" if of_fewer else ""
         raise BadChoice(
             f"{options.minutes:g} minutes do not suffice: {len(costs)} methods on {rows} rows with one seed, and the "
             f"best of them on fewer, take about {seconds / 60:.1f} minutes. Raise the time limit, name one method, or "

@@ -1,20 +1,17 @@
 """Test the answer whether to fine-tune: what is read of a text, what is proposed, the plan, and the answer."""
 
 import json
-import random
 import shutil
 from dataclasses import replace
-from itertools import chain, combinations
+from itertools import chain
 
 import numpy as np
 import pytest
 
 from explorer.__main__ import main
 from explorer.data import sources
-from explorer.data.graded import sets
-from explorer.data.text_sets import SCORED_PAIRS, SENTENCES, TRIPLETS
-from explorer.encoding.locate import lookup
-from explorer.errors import BadChoice, StrataError
+from explorer.data.text_sets import SCORED_PAIRS, SENTENCES
+from explorer.errors import BadChoice
 from explorer.measuring.scores.verdict import CHANCE, UNKNOWN, WORSE
 from explorer.progress import finish
 from explorer.studies.plans import advice, answer, own_data, plan_folder, plan_table
@@ -22,22 +19,10 @@ from explorer.studies.plans.advice import AdviceOptions, TrainingCost
 from explorer.studies.plans.plan import PlanBudget
 from explorer.training.loop.training_texts import read_texts
 from explorer.training.record import runs
-from tests.trainings import graded_lines
+from tests.trainings import scored_pairs
 
 METHODS = ("cosent", "cosine-regression")
 BATCH = 8  # so that a quarter of few rows is worth a training
-
-
-def scored_pairs(folder, count):
-    """Scored pairs in a file: half of them are the test half, three eighths the train part."""
-    path = folder / "pairs.csv"
-    path.write_text("\n".join(["score,sentence1,sentence2", *graded_lines(random.Random(3), count)]), encoding="utf-8")
-    return str(path)
-
-
-@pytest.fixture(scope="module")
-def text(tmp_path_factory):
-    return scored_pairs(tmp_path_factory.mktemp("text"), 180)
 
 
 @pytest.fixture(scope="module")
@@ -82,100 +67,6 @@ def done(worked_off, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(home))
     monkeypatch.setattr(advice, "BATCH", BATCH)
     return plan_folder.find(worked_off.name)
-
-
-def test_train_dev_and_test_rows_of_scored_pairs_share_no_sentence(text, place):
-    data = own_data.read(text, str(place.model))
-    assert (data.of_kind, data.own_test, data.overlap, data.duplicates) == (SCORED_PAIRS, True, 0, 0)
-    whole = sources.scored_pairs(text)[0]
-    parts = [sets.load(sources.identity(name)) for name in (data.train, data.dev, data.test)]
-    assert sum(map(len, parts)) == len(whole) == 180
-    assert (data.rows, data.test_items) == (len(parts[0]), len(parts[2]))
-    kept = [set(one.sentences) for one in parts]
-    assert not any(one & other for one, other in combinations(kept, 2))
-    words = [len(sentence.split()) for sentence in chain(parts[0].first, parts[0].second)]
-    assert (data.words, data.most_words) == (np.median(words), max(words))
-
-
-def test_of_long_dev_and_test_sets_some_items_are_evaluated_and_those_that_were_named_are_not_shortened(
-    text, place, monkeypatch
-):
-    whole = own_data.read(text, str(place.model))
-    monkeypatch.setattr(own_data, "MOST_CHOOSING", 20)
-    monkeypatch.setattr(own_data, "MOST_TESTED", 50)
-    data = own_data.read(text, str(place.model))
-    assert (data.dev, data.test) == (f"{whole.dev}, 20 items", f"{whole.test}, 50 items")
-    assert (data.train, data.test_items, data.own_test) == (whole.train, 50, True)
-    texts = read_texts(own_data.recipe(data, "cosent", str(place.model)))
-    assert (len(texts.dev), len(texts.tests[0]), len(texts.corpus)) == (20, 50, data.rows)
-    named = own_data.read(text, str(place.model), dev=whole.dev, test=whole.test)
-    assert (named.dev, named.test) == (whole.dev, whole.test)
-
-
-def test_rows_that_mean_the_same_are_held_out_and_sentences_are_tested_on_the_sample(place, tmp_path):
-    lines = [f"a{n} b{n} c{n},a{n} d{n},e{n} f{n}" for n in range(120)]
-    path = tmp_path / "triplets.csv"
-    path.write_text("\n".join(["anchor,positive,negative", *lines]), encoding="utf-8")
-    data = own_data.read(str(path), str(place.model))
-    assert (data.of_kind, data.dev, data.test, data.own_test) == (TRIPLETS, *[sources.HELD_OUT] * 2, True)
-    texts = read_texts(own_data.recipe(data, own_data.candidates(TRIPLETS)[0], str(place.model)))
-    assert (data.rows, data.test_items) == (len(texts.corpus), len(texts.tests[0]))
-    assert data.rows + len(texts.dev) + data.test_items == 120
-    assert any("only a large gain" in line for line in data.lines)
-    own = own_data.read(str(place.text), str(place.model), test=str(place.test))
-    assert (own.of_kind, own.dev, own.test) == (SENTENCES, *map(sources.written, [sets.halves()[0]]), str(place.test))
-
-
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        ("label,text\n" + "\n".join(f"{n % 2},text {n}" for n in range(40)), "labelled texts, which no dev and test"),
-        ("score,sentence1,sentence2\n" + "\n".join(f"{n},a {n},b {n}" for n in range(12)), "has 12 pairs; a split"),
-        ("score,sentence1,sentence2\n" + "\n".join(f"1,a {n},b {n}" for n in range(90)), "every score in .score. is 1"),
-        ("anchor,positive,negative\n" + "\n".join(f"a {n},b {n},c {n}" for n in range(12)), "at least 10 are needed"),
-    ],
-)  # fmt: skip
-def test_a_text_that_cannot_be_judged_is_refused_with_the_next_step(content, why, tmp_path, place):
-    path = tmp_path / "text.csv"
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(StrataError, match=why):
-        own_data.read(str(path), str(place.model))
-
-
-def test_a_test_set_that_is_trained_on_or_chooses_the_method_is_refused(text, place, tmp_path):
-    path, model = tmp_path / "triplets.csv", str(place.model)
-    lines = [f"a{n} b{n} c{n},a{n} d{n},e{n} f{n}" for n in range(120)]
-    path.write_text("\n".join(["anchor,positive,negative", *lines]), encoding="utf-8")
-    for own in (text, str(path)):
-        with pytest.raises(BadChoice, match="which is trained on"):
-            own_data.read(own, model, test=own)
-        with pytest.raises(BadChoice, match=r"dev set test.csv has every sentence of the test set test.csv"):
-            own_data.read(own, model, dev=str(place.test), test=str(place.test))
-    with pytest.raises(BadChoice, match=r"dev set triplets.csv has every sentence of the test set held-out rows"):
-        own_data.read(str(path), model, dev=str(path))
-    some = own_data.read(str(place.text), model, test="Sample pairs")
-    shared = len(set(sets.load(sets.halves()[0]).sentences))
-    assert some.notes[-1].startswith(f"{shared} of the test sentences are in the dev set")
-    assert not own_data.read(str(place.text), model).notes
-
-
-def test_the_methods_that_gained_most_on_such_rows_are_tried():
-    assert own_data.candidates(SCORED_PAIRS) == ("cosent", "cosine-regression", "ct-in-batch")
-    assert own_data.candidates(SENTENCES) == ("ct-in-batch", "simcse", "mirror-bert")
-    assert own_data.candidates(TRIPLETS) == ("contrast-hard", "simcse-hard")
-
-
-def test_a_model_is_trained_under_the_pooling_that_people_use(place):
-    declared = {"pooling": "model default", "keep_head": False}
-    assert own_data.own_settings("simcse-hard", lookup.BUNDLED) == declared
-    assert own_data.own_settings("cosent", str(place.model)) == {"pooling": "mean"}, "it declares none"
-
-
-def test_a_part_of_a_set_is_no_text_to_ask_for(text, place):
-    data = own_data.read(text, str(place.model))
-    with pytest.raises(BadChoice, match="is a part of a set"):
-        own_data.read(data.test, str(place.model))
-    assert replace(own_data.read(data.train, str(place.model)), source=text) == data
 
 
 @pytest.mark.parametrize(
