@@ -25,6 +25,14 @@ METHODS = ("cosent", "cosine-regression")
 BATCH = 8  # so that a quarter of few rows is worth a training
 
 
+@pytest.fixture(autouse=True, scope="module")
+def one_short_set_elsewhere(place):
+    """The sample's sentences have many lengths, and take longer than the trainings."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sources, "at_hand", lambda: (str(place.dev),))
+        yield
+
+
 @pytest.fixture(scope="module")
 def asked(place):
     return AdviceOptions(model=str(place.model), minutes=30.0, method=METHODS)

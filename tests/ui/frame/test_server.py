@@ -12,6 +12,8 @@ import uvicorn
 from starlette.applications import Starlette
 from streamlit import config
 
+from explorer.data import sample
+from explorer.data.graded import sets
 from explorer.encoding.load import loading
 from explorer.measuring.scores import measure
 from explorer.progress import Progress, finish
@@ -35,6 +37,8 @@ def own_folders(tmp_path, monkeypatch):
 def test_what_the_first_page_shows_and_does_not_ship_is_measured_once_before_anybody_asks(tmp_path, monkeypatch):
     assert sidebar_choice.are_kept(sidebar_choice.first()), "it ships"
     monkeypatch.setattr(measure, "examples_folder", lambda: tmp_path)
+    few = sample.pairs().taken(range(8), sample.PAIRS)
+    monkeypatch.setitem(sets._SAMPLES, "", (sample.PAIRS, lambda: few))
     cached._kept.clear()
     first = sidebar_choice.first()
     assert not sidebar_choice.are_kept(first)
