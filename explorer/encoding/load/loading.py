@@ -26,6 +26,7 @@ from explorer.encoding.read import attention as attentions
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
     from explorer.encoding.read.encoder import Encoder
@@ -82,7 +83,8 @@ def load(found: Found, precision: str = "auto", device: str = "auto", attention:
     with in_words(found.name, folder):
         with ONE_AT_A_TIME:
             config = read_config(folder)
-            tokenizer = model_tokenizer.load(_first(layout.vocabulary, adapter, folder))
+            vocabulary = _first(layout.vocabulary, adapter, folder)
+            tokenizer = model_tokenizer.load(vocabulary, config if vocabulary == folder else None)
             how = attentions.preferred(attention, precision, device)
             model = _read(folder, config, how, adapter)
             model_tokenizer.check_vocabulary(tokenizer, model, found.name)
@@ -178,9 +180,10 @@ def opened(
     """
     import torch
 
-    with quiet(), checking.bounded(folder):
+    with quiet(), checking.bounded(folder), nothing_drawn():
         model, report = kind.from_pretrained(
             folder,
+            config=config,
             local_files_only=True,
             trust_remote_code=False,
             dtype=torch.float32,
@@ -215,6 +218,22 @@ def opened(
     if adapter is not None:
         weights.merge_adapter(found, adapter)
     return found
+
+
+@contextmanager
+def nothing_drawn() -> Iterator[None]:
+    """Initialise no weight of the device 'meta': torch takes as long for these, which have no values, as for others."""
+    from torch.nn import init
+
+    def unless_meta(initialise: Callable[..., Tensor]) -> Callable[..., Tensor]:
+        return lambda tensor, *args, **options: tensor if tensor.is_meta else initialise(tensor, *args, **options)
+
+    usual = {name: getattr(init, name) for name in ("normal_", "uniform_", "kaiming_uniform_", "ones_", "zeros_")}
+    vars(init).update({name: unless_meta(initialise) for name, initialise in usual.items()})
+    try:
+        yield
+    finally:
+        vars(init).update(usual)
 
 
 def settle(model: PreTrainedModel, precision: str, device: str) -> None:
@@ -269,10 +288,13 @@ def quiet() -> Iterator[None]:
     """Suppress progress bars and reports on the server's terminal; errors are raised."""
     from transformers.utils import logging
 
-    level = logging.get_verbosity()
     logging.disable_progress_bar()
-    logging.set_verbosity_error()
+    # not of the logger: a change of its level empties what all loggers of the process remember
+    usual = {handler: handler.level for handler in logging.get_logger().handlers}
+    for handler in usual:
+        handler.setLevel(logging.ERROR)
     try:
         yield
     finally:
-        logging.set_verbosity(level)
+        for handler, level in usual.items():
+            handler.setLevel(level)

@@ -19,7 +19,7 @@ from explorer.errors import ModelError, RemoteCodeRefused, TokenizerMissing, Uns
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 USUAL = 512  # tokens, if neither the model nor its tokenizer has a limit
 _ENDLESS = 1_000_000  # a tokenizer without a limit reports far more
@@ -43,8 +43,8 @@ _REST = ""  # stands for every character that no step names
 _OTHER = "Copy the tokenizer's files that were saved with the weights, or choose another model."
 
 
-def load(folder: Path) -> PreTrainedTokenizerBase:
-    """The tokenizer saved in a folder, with a padding token."""
+def load(folder: Path, config: PreTrainedConfig | None = None) -> PreTrainedTokenizerBase:
+    """The tokenizer saved in a folder, with a padding token. `config` is that of its model, if it has been read."""
     from transformers import AutoTokenizer
     from transformers.tokenization_utils_base import get_fast_tokenizer_file
 
@@ -59,7 +59,7 @@ def load(folder: Path) -> PreTrainedTokenizerBase:
             )
     try:
         check_file(folder / get_fast_tokenizer_file(stated.fast_tokenizer_files))
-        found = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        found = AutoTokenizer.from_pretrained(folder, config=config, local_files_only=True, trust_remote_code=False)
         # whatever files it was made from
         check_tokens(folder, (token.content for token in found.added_tokens_decoder.values()))
         if found.is_fast:

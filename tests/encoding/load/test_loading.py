@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from explorer.encoding.load import hardware
+from explorer.encoding.load import hardware, loading
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.encoder import Encoder
@@ -188,13 +188,18 @@ def test_a_t5_with_its_decoder_gives_the_encoder_alone(tmp_path):
 
 def test_loading_in_many_threads_leaves_transformers_as_it_was(bert):
     from transformers import PreTrainedModel
+    from transformers.utils import logging
 
-    untouched = PreTrainedModel.tie_weights, torch.linspace, torch.get_default_dtype()
+    def replaced():
+        found = PreTrainedModel.tie_weights, torch.linspace, torch.get_default_dtype(), logging.get_logger().handlers
+        return *found, [handler.level for handler in found[-1]], dict(vars(torch.nn.init))
+
+    untouched = replaced()
     failures: list[Exception] = []
 
     def work(precision: str) -> None:
         try:
-            for _ in range(10):
+            for _ in range(4):
                 encoder_of(bert, precision=precision)
         except Exception as error:  # noqa: BLE001  reported below, by the test's own thread
             failures.append(error)
@@ -205,7 +210,22 @@ def test_loading_in_many_threads_leaves_transformers_as_it_was(bert):
     for thread in threads:
         thread.join()
     assert failures == []
-    assert (PreTrainedModel.tie_weights, torch.linspace, torch.get_default_dtype()) == untouched
+    assert replaced() == untouched
+
+
+def test_while_a_model_is_built_others_that_have_values_are_initialised():
+    def weights():
+        torch.manual_seed(0)
+        layers = torch.nn.Linear(3, 4), torch.nn.Embedding(5, 3, padding_idx=1), torch.nn.LayerNorm(3)
+        return [weight for layer in layers for weight in layer.parameters()]
+
+    usual = weights()
+    with loading.nothing_drawn(), torch.device("meta"):
+        assert all(weight.is_meta for weight in weights())
+        with torch.device("cpu"):
+            found = weights()
+    assert len(found) == 5
+    assert all(map(torch.equal, found, usual))
 
 
 def test_nothing_is_written_to_the_terminal(bert, capfd):
