@@ -161,7 +161,7 @@ def few_probes(pairs: int = 3) -> Iterator[None]:
 
 @contextmanager
 def paced() -> Iterator[None]:
-    """Steps that begin with a pause: a run that is to be under way until it is stopped leaves the processor to others."""
+    """Steps after pauses: a run that is to be under way until it is stopped leaves the processor to the test."""
     update = Learner.update
 
     def after_a_pause(learner: Learner) -> None:
