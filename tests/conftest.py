@@ -3,6 +3,7 @@
 Imports are inside the fixtures: the process that hands the files out to others runs no test and needs no torch.
 """
 
+import copyreg
 import gc
 import logging
 import os
@@ -122,6 +123,14 @@ def sums_are_the_same_each_time():
         torch.use_deterministic_algorithms(True)
         yield
         torch.use_deterministic_algorithms(False)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def slots_of_a_class_are_found_once():
+    """A copy of a model copies hundreds of dictionaries, and Python looks for the slots of their class each time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(copyreg, "_slotnames", cache(copyreg._slotnames))
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -3,6 +3,7 @@
 import tempfile
 from pathlib import Path
 
+import nltk.corpus.reader.wordnet  # noqa: F401  # it imports for a second, in each process that looks up opposites
 import torch
 
 import explorer.__main__

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
@@ -21,6 +22,7 @@ from torch import Tensor
 
 from explorer.data import sample
 from explorer.data.text_sets import PAIRS, TRIPLETS
+from explorer.encoding.load import loading
 from explorer.methods import load
 from explorer.progress import Progress, finish
 from explorer.run_folder import Evaluation, TrainingStep
@@ -146,6 +148,13 @@ def in_no_time() -> Iterator[None]:
     with mock.patch("explorer.fair_share.gc", idle), mock.patch("accelerate.utils.memory.gc", idle):
         yield
     torch.set_num_threads(threads)
+
+
+@contextmanager
+def loaded_once() -> Iterator[None]:
+    """Load a model once: runs train copies of it, and to load it takes a fifth of a tiny training."""
+    with mock.patch.object(loading, "load", cache(loading.load)):
+        yield
 
 
 @contextmanager

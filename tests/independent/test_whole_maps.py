@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -321,6 +322,9 @@ def in_each_process(folder: Path, file: Path) -> None:
     del module, loss
 
 
+loaded = cache(encoder_of)  # every method trains a copy of it
+
+
 def ready(name: str, folder: Path) -> Method:
     """A method that has already learned a little, without dropout."""
     torch.manual_seed(0)
@@ -329,7 +333,7 @@ def ready(name: str, folder: Path) -> Method:
     settings = {"temperature": 0.5, "scale": 2.0, "similarity": "dot product", "generator": generator}
     mild = {knob: value for knob, value in settings.items() if knob in kind.knobs}
     with mock.patch.object(self_guided, "PROJECTION", 64):
-        method = kind(Tunable(encoder_of(folder), 64), mild).eval()
+        method = kind(Tunable(loaded(folder), 64), mild).eval()
     with torch.no_grad():
         for weight in method.base.model.encoder.parameters():
             weight.add_(torch.randn(weight.shape), alpha=0.1)

@@ -4,14 +4,14 @@ import pytest
 
 from explorer.training.record.runs import Run
 from tests.training.unbroken import begun
-from tests.trainings import Place, few_probes, furnish, in_no_time, train
+from tests.trainings import Place, few_probes, furnish, in_no_time, loaded_once, train
 
 SMALL = ("explorer.methods.self_guided.PROJECTION", 8)
 
 
 @pytest.fixture(autouse=True, scope="module")
 def quick():
-    with in_no_time(), few_probes():
+    with in_no_time(), few_probes(), loaded_once():
         yield
 
 

@@ -83,8 +83,9 @@ def test_a_base_that_was_scored_is_not_encoded_again(place, run, monkeypatch):
     prepared = finish(prepare(again.recipe()))
     method = Learner(prepared, 1, World("float32", DEVICE)).method
     assert all(judging.is_kept(prepared.encoder, method, one) for one in prepared.measured.values())
-    prepared.encoder.max_length -= 1
-    assert not judging.is_kept(prepared.encoder, method, prepared.dev)
+    with monkeypatch.context() as patch:
+        patch.setattr(prepared.encoder, "max_length", prepared.encoder.max_length - 1)
+        assert not judging.is_kept(prepared.encoder, method, prepared.dev)
     train(new(place, "simcse", elsewhere=(sample.PAIRS,), elsewhere_most=MOST + 1, settings=QUICK))
     assert len(encoded) == 1, "other items are another set"
 

@@ -2,7 +2,6 @@
 
 import random
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from unittest import mock
 
@@ -10,7 +9,6 @@ import pytest
 import torch
 
 from explorer import methods
-from explorer.encoding.load import loading
 from explorer.errors import CannotResume
 from explorer.methods.simcse import SimCSE
 from explorer.optimizers import UncorrectedAdamW
@@ -26,13 +24,6 @@ from tests.methods.rows import TRAINED
 from tests.trainings import recipe
 
 pytestmark = pytest.mark.device
-
-
-@pytest.fixture(autouse=True, scope="module")
-def each_model_is_loaded_once():
-    """What is trained and restored are copies of it."""
-    with mock.patch.object(loading, "load", cache(loading.load)):
-        yield
 
 
 @pytest.fixture(scope="module")
