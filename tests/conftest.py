@@ -134,6 +134,17 @@ def slots_of_a_class_are_found_once():
 
 
 @pytest.fixture(autouse=True, scope="session")
+def no_gpu_is_seeded():
+    """Until there is a GPU, torch keeps the stack of every call that seeds it, which takes longer than a tiny model."""
+    torch = sys.modules.get("torch")  # files of tests that do not import it seed nothing
+    with pytest.MonkeyPatch.context() as patch:
+        if torch and not torch.cuda.is_available():
+            for kind in (torch.cuda, torch.xpu, torch.mtia):
+                patch.setattr(kind, "manual_seed_all", lambda seed: None)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def packages_are_searched_once():
     """Every AppTest searches all installed packages for components, which takes longer than a page does."""
     from streamlit.components.v2 import manifest_scanner

@@ -16,6 +16,7 @@ from explorer.data.labelled import labelled_sets
 from explorer.data.labelled.labelled_sets import LabelledSet
 from explorer.data.text_sets import Labelled
 from explorer.errors import BadChoice, TooFewRows
+from explorer.evaluating import probes
 from explorer.evaluating.encoded import Encoded, encoded, titles_of
 from explorer.evaluating.probes import ProbeData, Rows, logistic, senteval
 from explorer.evaluating.probes.senteval import Network, TrainedNetwork, first_weights, trained
@@ -25,6 +26,7 @@ from explorer.progress import Progress, finish
 from tests.independent import senteval_loops
 
 DEFAULT = ("model default",)
+ROUGH = 1e-3  # a tolerance of fits that are compared with each other
 NOUNS = ("man", "dog", "train", "city", "guitar", "ball")
 
 
@@ -86,11 +88,14 @@ def test_a_second_seed_encodes_nothing(tiny_encoder, encodings, probe, task):
 @pytest.fixture(scope="module")
 def of_whole(tiny_encoder):
     """Scores of the set without splits, whose texts have fewer than eight tokens."""
-    return finish(transfer(tiny_encoder, WHOLE, titles=DEFAULT, seeds=(3,), max_length=8))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(logistic, "TOLERANCE", ROUGH)
+        return finish(transfer(tiny_encoder, WHOLE, titles=DEFAULT, seeds=(3,), max_length=8))
 
 
 @pytest.mark.parametrize("task", [WHOLE, TESTED, SPLIT, PAIRED], ids=lambda task: task.name)
-def test_scores_and_items_are_those_of_the_probe_on_these_vectors(tiny_encoder, of_whole, task):
+def test_scores_and_items_are_those_of_the_probe_on_these_vectors(tiny_encoder, of_whole, task, monkeypatch):
+    monkeypatch.setattr(logistic, "TOLERANCE", ROUGH)
     found = of_whole if task is WHOLE else finish(transfer(tiny_encoder, task, titles=DEFAULT, seeds=(3,)))
     vectors = {}
     for split, rows in task.splits.items():
@@ -153,7 +158,8 @@ def test_vectors_that_are_no_numbers_have_no_score(tiny_encoder, monkeypatch):
     assert np.isnan(missing.items.values).all(), "missing is not wrong"
 
 
-def test_a_file_of_the_user_is_scored_and_progress_counts_all_fits(tiny_encoder, tmp_path):
+def test_a_file_of_the_user_is_scored_and_progress_counts_all_fits(tiny_encoder, tmp_path, monkeypatch):
+    monkeypatch.setattr(logistic, "TOLERANCE", 1e6)  # how often it fits, not how well
     told = []
     finish(transfer(tiny_encoder, TESTED, titles=("cls of layer 1",), seeds=(1, 2)), told.append)
     assert [(one.done, one.total) for one in told if one.stage.startswith("logistic")] == [(at, 44) for at in range(44)]
@@ -221,21 +227,28 @@ def _predicted(train: Rows, places, x, strength: float):
     return model.fit(train.x[places], train.y[places]).predict(x)
 
 
-def test_nested_folds_equal_plain_loops_over_all_pairs_of_folds():
-    rows = _rows(120)
-    parts = [test for _, test in StratifiedKFold(10, shuffle=True, random_state=5).split(rows.x, rows.y)]
+@pytest.fixture
+def four_folds(monkeypatch):
+    """Ten, which are counted elsewhere, take plain loops six times as long."""
+    for part in (probes, logistic, senteval):
+        monkeypatch.setattr(part, "FOLDS", 4)
+
+
+def test_nested_folds_equal_plain_loops_over_all_pairs_of_folds(four_folds):
+    rows = _rows(120, seed=4)
+    parts = [test for _, test in StratifiedKFold(4, shuffle=True, random_state=5).split(rows.x, rows.y)]
     wanted, chosen = np.empty(120, dtype=int), []
-    for outer in range(10):
+    for outer in range(4):
         right = []
         for strength in logistic.STRENGTHS:
             inner = 0
-            for other in range(10):
+            for other in range(4):
                 if other != outer:
-                    rest = np.concatenate([parts[at] for at in range(10) if at not in (outer, other)])
+                    rest = np.concatenate([parts[at] for at in range(4) if at not in (outer, other)])
                     inner += _accuracy(rows, np.sort(rest), parts[other], strength)
             right.append(inner)
         chosen.append(logistic.STRENGTHS[int(np.argmax(right))])
-        rest = np.sort(np.concatenate([parts[at] for at in range(10) if at != outer]))
+        rest = np.sort(np.concatenate([parts[at] for at in range(4) if at != outer]))
         wanted[parts[outer]] = _predicted(rows, rest, rows.x[parts[outer]], chosen[-1])
     found = finish(logistic.predictions(ProbeData(rows, None, None, 2), 5))
     assert len(set(chosen)) > 1, "the folds should not agree on C, else the test cannot fail"
@@ -367,10 +380,10 @@ def test_first_weights_are_those_of_two_linear_layers_after_the_seed():
             torch.testing.assert_close(mine[network], wanted, rtol=1e-6, atol=0)
 
 
-def test_with_a_dev_split_there_are_no_folds_and_without_splits_nested_ones():
+def test_with_a_dev_split_there_are_no_folds_and_without_splits_nested_ones(four_folds):
     rows = _made(100)
     found = finish(senteval.predictions(ProbeData(rows, None, None, 2), 3, QUICK))
-    assert np.array_equal(found, senteval_loops.nested(rows.x, rows.y, 2, 3, **SLOW))
+    assert np.array_equal(found, senteval_loops.nested(rows.x, rows.y, 2, 3, folds=4, **SLOW))
     train, dev, test = _made(100), _made(50, seed=1), _made(200, seed=2)
     found = finish(senteval.predictions(ProbeData(train, dev, test, 2), 4, QUICK))
     assert np.array_equal(found, senteval_loops.fixed_split(train.x, train.y, (dev.x, dev.y), test.x, 2, 4, **SLOW))
@@ -394,6 +407,7 @@ FITS = [(logistic, "path", _rows, ()), (senteval, "trained", _made, (Network(hid
 @pytest.mark.parametrize(("probe", "fit", "made", "network"), FITS, ids=["logistic", "senteval"])
 @pytest.mark.parametrize(("test", "dev"), [(False, False), (True, False), (True, True)])
 def test_the_number_of_fits_is_known_before(probe, fit, made, network, test, dev, monkeypatch):
+    monkeypatch.setattr(logistic, "TOLERANCE", 1e6)  # how often it fits, not how well
     rows, told, fits, real = made(100), [], [], getattr(probe, fit)
     monkeypatch.setattr(probe, fit, lambda *given, **named: fits.append(1) or real(*given, **named))
     data = ProbeData(rows, rows if dev else None, rows if test else None, 2)
