@@ -14,9 +14,12 @@ import explorer.training.saved_model  # noqa: F401  # imported for the processes
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from tests.tiny_models import save_tiny
+from tests.trainings import few_probes
 
 _threads = torch.get_num_threads()
 torch.set_num_threads(1)  # a process that has threads is not to be forked
 with tempfile.TemporaryDirectory() as _folder:  # the first load compiles a thousand patterns of names
     load(of_folder("tiny", save_tiny("bert", Path(_folder) / "tiny")), precision="float32", device="cpu")
+with few_probes():  # which pairs they are is found out once
+    pass
 torch.set_num_threads(_threads)

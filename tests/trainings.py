@@ -35,9 +35,10 @@ from explorer.training.record import runs
 from explorer.training.record.runs import Run
 from tests.device import DEVICE
 from tests.spoiling import configure, reweigh
-from tests.tiny_models import SENTENCES, save_tiny
+from tests.tiny_models import SENTENCES, save_tiny, tiny_tokenizer
 
 ROWS = 24
+TOKENS = 17  # in sentences of probe packs
 FEW_PROBES = "STRATA_TEST_FEW_PROBES"  # for the processes of a test
 WORDS = sorted({word for sentence in SENTENCES for word in sentence.lower().split()} - {"a", "no"})
 # small enough to be quick; the projection of the self-guided methods is a thousand times the tiny encoder
@@ -150,6 +151,15 @@ def in_no_time() -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
+@cache
+def _of_like_lengths(pack: sample.Pack) -> list[tuple[str, ...]]:
+    """First and second sentences of a pack, those first that have about as many tokens as those of other packs."""
+    count = tiny_tokenizer()
+    pairs = list(zip(pack.first, pack.second, strict=True))
+    far = [sum(abs(len(ids) - TOKENS) for ids in count([*pair]).input_ids) for pair in pairs]
+    return list(zip(*(pairs[row] for row in sorted(range(len(pairs)), key=far.__getitem__)), strict=True))
+
+
 @contextmanager
 def loaded_once() -> Iterator[None]:
     """Load a model once: runs train copies of it, and to load it takes a fifth of a tiny training."""
@@ -159,8 +169,11 @@ def loaded_once() -> Iterator[None]:
 
 @contextmanager
 def few_probes(pairs: int = 3) -> Iterator[None]:
-    """Probe packs of so many pairs: a run encodes all packs twice, which takes longer than a tiny training."""
-    few = tuple(replace(pack, first=pack.first[:pairs], second=pack.second[:pairs]) for pack in sample.judged_packs())
+    """Probe packs of so many pairs: a run encodes all packs twice, each length of sentences in a batch of its own."""
+    few = tuple(
+        replace(pack, first=first[:pairs], second=second[:pairs])
+        for pack, first, second in ((pack, *_of_like_lengths(pack)) for pack in sample.judged_packs())
+    )
     with (
         mock.patch("explorer.data.sample.judged_packs", return_value=few),
         mock.patch.dict(os.environ, {FEW_PROBES: str(pairs)}),
