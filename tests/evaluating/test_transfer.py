@@ -16,7 +16,6 @@ from explorer.data.labelled import labelled_sets
 from explorer.data.labelled.labelled_sets import LabelledSet
 from explorer.data.text_sets import Labelled
 from explorer.errors import BadChoice, TooFewRows
-from explorer.evaluating import probes
 from explorer.evaluating.encoded import Encoded, encoded, titles_of
 from explorer.evaluating.probes import ProbeData, Rows, logistic, senteval
 from explorer.evaluating.probes.senteval import Network, TrainedNetwork, first_weights, trained
@@ -227,28 +226,21 @@ def _predicted(train: Rows, places, x, strength: float):
     return model.fit(train.x[places], train.y[places]).predict(x)
 
 
-@pytest.fixture
-def four_folds(monkeypatch):
-    """Ten, which are counted elsewhere, take plain loops six times as long."""
-    for part in (probes, logistic, senteval):
-        monkeypatch.setattr(part, "FOLDS", 4)
-
-
-def test_nested_folds_equal_plain_loops_over_all_pairs_of_folds(four_folds):
-    rows = _rows(120, seed=4)
-    parts = [test for _, test in StratifiedKFold(4, shuffle=True, random_state=5).split(rows.x, rows.y)]
+def test_nested_folds_equal_plain_loops_over_all_pairs_of_folds():
+    rows = _rows(120)
+    parts = [test for _, test in StratifiedKFold(10, shuffle=True, random_state=5).split(rows.x, rows.y)]
     wanted, chosen = np.empty(120, dtype=int), []
-    for outer in range(4):
+    for outer in range(10):
         right = []
         for strength in logistic.STRENGTHS:
             inner = 0
-            for other in range(4):
+            for other in range(10):
                 if other != outer:
-                    rest = np.concatenate([parts[at] for at in range(4) if at not in (outer, other)])
+                    rest = np.concatenate([parts[at] for at in range(10) if at not in (outer, other)])
                     inner += _accuracy(rows, np.sort(rest), parts[other], strength)
             right.append(inner)
         chosen.append(logistic.STRENGTHS[int(np.argmax(right))])
-        rest = np.sort(np.concatenate([parts[at] for at in range(4) if at != outer]))
+        rest = np.sort(np.concatenate([parts[at] for at in range(10) if at != outer]))
         wanted[parts[outer]] = _predicted(rows, rest, rows.x[parts[outer]], chosen[-1])
     found = finish(logistic.predictions(ProbeData(rows, None, None, 2), 5))
     assert len(set(chosen)) > 1, "the folds should not agree on C, else the test cannot fail"
@@ -380,10 +372,10 @@ def test_first_weights_are_those_of_two_linear_layers_after_the_seed():
             torch.testing.assert_close(mine[network], wanted, rtol=1e-6, atol=0)
 
 
-def test_with_a_dev_split_there_are_no_folds_and_without_splits_nested_ones(four_folds):
+def test_with_a_dev_split_there_are_no_folds_and_without_splits_nested_ones():
     rows = _made(100)
     found = finish(senteval.predictions(ProbeData(rows, None, None, 2), 3, QUICK))
-    assert np.array_equal(found, senteval_loops.nested(rows.x, rows.y, 2, 3, folds=4, **SLOW))
+    assert np.array_equal(found, senteval_loops.nested(rows.x, rows.y, 2, 3, **SLOW))
     train, dev, test = _made(100), _made(50, seed=1), _made(200, seed=2)
     found = finish(senteval.predictions(ProbeData(train, dev, test, 2), 4, QUICK))
     assert np.array_equal(found, senteval_loops.fixed_split(train.x, train.y, (dev.x, dev.y), test.x, 2, 4, **SLOW))

@@ -61,10 +61,10 @@ class Classifier:
         return 1.0 * (self.predict(x) == y).sum() / len(y)
 
 
-def nested(x, y, classes, seed, folds=10, **settings):
+def nested(x, y, classes, seed, **settings):
     found = np.empty(len(y), dtype=int)
-    for train, test in StratifiedKFold(folds, shuffle=True, random_state=1111).split(x, y):
-        decay = chosen(x[train], y[train], classes, seed, 1111, folds, **settings)
+    for train, test in StratifiedKFold(10, shuffle=True, random_state=1111).split(x, y):
+        decay = chosen(x[train], y[train], classes, seed, 1111, **settings)
         last = Classifier(x.shape[1], classes, decay, seed, **settings)
         last.fit(x[train], y[train], validation=0.05)
         found[test] = last.predict(x[test])
@@ -85,11 +85,11 @@ def fixed_split(x, y, dev, test, classes, seed, **settings):
     return last.predict(test)
 
 
-def chosen(x, y, classes, seed, fold_seed, folds=10, **settings):
+def chosen(x, y, classes, seed, fold_seed, **settings):
     scores = []
     for decay in DECAYS:
         of_folds = []
-        for train, held in StratifiedKFold(folds, shuffle=True, random_state=fold_seed).split(x, y):
+        for train, held in StratifiedKFold(10, shuffle=True, random_state=fold_seed).split(x, y):
             model = Classifier(x.shape[1], classes, decay, seed, **settings)
             of_folds.append(model.fit(x[train], y[train], (x[held], y[held])))
         scores.append(round(100 * np.mean(of_folds), 2))

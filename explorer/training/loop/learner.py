@@ -298,8 +298,7 @@ def kept_buffers(method: Method) -> dict[str, Tensor]:
 
 def sow(seed: int) -> None:
     """Seed torch's random numbers."""
-    # torch.manual_seed saves a stack trace for each kind of device that is not there, for when it would be used
-    (torch.manual_seed if torch.accelerator.is_available() else torch.default_generator.manual_seed)(seed)
+    torch.manual_seed(seed)
 
 
 def random_states() -> dict[str, Tensor]:
