@@ -57,6 +57,8 @@ def ended(both: list[BaseProcess]) -> tuple[int | None, ...]:
             for each in both:
                 each.join(5)  # it may be about to say why
                 each.terminate()
+                each.join(5)
+                each.kill()
     return tuple(each.exitcode for each in both)
 
 

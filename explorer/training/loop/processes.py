@@ -18,6 +18,10 @@ from explorer.methods import Method
 _PRECISIONS = {"bfloat16": "bf16", "float32": "no"}
 PATIENCE = timedelta(days=30)  # for work whose parts take hours: some processes end long before others
 
+# Groups of runs that are over. The last reference to a group has to be Python's: where it is that of the model's
+# gradients, torch waits for the group's threads, and one of these may wait for Python.
+_left: list[dist.ProcessGroup | None] = []
+
 Value = TypeVar("Value")
 
 
@@ -120,6 +124,7 @@ class World:
         """Release the memory of the run."""
         self._accelerator.free_memory()
         if self.size > 1:
+            _left.append(dist.group.WORLD)
             self._accelerator.end_training()
 
 

@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from explorer.training.loop import resume_state as states
+from explorer.training.loop.processes import World
 from explorer.training.recipe import Stage
 from explorer.training.record import runs
 from explorer.training.record.runs import KEEP, Run
@@ -146,6 +147,32 @@ def test_a_batch_that_two_cannot_share_is_refused(calm):
     assert "batch_size cannot be 5 with 2 processes" in last
     assert "Set it to a multiple of 2" in last
     assert not (calm.runs / "odd").exists()
+
+
+class Weights(torch.nn.Sequential):
+    def trains(self) -> bool:
+        return True
+
+
+def comes_and_goes(environment: dict[str, str]) -> None:
+    """What a process does for a run, again and again: at the end nothing but the module refers to torch's group."""
+    from accelerate.state import AcceleratorState
+
+    os.environ.update(environment)
+    torch.set_num_threads(1)
+    for port in range(10):
+        os.environ["MASTER_PORT"] = str(int(environment["MASTER_PORT"]) + port)
+        AcceleratorState._reset_state(reset_partial_state=True)
+        world = World(device="cpu")
+        module = world.place(Weights(*(torch.nn.Linear(8, 8) for _ in range(6))))
+        world.backward(module(torch.ones(2, 8)).sum())
+        world.largest(port)
+        world.leave()
+        del world, module
+
+
+def test_two_processes_come_and_go_again_and_again():
+    assert ended(two(comes_and_goes, lambda _: ())) == (0, 0)
 
 
 def test_more_processes_than_were_started_are_refused(calm, capsys):
