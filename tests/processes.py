@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import MappingProxyType
+from unittest import mock
 
 from tests.trainings import FEW_PROBES, few_probes
 
@@ -25,7 +26,9 @@ def process(do: Callable[..., object], *arguments: object) -> BaseProcess:
     context.set_forkserver_preload(PRELOADED)
     # the environment of the server is that of the first process it was asked for
     started = context.Process(target=_here, args=(dict(os.environ), do, *arguments), daemon=True)
-    started.start()
+    # where the server has more than one arena of memory, that of an import's thread goes to a thread of the process
+    with mock.patch.dict(os.environ, MALLOC_ARENA_MAX="1"):
+        started.start()
     return started
 
 

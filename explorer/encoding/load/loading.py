@@ -288,13 +288,10 @@ def quiet() -> Iterator[None]:
     """Suppress progress bars and reports on the server's terminal; errors are raised."""
     from transformers.utils import logging
 
+    level = logging.get_verbosity()
     logging.disable_progress_bar()
-    # not of the logger: a change of its level empties what all loggers of the process remember
-    usual = {handler: handler.level for handler in logging.get_logger().handlers}
-    for handler in usual:
-        handler.setLevel(logging.ERROR)
+    logging.set_verbosity_error()  # of the logger: where CI is set, transformers hands its lines on to other handlers
     try:
         yield
     finally:
-        for handler, level in usual.items():
-            handler.setLevel(level)
+        logging.set_verbosity(level)
