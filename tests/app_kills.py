@@ -16,12 +16,14 @@ import signal
 import socket
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 from urllib.parse import urlencode
 
 from explorer.measuring.maps import umap_layout
@@ -49,6 +51,18 @@ CONNECTED = "[data-testid=stApp][data-test-connection-state=CONNECTED]"
 APART = "[data-testid=stApp]:not([data-test-connection-state=CONNECTED])"
 NOTICE = ".strata-stopped"
 APP = ("streamlit.web.cli", "streamlit.web.bootstrap", "explorer.ui.frame.page_frame", "explorer.ui.train.run_view")
+
+
+def serve_slowly(port: int, environment: dict[str, str], stacks: Path) -> None:
+    """The app, in this process, with steps that take as long as a large model's, and no processor while they wait."""
+    update = loop.Learner.update
+
+    def slowly(learner: loop.Learner) -> None:
+        time.sleep(0.25)
+        update(learner)
+
+    with mock.patch.object(loop.Learner, "update", slowly):
+        serve(port, environment, stacks)
 
 
 def serve(port: int, environment: dict[str, str], stacks: Path | None = None) -> None:
@@ -94,6 +108,13 @@ def doing(server: BaseProcess, stacks: Path) -> str:
     os.kill(server.pid, signal.SIGUSR1)
     server.join(1)  # it writes for a moment
     return stacks.read_text(encoding="utf-8")
+
+
+def reconnect(page: Page) -> None:
+    """Wait until an open page is that of the next server."""
+    page.wait_for_selector(CONNECTED)
+    page.locator(NOTICE).wait_for(state="hidden")
+    live.settle(page)
 
 
 def free_port() -> int:
@@ -154,7 +175,7 @@ class Trial:
                 self.page.wait_for_selector(APART)
                 self._read_that_it_stopped()
         with self._served(at) as server:
-            self._reconnect() if at_rest else self._open()
+            reconnect(self.page) if at_rest else self._open()
             self._press_resume()
             server.join(PATIENCE)
             if server.exitcode != -signal.SIGKILL:
@@ -164,7 +185,7 @@ class Trial:
         if badge == FINISHED != state or badge == FAILED:
             return f"the page says {badge} of a run that is {state}"
         with self._served():
-            self._reconnect()
+            reconnect(self.page)
             if waited:  # it is queued again by itself
                 self._wait_for_badge(FINISHED)
                 return kill_points.different(self.run, whole)
@@ -180,11 +201,6 @@ class Trial:
     def _open(self) -> None:
         self.page.goto(f"http://127.0.0.1:{self.port}/train?{urlencode({'run': NAME})}")
         self.page.locator(BADGE).first.wait_for()  # before the first run of its script a page is at rest too
-        live.settle(self.page)
-
-    def _reconnect(self) -> None:
-        self.page.wait_for_selector(CONNECTED)
-        self.page.locator(NOTICE).wait_for(state="hidden")
         live.settle(self.page)
 
     def _read_that_it_stopped(self) -> None:

@@ -4,6 +4,7 @@ The app is killed in one call of one method; `make kill ARGS=app` tries calls of
 """
 
 import re
+from contextlib import contextmanager
 from urllib.parse import urlencode
 
 import pytest
@@ -63,7 +64,7 @@ def start(page, address, query="", **fields):
     return runs.find(parameters(page)["run"])
 
 
-def stepping(page, doing=lambda: ""):
+def stepping(page, doing):
     with live.told(page, doing):
         page.get_by_test_id("stProgress").filter(has_text=re.compile(r"step [\d,]+ of")).wait_for()
 
@@ -78,32 +79,52 @@ def drawn(page):
     )
 
 
-def test_a_run_survives_a_reload_is_seen_elsewhere_and_stops_within_some_steps(page, address, quick):
-    run = start(page, address, quick, Steps="100000", Accumulate="64")  # steps of a quarter of a second
-    stepping(page)
-    drawn(page)
-    page.reload()
-    stepping(page)
-    drawn(page)
-    assert parameters(page)["run"] == run.name
-    other = page.context.new_page()
-    other.goto(page.url)
-    stepping(other)
-    assert len(runs.every()) == 1, "nothing was started twice"
-    page.get_by_role("link", name="Start", exact=True).click()
-    link_to_run(page).wait_for()
-    settle(page)
-    link_to_run(page).click()
-    stepping(page)
-    assert parameters(page)["run"] == run.name
-    before = run.status().step
-    keyed(page, "run stop").click()
-    page.get_by_text(lead(run_view.STOPPED_AT)).wait_for()
-    other.get_by_text(lead(run_view.STOPPED_AT)).wait_for()
-    assert run.status().state == statuses.STOPPED
-    assert run.status().step < before + 100
-    assert run.model.is_dir()
-    link_to_run(page).wait_for(state="detached")
+@contextmanager
+def served(port, folders, stacks):
+    """The app with slow steps, until it is gone; gives what it is doing."""
+    with app_kills.served(port, app_kills.serve_slowly, port, folders, stacks) as server:
+        yield lambda: app_kills.doing(server, stacks)
+
+
+def test_a_run_survives_a_reload_and_the_end_of_the_server_is_seen_elsewhere_and_stops_within_some_steps(
+    page, folders, quick, tmp_path
+):
+    port, stacks = app_kills.free_port(), tmp_path / "stacks.txt"
+    address = f"http://127.0.0.1:{port}"
+    with served(port, folders, stacks) as doing:
+        run = start(page, address, quick, Steps="1000000", Run_name="cut-off")
+        stepping(page, doing)
+        drawn(page)
+    page.wait_for_selector(app_kills.APART)
+    assert run.status().state == statuses.INTERRUPTED
+    with served(port, folders, stacks) as doing:
+        app_kills.reconnect(page)
+        page.get_by_text(run_view.INTERRUPTED.partition(" Press")[0]).wait_for()
+        keyed(page, "run resume").click()
+        stepping(page, doing)
+        page.reload()
+        stepping(page, doing)
+        drawn(page)
+        assert parameters(page)["run"] == run.name
+        page.get_by_role("link", name="Start", exact=True).click()
+        link_to_run(page).wait_for()
+        settle(page)
+        link_to_run(page).click()
+        stepping(page, doing)
+        assert parameters(page)["run"] == run.name
+        other = page.context.new_page()
+        other.goto(page.url)
+        stepping(other, doing)
+        assert len(runs.every()) == 1, "nothing was started twice"
+        before = run.status().step
+        keyed(page, "run stop").click()
+        page.get_by_text(lead(run_view.STOPPED_AT)).wait_for()
+        other.get_by_text(lead(run_view.STOPPED_AT)).wait_for()
+        assert run.status().state == statuses.STOPPED
+        assert run.status().step < before + 100
+        assert "resumed at step" in run.log_tail(1000)
+        assert run.model.is_dir()
+        link_to_run(page).wait_for(state="detached")
 
 
 def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, address, folders, tmp_path):
@@ -120,27 +141,6 @@ def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, addres
     page.goto("about:blank")
     page.goto(f"{address}/train?method=sg-opt&data={kept}")
     page.get_by_text("40 sentences, of 5 to 5 words each.").wait_for()
-
-
-def test_when_the_server_is_gone_the_run_is_interrupted_and_goes_on_at_the_next_one(
-    page, address, folders, quick, tmp_path
-):
-    port, stacks = app_kills.free_port(), tmp_path / "stacks.txt"
-    with app_kills.served(port, app_kills.serve, port, folders, stacks) as server:
-        run = start(page, f"http://127.0.0.1:{port}", quick, Steps="1000000", Run_name="cut-off")
-        stepping(page, lambda: app_kills.doing(server, stacks))
-        drawn(page)
-        link = f"/train?run={run.name}"
-    assert run.status().state == statuses.INTERRUPTED
-    page.goto(address + link)
-    page.get_by_text(run_view.INTERRUPTED.partition(" Press")[0]).wait_for()
-    settle(page)
-    keyed(page, "run resume").click()
-    stepping(page)
-    keyed(page, "run stop").wait_for()
-    keyed(page, "run stop").click()
-    page.get_by_text(lead(run_view.STOPPED_AT)).wait_for()
-    assert "resumed at step" in run.log_tail(1000)
 
 
 def test_an_open_page_resumes_a_run_after_the_app_was_killed(page, place, tmp_path):
