@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 
 from tests import floors
-from tests.imports import statements
+from tests.imports import nodes_of, statements
 
 ROOT = Path(__file__).parents[1]
 
@@ -31,8 +31,7 @@ def count(root: Path = ROOT) -> House:
     """Count the files of the program below a folder."""
     paths = [root / "app.py", *(path for part in ("explorer", "pages") for path in (root / part).rglob("*.py"))]
     texts = [path.read_text(encoding="utf-8") for path in paths]
-    trees = [ast.parse(text) for text in texts]
-    nodes = [node for tree in trees for node in statements(tree)]
+    nodes = [node for text in texts for node in statements(nodes_of(text)[0])]
     imports = [node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
     classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
     names = Counter(node.name for node in classes if not node.name.startswith("_"))

@@ -12,7 +12,7 @@ Statement = ast.Import | ast.ImportFrom
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")  # fields that hold statements
 
 
-@lru_cache(maxsize=1)  # several rules look at a file one after another
+@lru_cache(maxsize=512)  # the files of the program: several rules look at each
 def nodes_of(text: str) -> tuple[ast.AST, ...]:
     """Every node of a source text."""
     return tuple(ast.walk(ast.parse(text)))
@@ -97,7 +97,7 @@ def _steps(name: str, tree: Mapping[str, Source]) -> list[str]:
 
 @cache  # several rules are tried on the same files
 def _read(path: Path, text: str, modules: frozenset[str]) -> Source:
-    tree = ast.parse(text, filename=str(path))
+    tree = nodes_of(text)[0]
     package = ".".join(path.parent.parts)
     imports = tuple(
         Import(statement.lineno, name, on_import)

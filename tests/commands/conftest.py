@@ -5,12 +5,12 @@ import json
 import pytest
 
 from explorer.__main__ import main
-from tests.trainings import Place, few_probes, furnish, in_no_time
+from tests.trainings import Place, few_probes, furnish, in_no_time, loaded_once
 
 
 @pytest.fixture(autouse=True, scope="module")
 def quick():
-    with in_no_time(), few_probes():
+    with in_no_time(), few_probes(), loaded_once():
         yield
 
 

@@ -3,12 +3,12 @@
 import pytest
 
 from explorer.studies.plans.plan import Plan
-from tests.trainings import Place, few_probes, furnish, in_no_time, scored_pairs
+from tests.trainings import Place, few_probes, furnish, in_no_time, loaded_once, scored_pairs
 
 
 @pytest.fixture(autouse=True, scope="module")
 def quick():
-    with in_no_time(), few_probes():
+    with in_no_time(), few_probes(), loaded_once():
         yield
 
 

@@ -68,7 +68,7 @@ def quick():
     """Trainings take milliseconds; they judge few pairs of each probe pack, and pages show few."""
     few = tuple(replace(pack, first=pack.first[:20], second=pack.second[:20]) for pack in sample.probe_packs())
     shown = mock.patch("explorer.data.sample.probe_packs", return_value=few)
-    with trainings.in_no_time(), trainings.few_probes(), shown:
+    with trainings.in_no_time(), trainings.few_probes(), trainings.loaded_once(), shown:
         yield
 
 
