@@ -145,6 +145,16 @@ def no_gpu_is_seeded():
 
 
 @pytest.fixture(autouse=True, scope="session")
+def no_config_is_written_out():
+    """For a line of its log that nobody reads, transformers writes out each config.json that it has read."""
+    transformers = sys.modules.get("transformers")
+    with pytest.MonkeyPatch.context() as patch:
+        if transformers:
+            patch.setattr(transformers.PreTrainedConfig, "__repr__", object.__repr__)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def packages_are_searched_once():
     """Every AppTest searches all installed packages for components, which takes longer than a page does."""
     from streamlit.components.v2 import manifest_scanner

@@ -7,11 +7,14 @@ milliseconds. The seed is fixed: a kind is the same model in every test.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+from torch import Tensor
 from transformers import AutoConfig, AutoModel, PreTrainedModel, PreTrainedTokenizerFast, T5EncoderModel
 
 SENTENCES = (
@@ -138,7 +141,19 @@ def tiny_model(kind: str = "bert", vocabulary: int = 128, seed: int = 0, **sizes
 
 def save_tiny(kind: str, folder: Path, lower: bool = False, seed: int = 0, **sizes_of_its_own: Any) -> Path:
     """A folder in transformers layout: config.json, model.safetensors, tokenizer.json, tokenizer_config.json."""
-    tokenizer = tiny_tokenizer(kind, lower)
-    tiny_model(kind, len(tokenizer), seed, **sizes_of_its_own).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    files, drawn = _saved(kind, lower, seed, tuple(sizes_of_its_own.items()))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    torch.set_rng_state(drawn)
     return folder
+
+
+@cache
+def _saved(kind: str, lower: bool, seed: int, sizes_of_its_own: tuple[Any, ...]) -> tuple[dict[str, bytes], Tensor]:
+    """The files, built once in a process, and the random state that building them leaves."""
+    tokenizer = tiny_tokenizer(kind, lower)
+    with TemporaryDirectory() as folder:
+        tiny_model(kind, len(tokenizer), seed, **dict(sizes_of_its_own)).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        return {path.name: path.read_bytes() for path in Path(folder).iterdir()}, torch.get_rng_state()

@@ -102,7 +102,8 @@ def in_a_new_process(codes: list[str], cwd) -> tuple[list[torch.Tensor], set[str
     Before that, BERT is imported; the second answer is all that comes with it.
     """
     run = """
-import json, sys
+import gc, json, sys
+gc.disable()  # nothing that is imported is garbage
 sys.modules["explorer"] = None
 import transformers.models.bert.modeling_bert
 print(json.dumps(sorted(sys.modules)))
