@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -60,7 +61,14 @@ def by_transformers(folder: Path, pooling: str, texts: tuple[str, ...] = TEXTS, 
 
 
 def by_sentence_transformers(folder: Path, texts: tuple[str, ...] = TEXTS) -> Tensor:
-    return SentenceTransformer(str(folder), device="cpu").encode(list(texts), convert_to_tensor=True)
+    written = sorted((str(path), path.stat().st_mtime_ns) for path in folder.rglob("*"))
+    return _opened(str(folder), tuple(written)).encode(list(texts), convert_to_tensor=True)
+
+
+@lru_cache(maxsize=1)  # for the second sentences of pairs after the first ones
+def _opened(folder: str, written: tuple[tuple[str, int], ...]) -> SentenceTransformer:
+    """The model of a folder whose files were written at these times."""
+    return SentenceTransformer(folder, device="cpu")
 
 
 def by_strata(folder: Path, texts: tuple[str, ...] = TEXTS) -> Tensor:

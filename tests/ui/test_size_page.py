@@ -6,6 +6,7 @@ import pytest
 from sentence_transformers import SentenceTransformer
 from streamlit.testing.v1 import AppTest
 
+from explorer.data import corpora
 from explorer.measuring.scores.verdict import WORSE, Verdict
 from explorer.studies.size import picture as measuring
 from explorer.studies.size import points as size_points
@@ -29,6 +30,7 @@ def timed_once(monkeypatch):
 def app(furnished, place):
     furnished.switch_page("pages/size.py")
     furnished.query_params[size.ON] = str(place.test)
+    furnished.session_state[size.TEXT] = str(place.text)
     for key, value in CHOSEN.items():
         furnished.session_state[key] = value
     return furnished.run()
@@ -52,7 +54,8 @@ def test_every_size_is_measured_and_the_verdict_comes_first(app):
 
 
 def test_what_is_typed_before_the_click_is_measured(app):
-    app.session_state[DIMENSIONS] = "24"  # which no other test has measured
+    app.session_state[size.TEXT] = corpora.SAMPLE  # on which no other test has measured
+    app.session_state[DIMENSIONS] = "24"
     app.run().text_input(key=DIMENSIONS).set_value("16")
     pressed(app, size.START)
     app.toggle(key=size.ONLY_FRONT).set_value(False).run()
@@ -103,6 +106,7 @@ def test_an_encoder_that_was_measured_under_another_name_is_exported_too(app, pl
     other = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     other.query_params["model"] = str(shutil.copytree(place.model, tmp_path / "copy"))
     other.query_params[size.ON] = str(place.test)
+    other.session_state[size.TEXT] = str(place.text)
     for key, value in CHOSEN.items():
         other.session_state[key] = value
     opened(other, "size")
