@@ -158,6 +158,13 @@ def settle(page: Page) -> None:
     page.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')", timeout=60_000, polling=100)
 
 
+def follow(page: Page, address: str) -> None:
+    """Open another page of the app by its address, without a reload."""
+    page.evaluate(
+        "address => { history.pushState({}, '', address); dispatchEvent(new PopStateEvent('popstate')); }", address
+    )
+
+
 def keyed(page: Page, key: str) -> Locator:
     """The button with this key."""
     return page.locator(f".st-key-{key.replace(' ', '-')}").get_by_role("button")

@@ -261,10 +261,11 @@ def own_file(folder, rows):
     return path
 
 
-def test_a_bad_file_is_told_and_one_that_can_be_used_is_measured_and_found_again(page, address, tmp_path):
+def test_a_bad_file_is_told_and_one_that_can_be_used_is_measured_and_found_again(layers, tmp_path):
+    page = layers
     path = tmp_path / "bad.csv"
     path.write_text("sentence1,sentence2,score\nit rains,it pours,high\nit snows,it is warm,low\n", encoding="utf-8")
-    page.goto(address)
+    page.get_by_role("link", name="Start", exact=True).click()
     page.locator("input[type=file]").set_input_files(path)
     page.get_by_test_id("stAlert").filter(has_text="bad.csv").wait_for()
     assert keyed(page, "use pairs").count() == 0, "nothing is kept"
@@ -287,8 +288,9 @@ def stop_of(page):
     return page.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True)
 
 
-def test_long_work_is_seen_in_two_tabs_stopped_in_one_and_started_again(page, address, tmp_path):
-    page.goto(address)
+def test_long_work_is_seen_in_two_tabs_stopped_in_one_and_started_again(layers, tmp_path):
+    page = layers
+    page.get_by_role("link", name="Start", exact=True).click()
     page.locator("input[type=file]").set_input_files(own_file(tmp_path, 400))
     keyed(page, "use pairs").click()
     stop_of(page).wait_for()

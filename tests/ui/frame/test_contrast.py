@@ -20,7 +20,6 @@ FAINT = (
     "(texts => texts.length > 20 ? texts.filter(one => one.ratio < one.least) : [{text: 'few texts'}])"
     f"(({CONTRAST})())"
 )
-OPEN = "address => { history.pushState({}, '', address); dispatchEvent(new PopStateEvent('popstate')); }"  # no reload
 LONG = "contrast-hard-of-the-bundled-encoder-on-the-minimal-pairs-batch-16-rate-1e-4-seed-1"[:80]
 
 
@@ -59,7 +58,7 @@ def test_every_text_of_every_page_is_whole_and_has_enough_contrast_in_light_and_
     for entry in PAGES:
         title = page_frame.NAME if entry is PAGES[0] else f"{entry.title} · {page_frame.NAME}"
         if entry is not PAGES[0]:
-            page.evaluate(OPEN, f"/{entry.name}?{chosen.get(entry.name, '')}")
+            live.follow(page, f"/{entry.name}?{chosen.get(entry.name, '')}")
         page.wait_for_function("title => document.title === title", arg=title)
         measured(page)
         for scheme in schemes:

@@ -121,24 +121,23 @@ def of_three_sets(folders):
     shutil.rmtree(folder)
 
 
-def test_compare_is_on_one_screen(page, address):
+def test_compare_is_on_one_screen_with_one_set_elsewhere_and_with_three(page, address, of_three_sets):
     page.set_viewport_size(SCREEN)
     page.goto(address)
     keyed(page, "door compare").click()
+    page.get_by_role("heading", name="Compare", exact=True).wait_for()
+    page.keyboard.press(page_frame.KEY)
     check_one_screen(page)
-
-
-def test_compare_with_three_sets_elsewhere_is_on_one_screen(page, address, of_three_sets):
-    page.set_viewport_size(SCREEN)
-    page.goto(f"{address}/compare?{urlencode({'beside': f'run:{of_three_sets}', 'sts': 'Sample pairs, test half'})}")
-    keyed(page, "presentation").wait_for()
+    live.follow(page, "/plans")
+    page.get_by_role("heading", name="Plans", exact=True).wait_for()
     settle(page)
+    beside = {"beside": f"run:{of_three_sets}", "sts": "Sample pairs, test half"}
+    live.follow(page, f"/compare?{urlencode(beside)}")
+    page.locator(LINE).get_by_text(beside["beside"]).wait_for()
     check_one_screen(page)
 
 
 def check_one_screen(page):
-    page.get_by_role("heading", name="Compare", exact=True).wait_for()
-    page.keyboard.press(page_frame.KEY)
     for block in BLOCKS:
         page.locator(block).first.wait_for()
     live.plots(page, 6)

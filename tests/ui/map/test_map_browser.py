@@ -42,7 +42,8 @@ def page(tabs, address, place):
 def drawn(page):
     page.wait_for_function(
         "(plots => plots.length === 2 && plots.every(plot => plot._fullData))"
-        "([...document.querySelectorAll('.js-plotly-plot')])"
+        "([...document.querySelectorAll('.js-plotly-plot')])",
+        polling=100,
     )
     settle(page)
 

@@ -75,7 +75,8 @@ def link_to_run(page):
 
 def drawn(page):
     page.wait_for_function(
-        "[...document.querySelectorAll('.js-plotly-plot')].some(p => p._fullData.some(d => d.x && d.x.length > 1))"
+        "[...document.querySelectorAll('.js-plotly-plot')].some(p => p._fullData.some(d => d.x && d.x.length > 1))",
+        polling=100,
     )
 
 
