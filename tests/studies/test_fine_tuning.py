@@ -13,7 +13,7 @@ import pytest
 
 from explorer.__main__ import main
 from explorer.commands import plans
-from explorer.data import corpora, reference_scores
+from explorer.data import corpora, reference_scores, sources
 from explorer.data.graded import sets
 from explorer.data.labelled import labelled_sets
 from explorer.data.text_sets import LABELLED_TEXTS
@@ -50,11 +50,11 @@ QUICK = TuningOptions((1, 2), SETTINGS, "float32", "cpu")
 
 
 @pytest.fixture(autouse=True, scope="module")
-def few_pairs():
-    """Every run evaluates on the halves of the sample, whose many lengths of sentences take longer than its steps."""
+def few_pairs(place):
+    """Every run evaluates on the halves of the sample, and elsewhere; many lengths take longer than its steps."""
     whole = {half.piece: sets.load(half) for half in sets.halves()}
     few = {piece: (pairs.name, partial(pairs.taken, range(5), pairs.name)) for piece, pairs in whole.items()}
-    with mock.patch.dict(sets._SAMPLES, few):
+    with mock.patch.dict(sets._SAMPLES, few), mock.patch.object(sources, "at_hand", return_value=(str(place.dev),)):
         yield
 
 
