@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import torch
 import transformers
@@ -12,6 +14,7 @@ from sentence_transformers import SentenceTransformer
 from torch import Tensor
 from transformers import AutoTokenizer
 
+from explorer.encoding.export import source_code
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.parts.flow_map import Flow
@@ -69,6 +72,18 @@ def by_sentence_transformers(folder: Path, texts: tuple[str, ...] = TEXTS) -> Te
 def _opened(folder: str, written: tuple[tuple[str, int], ...]) -> SentenceTransformer:
     """The model of a folder whose files were written at these times."""
     return SentenceTransformer(folder, device="cpu")
+
+
+def typed(code: str, folder: Path) -> dict[str, Any]:
+    """What a Python of one's own knows after the lines of a model card; what it took from the folder goes with it."""
+    names: dict[str, Any] = {}
+    own = list(sys.path)
+    exec(code.replace(source_code.FOLDER, str(folder)), names)
+    sys.path[:] = own
+    for name, module in list(sys.modules.items()):
+        if str(folder) in str(getattr(module, "__file__", "")):
+            del sys.modules[name]
+    return names
 
 
 def by_strata(folder: Path, texts: tuple[str, ...] = TEXTS) -> Tensor:

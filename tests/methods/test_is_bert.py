@@ -21,7 +21,7 @@ from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import NotWeights, UnsupportedModel
 from explorer.methods import tsdae
 from explorer.methods.is_bert import mutual_information, sums
-from tests.exports import TEXTS, as_trained, assert_close, by_strata
+from tests.exports import TEXTS, as_trained, assert_close, by_strata, typed
 from tests.methods.rows import FIRST, MANY, descend, seeded, vectors_of
 from tests.spoiling import configure, encoder_of
 from tests.tiny_models import WIDTH, save_tiny
@@ -159,9 +159,7 @@ def test_every_library_gives_the_vectors_of_training(run):
     assert_close(by_strata(folder), expected)
     assert declared.head(folder).describe() == method.head().describe()
     assert declared.declared(folder) == "convolution over tokens"
-    code = source_code.transformers(method.head(), "AutoModel").replace(source_code.FOLDER, str(folder))
-    known = {}
-    exec(code, known)
+    known = typed(source_code.transformers(method.head(), "AutoModel"), folder)
     assert_close(known["vectors"], as_trained(method.base, method.head(), tuple(known["sentences"])))
 
 

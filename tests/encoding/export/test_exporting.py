@@ -44,6 +44,7 @@ from tests.exports import (
     dense,
     model_defaults,
     tunable,
+    typed,
 )
 from tests.spoiling import configure, declare, encoder_of
 from tests.tiny_models import FAMILIES, LAYERS, SENTENCES, WIDTH, save_tiny
@@ -318,9 +319,7 @@ def test_an_export_of_a_left_padded_model_pads_on_the_right_and_is_read_alike_by
 @pytest.mark.parametrize("head", HEADS, ids=lambda head: head.describe())
 def test_the_lines_of_the_model_card_give_the_same_vectors(tuned, bert, tmp_path, head):
     export(tuned, head, tmp_path / "run", "# card", bert)
-    code = source_code.transformers(head, "AutoModel")
-    names: dict[str, Tensor] = {}
-    exec(code.replace(source_code.FOLDER, str(tmp_path / "run")), names)
+    names = typed(source_code.transformers(head, "AutoModel"), tmp_path / "run")
     assert_close(names["vectors"], as_trained(tuned, head, tuple(names["sentences"])))
 
 

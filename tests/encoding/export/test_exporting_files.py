@@ -8,7 +8,6 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -25,7 +24,16 @@ from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.parts.layer_norm import LayerNorm
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import NotWritable
-from tests.exports import TEXTS, as_trained, assert_close, by_sentence_transformers, by_transformers, dense, tunable
+from tests.exports import (
+    TEXTS,
+    as_trained,
+    assert_close,
+    by_sentence_transformers,
+    by_transformers,
+    dense,
+    tunable,
+    typed,
+)
 from tests.spoiling import configure, declare, encoder_of, reweigh
 from tests.tiny_models import WIDTH, save_tiny
 
@@ -252,8 +260,7 @@ def check(tuned: Tunable, head: Head, folder: Path) -> None:
     alone = source_code.transformers(head, opener(encoder), prompt, encoder.lower_case)
     for code in (source_code.sentence_transformers(), alone):
         assert source_code.FOLDER in code
-        known: dict[str, Any] = {}  # what a Python of one's own knows after the lines
-        exec(code.replace(source_code.FOLDER, str(folder)), known)
+        known = typed(code, folder)
         expected = as_trained(tuned, head, tuple(known["sentences"]))
         np.testing.assert_allclose(np.asarray(known["vectors"].tolist()), expected, atol=1e-5)
 

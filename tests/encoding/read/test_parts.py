@@ -16,7 +16,7 @@ from explorer.encoding.read import parts
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.parts.flow_map import Flow, FlowMap
 from explorer.errors import UnsupportedModel
-from tests.exports import TEXTS, as_trained, assert_close, by_strata, tunable, undone
+from tests.exports import TEXTS, as_trained, assert_close, by_strata, tunable, typed, undone
 from tests.live import ROOT
 from tests.spoiling import configure, encoder_of
 from tests.tiny_models import WIDTH, save_tiny
@@ -171,11 +171,7 @@ def test_a_part_is_one_file_in_the_folder(tuned, tmp_path, added):
     assert sorted(path.name for path in folder.glob("*.py")) == ["layer_reading.py", "times.py"]
     opened = SentenceTransformer(str(folder), device="cpu", trust_remote_code=True)
     assert_close(opened.encode(list(TEXTS), convert_to_tensor=True), expected)
-    code = source_code.transformers(head, "AutoModel").replace(source_code.FOLDER, str(folder))
-    known = {}
-    exec(code, known)
-    for name in ("layer_reading", "times"):  # from the run's folder, which another test does not have
-        sys.modules.pop(name, None)
+    known = typed(source_code.transformers(head, "AutoModel"), folder)
     assert_close(known["vectors"], as_trained(tuned, head, tuple(known["sentences"])))
 
 
