@@ -16,14 +16,12 @@ import signal
 import socket
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unittest import mock
 from urllib.parse import urlencode
 
 from explorer.measuring.maps import umap_layout
@@ -55,13 +53,7 @@ APP = ("streamlit.web.cli", "streamlit.web.bootstrap", "explorer.ui.frame.page_f
 
 def serve_slowly(port: int, environment: dict[str, str], stacks: Path) -> None:
     """The app, in this process, with steps that take as long as a large model's, and no processor while they wait."""
-    update = loop.Learner.update
-
-    def slowly(learner: loop.Learner) -> None:
-        time.sleep(0.25)
-        update(learner)
-
-    with mock.patch.object(loop.Learner, "update", slowly):
+    with trainings.paced(0.25):
         serve(port, environment, stacks)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -64,14 +63,7 @@ def by_transformers(folder: Path, pooling: str, texts: tuple[str, ...] = TEXTS, 
 
 
 def by_sentence_transformers(folder: Path, texts: tuple[str, ...] = TEXTS) -> Tensor:
-    written = sorted((str(path), path.stat().st_mtime_ns) for path in folder.rglob("*"))
-    return _opened(str(folder), tuple(written)).encode(list(texts), convert_to_tensor=True)
-
-
-@lru_cache(maxsize=1)  # for the second sentences of pairs after the first ones
-def _opened(folder: str, written: tuple[tuple[str, int], ...]) -> SentenceTransformer:
-    """The model of a folder whose files were written at these times."""
-    return SentenceTransformer(folder, device="cpu")
+    return SentenceTransformer(str(folder), device="cpu").encode(list(texts), convert_to_tensor=True)
 
 
 def typed(code: str, folder: Path) -> dict[str, Any]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any
 from unittest import mock
 
 import torch
 from torch import nn
-from torch._ops import OpOverload
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -17,7 +15,6 @@ FAR = "meta"  # a device that computes nothing, in place of a GPU
 _INDEXING = (torch.Tensor.__getitem__, torch.Tensor.__setitem__)
 _FETCHED = ("_local_scalar_dense", "nonzero", "masked_select", "equal", "unique_dim", "_unique2")
 _COPIES = ("_to_copy", "copy_")
-_GIVEN: dict[object, Any] = {}  # the far tensors that operators gave
 
 
 class Waits(TorchDispatchMode):
@@ -42,7 +39,7 @@ class Waits(TorchDispatchMode):
 
     def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
         keywords = keywords or {}
-        result = _result(function, arguments, keywords)
+        result = function(*arguments, **keywords)
         name = function.overloadpacket.__name__
         places = arguments[1] if name in ("index", "index_put_", "index_put") else ()
         by_mask = any(place is not None and place.dtype in (torch.bool, torch.uint8) for place in places)
@@ -74,30 +71,6 @@ class _FromTheHost(TorchFunctionMode):
             places = arguments[1] if isinstance(arguments[1], tuple) else (arguments[1],)
             self.found += ["list as index" for place in places if isinstance(place, list)]
         return function(*arguments, **keywords)
-
-
-def _result(function: OpOverload, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-    """What an operator gives; new far tensors are like those of the same call before, which torch is slow to find."""
-    far = {one.device.type for one in _tensors((arguments, keywords))} == {FAR}
-    if not far or any(one.alias_info for one in function._schema.arguments):
-        return function(*arguments, **keywords)
-    call = (function, _described(arguments), _described([*keywords.items()]))
-    if call not in _GIVEN:
-        _GIVEN[call] = function(*arguments, **keywords)
-    return _anew(_GIVEN[call])
-
-
-def _anew(value: Any) -> Any:
-    if isinstance(value, torch.Tensor):
-        return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=FAR)
-    return type(value)(map(_anew, value)) if isinstance(value, (list, tuple)) else value
-
-
-def _described(value: object) -> object:
-    """All of a value that decides a result without numbers."""
-    if isinstance(value, torch.Tensor):
-        return value.shape, value.stride(), value.dtype
-    return tuple(map(_described, value)) if isinstance(value, (list, tuple)) else (type(value), value)
 
 
 def _tensors(values: object) -> Iterator[torch.Tensor]:

@@ -214,22 +214,19 @@ def test_loading_in_many_threads_leaves_transformers_as_it_was(bert):
     assert replaced() == untouched
 
 
-def drawn_weights():
-    torch.manual_seed(0)
-    layers = torch.nn.Linear(3, 4), torch.nn.Embedding(5, 3, padding_idx=1), torch.nn.LayerNorm(3)
-    return [weight for layer in layers for weight in layer.parameters()]
-
-
-USUAL = drawn_weights()  # by torch alone: later, no test draws weights that have no values
-
-
 def test_while_a_model_is_built_others_that_have_values_are_initialised():
+    def weights():
+        torch.manual_seed(0)
+        layers = torch.nn.Linear(3, 4), torch.nn.Embedding(5, 3, padding_idx=1), torch.nn.LayerNorm(3)
+        return [weight for layer in layers for weight in layer.parameters()]
+
+    usual = weights()
     with loading.nothing_drawn(), torch.device("meta"):
-        assert all(weight.is_meta for weight in drawn_weights())
+        assert all(weight.is_meta for weight in weights())
         with torch.device("cpu"):
-            found = drawn_weights()
+            found = weights()
     assert len(found) == 5
-    assert all(map(torch.equal, found, USUAL))
+    assert all(map(torch.equal, found, usual))
 
 
 def test_nothing_is_written_to_the_terminal_nor_logged(bert, capfd, logged, monkeypatch):

@@ -25,7 +25,7 @@ from tests.trainings import ROWS
 @pytest.fixture
 def curve_plan(plan):
     """Three numbers of rows, two seeds each."""
-    return replace(plan, grid={"rows": ("25 %", "50 %", "100 %")}, settings={**plan.settings, "steps": 0, "epochs": 1})
+    return replace(plan, grid={"rows": ("25 %", "50 %", "100 %")}, settings={**plan.settings, "steps": 0, "epochs": 2})
 
 
 def cosines(model, pairs):
@@ -40,7 +40,7 @@ def test_gains_are_those_of_the_exported_models_of_each_seed(curve_plan, place, 
     found = plan_table.table(curve_plan)
     (curve,) = row_curve.curves(found)
     assert [(one.stated, one.rows, one.steps) for one in curve.points] == [
-        ("25 %", ROWS // 4, 1), ("50 %", ROWS // 2, 3), ("100 %", ROWS, 6)
+        ("25 %", ROWS // 4, 2), ("50 %", ROWS // 2, 6), ("100 %", ROWS, 12)
     ]  # fmt: skip
     pairs = sources.evaluation_set(sources.identity(str(place.test)))
     gold = np.array(pairs.gold)
@@ -53,7 +53,7 @@ def test_gains_are_those_of_the_exported_models_of_each_seed(curve_plan, place, 
         assert gain.low == pytest.approx(min(float(gap.low) for gap in gaps), abs=1e-6)
         assert gain.high == pytest.approx(max(float(gap.high) for gap in gaps), abs=1e-6)
     assert curve.per_doubling.difference == pytest.approx(curve.whole.difference / 2)
-    assert "Steps grow with the rows, since epochs are the same (1, 3, 6 steps)" in plan_report.about_rows([curve])
+    assert "Steps grow with the rows, since epochs are the same (2, 6, 12 steps)" in plan_report.about_rows([curve])
     assert b"Score by training rows" in plan_report.report(found)
     assert "overlap" not in plan_report.verdict(found).text, "numbers of rows are compared in their own sentence"
     # a run without scores of its items has no paired difference
