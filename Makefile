@@ -24,8 +24,8 @@ run: $(APP) ## Start the app: on port 8501 or the next free one, or on PORT=9000
 setup: $(APP) ## Make the environment and stop there; PYTHON=python3.12 chooses the interpreter
 	@echo "The environment is .venv; its Python is .venv/bin/python."
 
-# As many as there are processors, at most four: with one more, each of them takes a tenth longer for the same work.
-WORKERS = $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$(( n < 4 ? n : 4 )))
+# One more than there are processors, at most four: those that wait for a browser or a killed process leave none idle.
+WORKERS = $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$(( n < 4 ? n + 1 : 4 )))
 
 # Bytecode is written, which many containers forbid: the tests start dozens of processes that would compile it again.
 test: $(DEV) browser ## Run the tests; ARGS="-k layers" goes to pytest

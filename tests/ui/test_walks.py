@@ -30,8 +30,13 @@ def tiny(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def no_runs_are_left(folders):
-    """Other tests of the same server begin without runs."""
+    """Each walk, and every other test of the same server, begins without the runs of the one before."""
+    _clear(folders)
     yield
+    _clear(folders)
+
+
+def _clear(folders):
     deadline = time.monotonic() + 30
     while left := list(Path(folders["STRATA_RUNS"]).iterdir()):  # a run that is still trained writes on
         assert time.monotonic() < deadline, left
