@@ -1,7 +1,9 @@
 """Fixtures for tests of pages: the app without a browser, one server for browsers, models, text and runs."""
 
 import queue
+import shutil
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -98,6 +100,17 @@ def folders(tmp_path_factory):
     asked = str(tmp_path_factory.mktemp("asked") / "asked.txt")
     kept["STRATA_DATA"] = str(tmp_path_factory.mktemp("published"))  # empty but for a test that fills it
     return kept | {"PYTHONPATH": str(ROOT / "tests" / "outside"), "STRATA_ASKED": asked}
+
+
+@pytest.fixture
+def no_runs_are_left(folders):
+    """Other tests of the same server begin without the runs of this one."""
+    yield
+    deadline = time.monotonic() + 30
+    while left := list(Path(folders["STRATA_RUNS"]).iterdir()):  # a run that is still trained writes on
+        assert time.monotonic() < deadline, left
+        for folder in left:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

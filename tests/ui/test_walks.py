@@ -2,7 +2,6 @@
 
 import csv
 import shutil
-import time
 from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlencode
@@ -19,29 +18,13 @@ from tests.evaluating.results_by_hand import write_set
 from tests.live import parameters
 from tests.walks import Walk, engineer, lecturer, researcher
 
-pytestmark = live.IN_A_BROWSER
+pytestmark = [*live.IN_A_BROWSER, pytest.mark.usefixtures("no_runs_are_left")]
 
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     """A model whose steps take milliseconds."""
     return str(trainings.furnish(tmp_path_factory.mktemp("place")).model)
-
-
-@pytest.fixture(autouse=True)
-def no_runs_are_left(folders):
-    """Each walk, and every other test of the same server, begins without the runs of the one before."""
-    _clear(folders)
-    yield
-    _clear(folders)
-
-
-def _clear(folders):
-    deadline = time.monotonic() + 30
-    while left := list(Path(folders["STRATA_RUNS"]).iterdir()):  # a run that is still trained writes on
-        assert time.monotonic() < deadline, left
-        for folder in left:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture

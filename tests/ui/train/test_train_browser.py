@@ -29,7 +29,7 @@ def page(page):
 
 
 @pytest.fixture(autouse=True)
-def own_runs(folders, monkeypatch):
+def own_runs(folders, no_runs_are_left, monkeypatch):
     """The runs of the server are looked at from here too."""
     monkeypatch.setenv("STRATA_RUNS", folders["STRATA_RUNS"])
 
