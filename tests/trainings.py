@@ -182,12 +182,12 @@ def few_probes(pairs: int = 3) -> Iterator[None]:
 
 
 @contextmanager
-def paced(seconds: float = 0.05) -> Iterator[None]:
+def paced(seconds: float = 0.05, pause: Callable[[float], object] = time.sleep) -> Iterator[None]:
     """Steps after pauses: a run that is to be under way until it is stopped leaves the processor to the test."""
     update = Learner.update
 
     def after_a_pause(learner: Learner) -> None:
-        time.sleep(seconds)
+        pause(seconds)
         update(learner)
 
     with mock.patch.object(Learner, "update", after_a_pause):

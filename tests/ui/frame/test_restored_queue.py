@@ -1,6 +1,7 @@
 """Test that a server takes up what another one left: waiting runs in their order, and plans under way."""
 
 import json
+import threading
 import time
 from dataclasses import replace
 from itertools import count
@@ -124,10 +125,13 @@ def test_nothing_is_loaded_where_nothing_is_left(own_runs, monkeypatch, status):
 
 
 def test_a_user_s_run_gets_its_turn_after_the_training_under_way(plan, place):
-    folder = training_queue.start_plan(plan)
-    wait_until(lambda: runs.every())
-    mine = training_queue.start(trainings.recipe(place), "mine")
-    wait_until(lambda: not training_queue.standing_of_plan(folder).live)
+    queued = threading.Event()
+    with trainings.paced(60, queued.wait):
+        folder = training_queue.start_plan(plan)
+        wait_until(training_queue.in_training)
+        mine = training_queue.start(trainings.recipe(place), "mine")
+        queued.set()
+        wait_until(lambda: not training_queue.standing_of_plan(folder).live)
     began = {run.name: run.metrics()[0].time for run in runs.every()}
     first, second = sorted(began[name] for name in began if name != "mine")
     assert first <= began["mine"] <= second
