@@ -190,35 +190,32 @@ def plots(page: Page, count: int) -> None:
     settle(page)
 
 
-def hover_cell(page: Page, column: float, row: float, plot: int = 0) -> None:
+def hover_cell(page: Page, column: float, row: float, plot: int = 0, figures: str = FIGURES) -> None:
     """Move to a place of a figure, in the numbers of its axes, until the figure says what is there."""
-    said = page.locator(FIGURES).nth(plot).locator(".hoverlayer .hovertext")
+    figure = page.locator(figures).nth(plot)
+    said = figure.locator(".hoverlayer .hovertext")
     for _ in range(100):  # a figure that is still being drawn does not notice the mouse
-        page.mouse.move(*_in_the_window(page, column, row, plot))
+        page.mouse.move(*_in_the_window(figure, column, row))
         page.wait_for_timeout(200)  # a click counts for what is hovered
         if said.count():
             return
         page.mouse.move(0, 0)
-    raise TimeoutError(f"figure {plot} says nothing of column {column}, row {row}")
+    raise TimeoutError(f"figure {plot} of {figures} says nothing of column {column}, row {row}")
 
 
-def click_cell(page: Page, column: float, row: float, plot: int = 0) -> None:
+def click_cell(page: Page, column: float, row: float, plot: int = 0, figures: str = FIGURES) -> None:
     """Click a place of a figure, in the numbers of its axes."""
-    hover_cell(page, column, row, plot)
-    page.mouse.click(*_in_the_window(page, column, row, plot))
+    hover_cell(page, column, row, plot, figures)
+    page.mouse.click(*_in_the_window(page.locator(figures).nth(plot), column, row))
 
 
-def _in_the_window(page: Page, column: float, row: float, plot: int) -> tuple[float, float]:
-    x, y = (
-        page.locator(FIGURES)
-        .nth(plot)
-        .evaluate(
-            """(plot, [column, row]) => {
+def _in_the_window(figure: Locator, column: float, row: float) -> tuple[float, float]:
+    x, y = figure.evaluate(
+        """(plot, [column, row]) => {
             const box = plot.getBoundingClientRect(), layout = plot._fullLayout;
             return [box.x + layout._size.l + layout.xaxis.d2p(column), box.y + layout._size.t + layout.yaxis.d2p(row)];
         }""",
-            [column, row],
-        )
+        [column, row],
     )
     return x, y
 

@@ -26,6 +26,10 @@ POINTS = """plot => {
     return plot._fullData.filter(trace => trace.customdata).flatMap(trace =>
         Array.from(trace.customdata, (place, row) => [place, ...point(trace, row)]));
 }"""
+GRID = ".st-key-grid-of-A .js-plotly-plot"
+# [number of the layer & pooling, column, row] of every cell of it
+CELLS = """plot => plot._fullData.filter(trace => trace.customdata).flatMap(trace =>
+    Array.from(trace.customdata, (place, at) => [place, trace.x[at], trace.y[at]]))"""
 LIT = """plot => plot._fullData.filter(trace => trace.customdata).flatMap(trace =>
     Array.from(trace.selectedpoints || [], row => trace.customdata[row]))"""
 
@@ -123,13 +127,13 @@ def cleared(page):
 
 def test_a_cell_that_is_clicked_on_the_compare_page_is_what_the_map_is_of(page):
     page.get_by_role("link", name="Compare", exact=True).click()
-    grid = page.locator(".st-key-grid-of-A .js-plotly-plot")
+    grid = page.locator(GRID)
     grid.wait_for()
     settle(page)
     grid.scroll_into_view_if_needed()
     title = "mean of layer 1"
-    x, y = next(at for place, *at in grid.evaluate(POINTS) if readings(2)[int(place)].title == title)
-    page.mouse.click(x, y)
+    column, row = next(at for place, *at in grid.evaluate(CELLS) if readings(2)[int(place)].title == title)
+    live.click_cell(page, column, row, figures=GRID)
     page.wait_for_url("**reading=mean+of+layer+1**")
     settle(page)
     page.get_by_role("link", name="Map", exact=True).click()
