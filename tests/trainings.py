@@ -183,7 +183,7 @@ def few_probes(pairs: int = 3) -> Iterator[None]:
 
 @contextmanager
 def paced(seconds: float = 0.05, pause: Callable[[float], object] = time.sleep) -> Iterator[None]:
-    """Steps after pauses: a run that is to be under way until it is stopped leaves the processor to the test."""
+    """Steps after pauses: a run that is to be under way while a test goes on leaves the processor to it."""
     update = Learner.update
 
     def after_a_pause(learner: Learner) -> None:
