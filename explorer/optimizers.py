@@ -1,4 +1,4 @@
-"""AdamW, with and without bias correction, and a learning rate that warms up linearly and then decays to zero."""
+"""AdamW, with and without bias correction, and a learning rate that warms up linearly and then decays towards zero."""
 
 import math
 from collections.abc import Callable
@@ -42,9 +42,12 @@ def adamw(
 
 
 def learning_rate(step: int, peak: float, warmup: int, total: int, decay: str = "linear") -> float:
-    """The learning rate of an update, counted from 0: linear warmup over `warmup` updates, linear decay to `total`."""
+    """The learning rate of an update, counted from 0: linear warmup over `warmup` updates, linear decay to `total`.
+
+    The last update of the warmup has the peak; the schedule of transformers has a rate of 0 in the first one.
+    """
     if step < warmup:
-        return peak * step / warmup
+        return peak * (step + 1) / warmup
     if decay == "none":
         return peak
     return peak * (total - step) / max(1, total - warmup)

@@ -38,7 +38,12 @@ class Schedule(Knobs):
     max_length: int = knob(
         128, low=3, high=8192, help="Most tokens of a sentence in training; longer sentences are truncated."
     )
-    warmup: float = knob(0.0, low=0.0, high=1.0, help="Share of the steps in which the learning rate rises linearly.")
+    warmup: float = knob(
+        0.0,
+        low=0.0,
+        high=1.0,
+        help="Share of the steps in which the learning rate rises linearly; there is none if that is less than a step.",
+    )
     decay: str = knob(
         "linear", choices=("linear", "none"), help="Learning rate after warmup: linear decay to zero, or constant."
     )
@@ -158,6 +163,10 @@ class Schedule(Knobs):
         """The number of updates for a number of rows."""
         return self.steps or max(1, rows // self.batch_size * self.epochs // self.accumulate)
 
+    def warmup_updates(self, updates: int) -> int:
+        """In how many of so many updates the rate rises: never a larger share than `warmup`, and none below one."""
+        return math.floor(self.warmup * updates + 1e-9)  # 0.29 * 100 is a little less than 29
+
     def evaluation_interval(self, updates: int) -> int:
         """Steps between two evaluations on the dev set: the paper's value, but at least ten evaluations per run."""
         return max(1, min(self.evaluate_every, updates // 10))
@@ -188,8 +197,7 @@ class Updates(nn.Module):
 
     def rate(self, step: int, total: int, schedule: Schedule) -> float:
         """The learning rate of an update, counted from 0: linear warmup, then linear decay or none."""
-        warmup = math.ceil(schedule.warmup * total)
-        return learning_rate(step, schedule.learning_rate, warmup, total, schedule.decay)
+        return learning_rate(step, schedule.learning_rate, schedule.warmup_updates(total), total, schedule.decay)
 
     def after_update(self) -> None:
         """Change what follows the trained weights, such as a momentum copy or a queue."""

@@ -224,9 +224,9 @@ SCHEDULES = {
 
 
 def rate(step: int, peak: float, warmup: int, decay: str) -> float:
-    """The learning rate of an update, counted from 0: up in a line, then down in a line to 0 after the last."""
+    """The learning rate of an update, counted from 0: up in a line to the peak, then down to 0 after the last."""
     if step < warmup:
-        return peak * step / warmup
+        return peak * (step + 1) / warmup
     return peak if decay == "none" else peak * (STEPS - step) / (STEPS - warmup)
 
 
@@ -267,7 +267,7 @@ class ByHand:
         slopes = torch.autograd.grad(loss, [self._weights[name] for name in self._trained])
         length = math.sqrt(sum(float(slope.square().sum()) for slope in slopes))
         short = min(1.0, chosen.clip / length) if chosen.clip else 1.0
-        now = rate(step, chosen.learning_rate, math.ceil(chosen.warmup * STEPS), chosen.decay)
+        now = rate(step, chosen.learning_rate, int(chosen.warmup * STEPS), chosen.decay)
         for name, slope in zip(self._trained, slopes, strict=True):
             clipped, weight = short * slope, self._weights[name].detach()
             self._first[name] = 0.9 * self._first[name] + 0.1 * clipped

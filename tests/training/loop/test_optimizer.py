@@ -30,13 +30,37 @@ def made(method, schedule):
 
 
 @pytest.mark.parametrize("step", PUBLISHED)
-def test_the_rate_of_an_update_is_the_published_one(step):
-    assert learning_rate(step, 5e-5, 108, 1079) == pytest.approx(PUBLISHED[step], rel=1e-6)
+def test_the_rate_of_an_update_is_the_published_one_which_climbs_an_update_earlier(step):
+    climbs_to = range(1, 109)  # the published schedule counts from 0, so that its first update changes nothing
+    if step:
+        now = step - 1 if step in climbs_to else step
+        assert learning_rate(now, 5e-5, 108, 1079) == pytest.approx(PUBLISHED[step], rel=1e-6)
+    assert learning_rate(step, 5e-5, 108, 1079) > 0
 
 
-def test_a_run_that_only_falls_begins_with_the_largest_rate_and_one_that_only_climbs_divides_by_no_zero():
-    for climb, rates in ((0, [1.0, 0.75, 0.5, 0.25]), (4, [0.0, 0.25, 0.5, 0.75])):
+def test_a_run_that_only_falls_begins_with_the_largest_rate_and_one_that_only_climbs_ends_with_it():
+    for climb, rates in ((0, [1.0, 0.75, 0.5, 0.25]), (4, [0.25, 0.5, 0.75, 1.0])):
         assert [learning_rate(step, 1.0, climb, 4) for step in range(4)] == rates
+
+
+def test_no_update_has_a_rate_of_0_and_no_warmup_is_longer_than_its_share():
+    for total in range(1, 131):
+        for share in (0.0, 0.05, 0.1, 0.29, 0.5, 1.0):
+            schedule = Schedule(warmup=share)
+            climb = schedule.warmup_updates(total)
+            assert climb <= share * total + 1e-6 < climb + 1 + 1e-6
+            for decay in ("linear", "none"):
+                rates = [learning_rate(step, 1.0, climb, total, decay) for step in range(total)]
+                assert min(rates) > 0
+                assert max(rates) == 1.0
+
+
+@pytest.mark.parametrize("name", [name for name in methods.names() if methods.load(name).trains()])
+def test_the_only_update_of_a_method_has_its_whole_rate(name, tiny_encoder):
+    kind = methods.load(name)
+    if kind.rate is methods.Method.rate:
+        for total in (1, 2, 9):
+            assert kind.rate(None, 0, total, kind.schedule) == kind.schedule.learning_rate
 
 
 def test_only_matrices_are_pulled_to_zero(method):
