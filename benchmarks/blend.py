@@ -16,11 +16,12 @@ from benchmarks.demonstration import SEEDS, T_975, trained
 from explorer.data import sources
 from explorer.evaluating.tasks.judges import judge_of
 from explorer.measuring.scores.judge import PACKS, Judge
+from explorer.methods import PAPER, start_values
 from explorer.progress import finish
 from explorer.studies.blend import blending
 from explorer.studies.blend.blend_curve import curve
 from explorer.training.loop import preparing
-from explorer.training.recipe import PAPER, Recipe, demonstration, start_values
+from explorer.training.recipe import Recipe, demonstration
 from explorer.training.record.runs import Run
 
 SETS = ("STS-B test", "SICK-R test", "STS12 test", "STS13 test", "STS14 test")

@@ -64,7 +64,7 @@ def methods(options: argparse.Namespace) -> None:
 
 
 def _facts(kind: type[Method]) -> dict[str, Any]:
-    from explorer.training.recipe import knobs_of, presets, released_values
+    from explorer.methods import knobs_of, presets, released_values
 
     released = released_values(kind)
     return {
@@ -96,7 +96,7 @@ def _facts(kind: type[Method]) -> dict[str, Any]:
 
 
 def _page(kind: type[Method]) -> Iterator[str]:
-    from explorer.training.recipe import knobs_of, presets, released_values
+    from explorer.methods import knobs_of, presets, released_values
 
     for paragraph in _described(kind):
         yield from (paragraph, "")

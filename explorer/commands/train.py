@@ -181,7 +181,6 @@ def _new_run(recipe: Recipe, options: argparse.Namespace, started: int) -> runs.
 def _recipe(options: argparse.Namespace) -> Recipe:
     """The recipe of a file, or the defaults, changed by the flags."""
     from explorer import methods
-    from explorer.training import recipe as recipes
     from explorer.training import recipe_file
     from explorer.training.recipe import Recipe
 
@@ -211,10 +210,10 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     settings = dict(recipe.settings)
     kind = methods.load(changes.get("method", recipe.method))
     family = model_names.family(changes.get("model", recipe.model), options.online) if kind.by_family else ""
-    preset = options.preset or recipes.DEFAULTS
-    values = recipes.PAPER if options.as_in_paper else recipes.RELEASED if options.as_released else preset
-    if not options.recipe or values != recipes.DEFAULTS:  # a recipe states every value
-        settings |= recipes.start_values(kind, family, values)
+    preset = options.preset or methods.DEFAULTS
+    values = methods.PAPER if options.as_in_paper else methods.RELEASED if options.as_released else preset
+    if not options.recipe or values != methods.DEFAULTS:  # a recipe states every value
+        settings |= methods.start_values(kind, family, values)
     settings |= flags.settings(options)
     if options.steps is not None:
         settings["steps"] = options.steps
@@ -228,9 +227,9 @@ def _recipe(options: argparse.Namespace) -> Recipe:
 def _stages(options: argparse.Namespace, model: str) -> tuple[Stage, ...]:
     """The stages that the flags state: each flag is of the last `--stage` before it."""
     from explorer import methods
-    from explorer.training import recipe as recipes
+    from explorer.training.recipe import Stage
 
-    found: list[recipes.Stage] = []
+    found: list[Stage] = []
     given: list[list[tuple[str, str]]] = []
     for name, value in options.stages:
         if name == "method":
@@ -238,22 +237,20 @@ def _stages(options: argparse.Namespace, model: str) -> tuple[Stage, ...]:
         if not given:
             raise BadChoice(f"--stage-{name} is of no stage. Write --stage METHOD before it.")
         given[-1].append((name, value))
-    values = recipes.PAPER if options.as_in_paper else recipes.RELEASED if options.as_released else recipes.DEFAULTS
+    values = methods.PAPER if options.as_in_paper else methods.RELEASED if options.as_released else methods.DEFAULTS
     for own in given:
         method, *_ = (value for name, value in own if name == "method")
         texts = {what: [value for name, value in own if name == what] for what in ("data", "column", "set")}
         kind, stated = methods.load(method), argparse.Namespace(**texts)
         family = model_names.family(model, options.online) if kind.by_family else ""
-        settings = recipes.start_values(kind, family, recipes.QUICK if options.preset == recipes.QUICK else values)
-        found.append(
-            recipes.Stage(method, tuple(texts["data"]), flags.roles(stated), settings | flags.settings(stated))
-        )
+        settings = methods.start_values(kind, family, methods.QUICK if options.preset == methods.QUICK else values)
+        found.append(Stage(method, tuple(texts["data"]), flags.roles(stated), settings | flags.settings(stated)))
     return tuple(found)
 
 
 def _fitting(data: Sequence[str]) -> str:
     from explorer import methods
-    from explorer.training.recipe import suggested
+    from explorer.methods import suggested
 
     method = suggested(*corpora.kind_of(data))
     suggestion = methods.load(method).suggestion if method else None

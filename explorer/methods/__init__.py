@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from explorer.data.text_sets import Kind
 from explorer.errors import BadChoice
 from explorer.knobs import knob
 from explorer.methods._additions import (
@@ -26,13 +27,28 @@ from explorer.methods._additions import (
     temperature_knob,
 )
 from explorer.methods._method import DEMONSTRATION, UNEVEN, Autocast, Method, Paper, Suggestion, cited, papers
+from explorer.methods._presets import (
+    DEFAULTS,
+    PAPER,
+    QUICK,
+    RELEASED,
+    knobs_of,
+    paper_values,
+    presets,
+    released_values,
+    start_values,
+)
 from explorer.methods._schedule import ADAPTERS, ENCODERS, NoDuplicates, Sampler, Schedule
 
 __all__ = [
     "ADAPTERS",
+    "DEFAULTS",
     "DEMONSTRATION",
     "ENCODERS",
     "MODEL_DEFAULT",
+    "PAPER",
+    "QUICK",
+    "RELEASED",
     "TRAINED_POOLINGS",
     "UNEVEN",
     "Autocast",
@@ -53,10 +69,16 @@ __all__ = [
     "cited",
     "follow",
     "knob",
+    "knobs_of",
     "load",
     "names",
+    "paper_values",
     "papers",
     "pooling_knob",
+    "presets",
+    "released_values",
+    "start_values",
+    "suggested",
     "temperature_knob",
 ]
 
@@ -85,3 +107,12 @@ def load(name: str) -> type[Method]:
     kinds = filter(inspect.isclass, vars(module).values())
     (found,) = (kind for kind in kinds if issubclass(kind, Method) and vars(kind).get("name") == name)
     return found
+
+
+def suggested(rows: Kind, texts: int) -> str:
+    """The method that fits rows of a kind with so many sentences, for people who have chosen none; "" if none is."""
+    for name in names():
+        kind = load(name)
+        if kind.rows == rows and kind.suggestion is not None and kind.suggestion.texts == texts:
+            return name
+    return ""

@@ -9,21 +9,19 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from explorer.data import sample, sources, text_sets
+from explorer.data import sample, sources
 from explorer.data.graded import sets
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, StrataError
 from explorer.knobs import LARGEST_SEED, Knob, Knobs, Values, find, knob
-from explorer.methods import DEMONSTRATION, UNEVEN, Method, Schedule, load, names
+from explorer.methods import DEMONSTRATION, UNEVEN, Method, Schedule, knobs_of, load, names, start_values
 from explorer.training import safe_yaml
 
 MOST_SEEDS = 100
 MOST_STAGES = 9  # before the recipe's own training
 MOST_TESTS = 20
 NONE = "none"  # in place of a set
-DEFAULTS, PAPER, RELEASED, QUICK = "defaults", "as in the paper", "as released", "quick"
-QUICK_STEPS, QUICK_BATCH = 100, 16
 
 
 @dataclass(frozen=True)
@@ -320,68 +318,6 @@ def naming(recipe: Recipe, number: int) -> Iterator[None]:
         named = type(error)(f"Stage {number} of {len(recipe.chain)} ({own.method} on {text}): {error}")
         named.stage = number
         raise named from error
-
-
-def knobs_of(kind: type[Method], family: str = "") -> dict[str, Knob]:
-    """Every knob of a method and, if it trains, of its schedule, with the method's values as defaults.
-
-    `family` is the encoder's, such as `RoBERTa-base`: values that the paper states for it replace the defaults, or the
-    paper's values where Strata's default is another.
-    """
-    knobs = dict(kind.knobs)
-    if kind.trains():
-        usual = kind.schedule.values()
-        for name, one in Schedule.knobs.items():
-            if one.rows in (None, kind.rows) and name not in kind.unused:
-                knobs[name] = replace(one, default=usual[name], paper=kind.paper_schedule.get(name))
-    for name, value in kind.by_family.get(family, {}).items():
-        knobs[name] = knobs[name].for_family(value)
-    return knobs
-
-
-def paper_values(kind: type[Method], family: str = "") -> dict[str, bool | int | float | str]:
-    """The paper's value of every knob, for a family of encoders; the default if the paper gives none."""
-    return {name: one.paper_value for name, one in knobs_of(kind, family).items()}
-
-
-def released_values(kind: type[Method], family: str = "") -> dict[str, bool | int | float | str]:
-    """The values of the released code: the paper's, but for what the method states."""
-    return {**paper_values(kind, family), **kind.released}
-
-
-def presets(kind: type[Method]) -> dict[str, Values]:
-    """Further sets of settings by name: those of the method, and a quick trial; a method without a loss is quick."""
-    small = {"steps": QUICK_STEPS, "batch_size": min(QUICK_BATCH, kind.schedule.batch_size)}
-    quick = small if kind.trains() else {}
-    return {**kind.presets, QUICK: {**quick, **kind.presets.get(QUICK, {})}}
-
-
-def suggested(rows: text_sets.Kind, texts: int) -> str:
-    """The method that fits rows of a kind with so many sentences, for people who have chosen none; "" if none is."""
-    for name in names():
-        kind = load(name)
-        if kind.rows == rows and kind.suggestion is not None and kind.suggestion.texts == texts:
-            return name
-    return ""
-
-
-def start_values(kind: type[Method], family: str, values: str = DEFAULTS) -> dict[str, bool | int | float | str]:
-    """The settings that a recipe starts from, for a family of encoders.
-
-    `values` names Strata's defaults, the paper's values, the released code's, or a preset.
-    """
-    knobs = knobs_of(kind, family)
-    settings = {name: knobs[name].default for name in kind.by_family.get(family, {})}
-    if values == PAPER:
-        settings |= paper_values(kind, family)
-    elif values == RELEASED:
-        settings |= released_values(kind, family)
-    elif values != DEFAULTS:
-        known = presets(kind)
-        if values not in known:
-            raise BadChoice(f"The method has no preset '{values}'. Choose one of {', '.join(known)}.")
-        settings |= known[values]
-    return settings
 
 
 def demonstration() -> Recipe:

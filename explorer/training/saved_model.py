@@ -13,10 +13,11 @@ from explorer.encoding.locate import layout, model_names
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import RunNotFound
 from explorer.measuring.scores import similarity
+from explorer.methods import paper_values
 from explorer.training.loop import judging, measured_facts, preparing, stages
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.loop import Training
-from explorer.training.recipe import Recipe, paper_values
+from explorer.training.recipe import Recipe
 from explorer.training.record.model_card import CardFacts, MethodFacts, card
 from explorer.training.record.runs import Run
 from explorer.training.record.status import RunFacts

@@ -1,8 +1,7 @@
 """Test that `methods` lists every method and every setting."""
 
 from explorer import methods
-from explorer.methods import Schedule
-from explorer.training.recipe import knobs_of, paper_values
+from explorer.methods import Schedule, knobs_of, paper_values
 
 
 def test_every_method_is_listed_with_what_it_is(said):

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from explorer import methods
-from explorer.methods import ENCODERS, Schedule
+from explorer.methods import ENCODERS, Schedule, knobs_of, paper_values
 from explorer.training.loop import learner
 from explorer.training.loop.learner import enough
-from explorer.training.recipe import knobs_of, paper_values
 from tests.independent import papers
 from tests.trainings import few_probes, furnish, in_no_time, looks, new, train
 

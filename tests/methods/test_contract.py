@@ -13,11 +13,10 @@ from explorer import methods
 from explorer.data.text_sets import KINDS
 from explorer.encoding.tune.tunable import TARGETS, Lora, Tunable
 from explorer.errors import BadChoice
-from explorer.methods import ADAPTERS, Fitting, Method, Schedule
+from explorer.methods import ADAPTERS, Fitting, Method, Schedule, knobs_of
 from explorer.methods._method import PAPERS
 from explorer.progress import finish
 from explorer.training.loop.learner import changing
-from explorer.training.recipe import knobs_of
 from tests.device import DEVICE
 from tests.live import ROOT
 from tests.methods.rows import COLUMNS, FIRST, MANY, SECOND, TUNING, descend, take_steps

@@ -10,9 +10,9 @@ from explorer.encoding.read.head import Head
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
 from explorer.losses import cosines, nt_xent
+from explorer.methods import PAPER, knobs_of, released_values, start_values
 from explorer.methods.augmented_views import both_directions, permuted, without_features, without_tokens
 from explorer.optimizers import UncorrectedAdamW
-from explorer.training.recipe import PAPER, knobs_of, released_values, start_values
 from tests.methods.rows import FIRST, seeded, vectors_of
 from tests.spoiling import encoder_of
 from tests.tiny_models import WIDTH, save_tiny

@@ -23,7 +23,7 @@ from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import Result
 from explorer.evaluating.results.scored_task import FINE_TUNING
 from explorer.measuring.scores.metrics import MEASURES, class_scores
-from explorer.methods import load
+from explorer.methods import load, paper_values
 from explorer.progress import finish
 from explorer.studies import fine_tuning
 from explorer.studies.fine_tuning import TuningOptions
@@ -38,7 +38,6 @@ from explorer.studies.reproduce import (
     reproduction,
     written,
 )
-from explorer.training.recipe import paper_values
 from explorer.training.record import runs
 from explorer.training.record.status import FINISHED, INTERRUPTED
 from tests import namesakes

@@ -13,17 +13,9 @@ from explorer.commands.train import _recipe
 from explorer.data import sample
 from explorer.data.corpora import SHIPPED, corpus
 from explorer.errors import BadChoice
-from explorer.methods import Schedule
+from explorer.methods import QUICK, Schedule, knobs_of, paper_values, presets, released_values
 from explorer.training import safe_yaml
-from explorer.training.recipe import (
-    QUICK,
-    Recipe,
-    demonstration,
-    knobs_of,
-    paper_values,
-    presets,
-    released_values,
-)
+from explorer.training.recipe import Recipe, demonstration
 from explorer.training.recipe_file import from_yaml, read
 
 QUICK_BSL = {"predictors": 2, "predictor_width": 2, "steps": 100, "batch_size": 16}

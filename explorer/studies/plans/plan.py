@@ -14,7 +14,7 @@ from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.tasks import named, suites
 from explorer.knobs import Knob, Knobs, Values, knob
-from explorer.methods import Schedule, load
+from explorer.methods import DEFAULTS, PAPER, QUICK, RELEASED, Schedule, knobs_of, load, start_values
 from explorer.training import recipe as recipes
 from explorer.training import recipe_file, safe_yaml
 from explorer.training.record.runs import Run
@@ -26,11 +26,11 @@ MISSING = "not trained"  # in place of the state of a run
 MOST_BUDGET = 10**9  # minutes or steps
 VALUES = Knob(
     "values",
-    recipes.DEFAULTS,
+    DEFAULTS,
     "The values of all settings that are not stated below, for each method its own.",
-    choices=(recipes.DEFAULTS, recipes.PAPER, recipes.RELEASED, recipes.QUICK),
+    choices=(DEFAULTS, PAPER, RELEASED, QUICK),
     title="Values of the settings",
-    titles={name: name.capitalize() for name in (recipes.DEFAULTS, recipes.PAPER, recipes.RELEASED, recipes.QUICK)},
+    titles={name: name.capitalize() for name in (DEFAULTS, PAPER, RELEASED, QUICK)},
 )
 TRAINING_ROWS = replace(  # tried in turn, for a curve
     Schedule.knobs["rows"],
@@ -105,7 +105,7 @@ class Plan:
     dev: str = ""  # the default of a run if empty
     test: str = ""  # or NO_TEST
     elsewhere: tuple[str, ...] = recipes.Recipe.elsewhere  # sets that runs are scored on, but not trained for
-    values: str = recipes.DEFAULTS  # which values the settings have that are not stated
+    values: str = DEFAULTS  # which values the settings have that are not stated
     tasks: tuple[str, ...] = ()  # every trained model, and every base, is evaluated on them
     budget: PlanBudget = PlanBudget()
     precision: str = "auto"
@@ -243,7 +243,7 @@ def _called(plan: Plan, method: str, settings: Values) -> str:
 def _start(plan: Plan, method: str, model: str) -> dict[str, Any]:
     """The settings that a training of a plan starts from."""
     kind = load(method)
-    return dict(recipes.start_values(kind, model_names.family(model) if kind.by_family else "", plan.values))
+    return dict(start_values(kind, model_names.family(model) if kind.by_family else "", plan.values))
 
 
 def _recipe(
@@ -252,7 +252,7 @@ def _recipe(
     from explorer.data.corpora import matching_sets
 
     kind, settings = load(method), _start(plan, method, model)
-    knobs = recipes.knobs_of(kind)
+    knobs = knobs_of(kind)
     # a method without a loss has no schedule: what the plan states of it for all methods does not apply
     settings |= {name: value for name, value in plan.settings.items() if kind.trains() or name in knobs}
     dev, test = matching_sets(data, kind.rows) or (recipes.Recipe.dev, recipes.Recipe.test)

@@ -23,13 +23,12 @@ from explorer.evaluating.results import result_files, result_table
 from explorer.evaluating.results.scored_task import EVALUATED, Options, ScoredTask
 from explorer.evaluating.tasks import Subject, tasks_of
 from explorer.knobs import LARGEST_SEED, Knob, Knobs, Values, knob
-from explorer.methods import load
+from explorer.methods import PAPER, load, paper_values
 from explorer.progress import Work
 from explorer.run_folder import model_name
 from explorer.studies.plans import plan_folder
 from explorer.studies.plans.plan import Plan, Variant, cells
 from explorer.studies.recipe_runs import RecipeRuns, is_finished
-from explorer.training.recipe import PAPER, paper_values
 from explorer.training.record.run_results import scored
 
 FOLDER = Path(__file__).parent / "tables"

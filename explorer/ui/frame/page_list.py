@@ -193,7 +193,7 @@ def offer_advice(chosen: tuple[str, ...]) -> None:
 
 def _fill(source: str, kind: text_sets.Kind, texts: int) -> dict[str, str]:
     """Set the text and the method that fits its rows; returns what the address says of the method."""
-    from explorer.training.recipe import suggested
+    from explorer.methods import suggested
 
     training_form.leave()
     training_form.choose_text([source])

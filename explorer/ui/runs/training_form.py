@@ -303,14 +303,14 @@ class MethodCard:
     @cached_property
     def knobs(self) -> Mapping[str, Knob]:
         """Every setting by name, with the defaults for these encoders."""
-        from explorer.training.recipe import knobs_of
+        from explorer.methods import knobs_of
 
         return knobs_of(self.kind, self.encoders)
 
     @cached_property
     def presets(self) -> Mapping[str, Values]:
         """Further sets of settings by name."""
-        from explorer.training.recipe import presets
+        from explorer.methods import presets
 
         return presets(self.kind)
 

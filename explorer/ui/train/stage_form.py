@@ -92,7 +92,8 @@ def _key(number: int, what: str) -> str:
 def _stage(
     place: int, number: int, of_run: tuple[tuple[str, ...], dict[str, str]], encoders: str, plan: Plan
 ) -> Stage | None:
-    from explorer.training.recipe import Stage, suggested
+    from explorer.methods import suggested
+    from explorer.training.recipe import Stage
 
     cards = {name: card for name, card in training_form.methods().items() if card.kind.trains_encoder()}
     key, state = _key(number, "method"), st.session_state

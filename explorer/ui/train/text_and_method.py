@@ -208,7 +208,7 @@ def follow_text() -> None:
 
 def of_text(chosen: tuple[str, ...]) -> str:
     """The method that fits a text; "" if none is suggested, or if the text cannot be read."""
-    from explorer.training.recipe import suggested
+    from explorer.methods import suggested
 
     try:
         return suggested(*cached.kind_of(chosen))

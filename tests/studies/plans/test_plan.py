@@ -9,13 +9,13 @@ import pytest
 from explorer.drawing.reports import standalone
 from explorer.errors import BadChoice
 from explorer.measuring.scores.verdict import BETTER, CHANCE, WORSE, ElsewhereVerdict, RunVerdict, Verdict
-from explorer.methods import load
+from explorer.methods import PAPER, QUICK, knobs_of, load, paper_values
 from explorer.studies.plans import plan as plans
 from explorer.studies.plans import plan_report, plan_table
 from explorer.studies.plans.plan import Plan, PlanBudget, Variant, cells
 from explorer.studies.plans.plan_report import scored, verdict
 from explorer.studies.plans.plan_table import PlanRow, PlanTable, seconds_left
-from explorer.training.recipe import PAPER, QUICK, Stage, knobs_of, paper_values
+from explorer.training.recipe import Stage
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED, RUNNING, Status
 

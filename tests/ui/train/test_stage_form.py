@@ -3,7 +3,8 @@
 import shlex
 
 from explorer.data.text_sets import SENTENCES
-from explorer.training.recipe import Stage, suggested
+from explorer.methods import suggested
+from explorer.training.recipe import Stage
 from explorer.training.record import runs
 from explorer.ui.runs import training_form
 from explorer.ui.train import stage_form, text_and_method
