@@ -108,6 +108,11 @@ def map_progress(work: Work[Result], change: Callable[[Progress], Progress | Non
         work.close()  # if it is stopped
 
 
+def in_phase(work: Work[Result], phase: Phase) -> Work[Result]:
+    """Work whose progress is of this phase, whatever it calls it."""
+    return map_progress(work, lambda progress: Progress(phase, progress.done, progress.total))
+
+
 def finish(work: Work[Result], tell: Callable[[Progress], object] = lambda progress: None) -> Result:
     """Run the work to its end, report its progress, and return its result."""
     while True:

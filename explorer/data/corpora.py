@@ -165,13 +165,13 @@ def drawn(given: Corpus, wanted: int, seed: int) -> Corpus:
         times[texts] += 1
         numbers.append(text_sets.digest_of((str(seed), str(times[texts]), *texts)))
     rows = sorted(sorted(range(len(given)), key=numbers.__getitem__)[:wanted])
-    columns = tuple(tuple(column[row] for row in rows) for column in given.columns)
-    if isinstance(given.kind.answer, Score) and len(set(columns[-1])) == 1:
+    found = given.taken(rows)
+    if isinstance(given.kind.answer, Score) and len(set(found.scores)) == 1:
         raise BadScores(
             f"Every score in the {wanted:,} rows that seed {seed} draws from {given.name} is the same, so there is no "
             "order to train. Raise rows, or choose another seed."
         )
-    return replace(given, columns=columns)  # type: ignore[arg-type]  # of the same types
+    return found
 
 
 def of_source(source: str, *, online: bool = False) -> Sentences:

@@ -4,8 +4,9 @@ Addresses, recipes, plans and flags name a set by a text. Here alone the text be
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from explorer.data import retrieval_sets, sample, uploads
@@ -27,6 +28,7 @@ RETRIEVAL_SETS: Mapping[str, Callable[[], RetrievalSet]] = {
     QUORA: lambda: question_pairs.load().collection,
 }
 HELD_OUT = "held-out rows"  # of the training text, in place of the name of a set
+CROSS_FITTED = "cross-fitted rows"  # all rows of the training text, each judged by a model that did not see it
 AT_HAND = "at hand"  # in place of the names of sets that need no download
 # the sample's, and the first of the others that is in the folder of published sets
 MAYBE_AT_HAND = (sample.PAIRS, sample.SEARCH, "SICK-R test", "STS-B test")
@@ -118,6 +120,18 @@ def at_hand() -> tuple[str, ...]:
 def texts_of(given: EvaluationSet) -> tuple[str, ...]:
     """Every sentence, query and document of an evaluation set once."""
     return given.texts if isinstance(given, RetrievalSet) else given.sentences
+
+
+def taken(given: EvaluationSet, rows: Sequence[int]) -> EvaluationSet:
+    """Some items; of a retrieval set some queries, which are searched in all documents."""
+    if isinstance(given, GradedPairs):
+        return given.taken(rows, given.name)
+    if isinstance(given, Triplets):
+        columns = (given.anchors, given.positives, given.negatives)
+        return Triplets(given.name, *(tuple(column[row] for row in rows) for column in columns))
+    assert isinstance(given, RetrievalSet), "probe packs are scored as a whole"
+    queries = tuple(given.queries[row] for row in rows)
+    return replace(given, queries=queries, judgements=tuple(given.judgements[row] for row in rows))
 
 
 def retrieval_set(source: str) -> RetrievalSet | None:

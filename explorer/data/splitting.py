@@ -117,27 +117,10 @@ def _split(
             f"{pairs.name} has {len(pairs)} pairs; a split into {' and '.join(pieces)} needs at least {MINIMUM}. "
             "Add pairs, or choose separate dev and test sets."
         )
-    found, ascending = families(pairs), sorted(pairs.gold)
-    bands = [_BANDS * bisect_left(ascending, gold) // len(pairs) for gold in pairs.gold]
+    found, bands = families(pairs), bands_of(pairs.gold)
     # the cells of each row: all, band of scores, sub-corpus, and both
     cells = [((), band, part, (part, band)) for band, part in zip(bands, pairs.parts, strict=True)]
-    totals: Counter[Hashable] = Counter(cell for of_row in cells for cell in of_row)
-    rows: list[list[int]] = [[] for _ in shares]  # of each split, and its number of pairs in each cell
-    has: list[Counter[Hashable]] = [Counter() for _ in shares]
-    for mark, family in _in_order(pairs, found):
-        of_family: Counter[Hashable] = Counter(cell for row in family for cell in cells[row])
-
-        def cost(side: int, of_family: Counter[Hashable] = of_family) -> float:
-            """The increase of Σ n² / target; smallest for the split furthest below its target."""
-            return sum(
-                (2 * has[side][cell] + count) * count / (shares[side] * totals[cell])
-                for cell, count in of_family.items()
-            )
-
-        sides = range(len(shares))
-        side = min(sides if mark % 2 else reversed(sides), key=cost)  # ties alternate
-        rows[side] += family
-        has[side] += of_family
+    rows = _assigned(_in_order(pairs, found), cells, shares)
     if any(len(one) < _LEAST * share * len(pairs) for one, share in zip(rows, shares, strict=True)):
         raise CannotSplit(
             f"{pairs.name} cannot be split into {' and '.join(pieces)}: {max(map(len, found))} of its {len(pairs)} "
@@ -152,6 +135,53 @@ def _split(
                 "correlation is undefined. Add pairs with other scores, or choose separate dev and test sets."
             )
     return made
+
+
+def bands_of(gold: Sequence[float], bands: int = _BANDS) -> list[int]:
+    """The band of each score: from the lowest on, all have about as many scores."""
+    ascending = sorted(gold)
+    return [bands * bisect_left(ascending, score) // len(gold) for score in gold]
+
+
+def folds(rows: Sequence[tuple[str, ...]], strata: Sequence[Hashable], wanted: int) -> tuple[tuple[int, ...], ...]:
+    """Divide rows into folds with no sentence in two of them, and about as many rows of each stratum in all of them.
+
+    There are fewer than wanted, or one, where the rows have fewer families. They follow from the rows' texts alone.
+    """
+    found = linked(rows)
+    digests = {family: digest_of(sorted("\0".join(rows[row]) for row in family)) for family in found}
+    ordered = sorted(found, key=lambda family: (-len(family), digests[family]))
+    count = max(1, min(wanted, len(found)))
+    cells = [((), stratum) for stratum in strata]
+    divided = _assigned([(int(digests[one][:8], 16), one) for one in ordered], cells, [1 / count] * count)
+    return tuple(tuple(sorted(fold)) for fold in divided if fold)
+
+
+def _assigned(
+    ordered: Iterable[tuple[int, Family]], cells: Sequence[Sequence[Hashable]], shares: Sequence[float]
+) -> list[list[int]]:
+    """The rows of each split: each family goes to the split with the largest deficit in the cells of its rows.
+
+    A number comes with each family, which decides between equal splits.
+    """
+    totals: Counter[Hashable] = Counter(cell for of_row in cells for cell in of_row)
+    rows: list[list[int]] = [[] for _ in shares]  # of each split, and its number of rows in each cell
+    has: list[Counter[Hashable]] = [Counter() for _ in shares]
+    for mark, family in ordered:
+        of_family: Counter[Hashable] = Counter(cell for row in family for cell in cells[row])
+
+        def cost(side: int, of_family: Counter[Hashable] = of_family) -> float:
+            """The increase of Σ n² / target; smallest for the split furthest below its target."""
+            return sum(
+                (2 * has[side][cell] + count) * count / (shares[side] * totals[cell])
+                for cell, count in of_family.items()
+            )
+
+        sides = range(len(shares))
+        side = min(sides if mark % 2 else reversed(sides), key=cost)  # ties alternate
+        rows[side] += family
+        has[side] += of_family
+    return rows
 
 
 def _in_order(pairs: GradedPairs, found: list[Family]) -> list[tuple[int, Family]]:

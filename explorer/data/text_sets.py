@@ -196,10 +196,20 @@ class Corpus:
         """The class of each row; () if the rows have none."""
         return cast(tuple[str, ...], self.columns[-1]) if isinstance(self.kind.answer, Label) else ()
 
+    @property
+    def scores(self) -> tuple[float, ...]:
+        """The score of each row; () if the rows have none."""
+        return cast(tuple[float, ...], self.columns[-1]) if isinstance(self.kind.answer, Score) else ()
+
     @cached_property
     def classes(self) -> tuple[str, ...]:
         """The names of the classes, sorted."""
         return tuple(sorted(set(self.labels)))
+
+    def taken(self, rows: Sequence[int]) -> Corpus:
+        """Some rows, under the same name."""
+        columns = tuple(tuple(column[row] for row in rows) for column in self.columns)
+        return replace(self, columns=columns)  # type: ignore[arg-type]  # of the same types
 
     @cached_property
     def digest(self) -> str:
@@ -292,6 +302,11 @@ class Kind:
     def pairs_up(self) -> bool:
         """Whether the first two texts of a row mean the same, so that one can be searched with the other."""
         return len(self.texts) > 1 and self.answer is None and self.texts[1].relation == "same"
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether held-out rows can judge a model: they have a score, or two texts that belong together."""
+        return self.pairs_up or isinstance(self.answer, Score)
 
     @cached_property
     def answer(self) -> Label | Score | None:

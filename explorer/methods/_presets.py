@@ -24,7 +24,8 @@ def knobs_of(kind: type[Method], family: str = "") -> dict[str, Knob]:
         usual = kind.schedule.values()
         for name, one in Schedule.knobs.items():
             if one.rows in (None, kind.rows) and name not in kind.unused:
-                knobs[name] = replace(one, default=usual[name], paper=kind.paper_schedule.get(name))
+                of_papers = one.paper if kind.as_published else None
+                knobs[name] = replace(one, default=usual[name], paper=kind.paper_schedule.get(name, of_papers))
     for name, value in kind.by_family.get(family, {}).items():
         knobs[name] = knobs[name].for_family(value)
     return knobs

@@ -70,6 +70,12 @@ class Schedule(Knobs):
         "of SG-BERT; step 0 does not count. no new best: stop after this many evaluations in a row without a new best.",
     )
     endurance: int = knob(10, low=1, high=1000, help="Number of such evaluations before training stops early.")
+    keep_base: bool = knob(
+        True,
+        paper=False,
+        help="Whether the base, step 0, is kept if each later evaluation is below it: then nothing was learned. off: "
+        "the best trained checkpoint is kept, however low its score, as in the papers' code.",
+    )
     select_by: str = knob(
         "dev",
         choices=SELECTIONS,

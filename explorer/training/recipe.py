@@ -76,6 +76,13 @@ class Recipe(Knobs):
         title="Most items elsewhere",
         help="At most so many pairs, queries or triplets of each of these sets, drawn by their text; 0 for all.",
     )
+    folds: int = knob(
+        5,
+        low=2,
+        high=20,
+        help="With 'cross-fitted rows' as dev set: the rows are divided into so many folds without a sentence in "
+        "common. For each a model is trained on the others and judged on it; the saved one is trained on all rows.",
+    )
     settings: Values = field(default_factory=dict)
     seeds: tuple[int, ...] = knob(
         (1,),
@@ -119,7 +126,7 @@ class Recipe(Knobs):
             )
         elsewhere = tuple(dict.fromkeys(name for name in self.elsewhere if name != NONE))
         for name in elsewhere:
-            if name in (sample.PROBE_PACKS, sources.HELD_OUT):
+            if name in (sample.PROBE_PACKS, sources.HELD_OUT, sources.CROSS_FITTED):
                 why = "every run is scored on them" if name == sample.PROBE_PACKS else "they are of the training text"
                 raise BadChoice(
                     f"elsewhere cannot be {name!r}: {why}. Name other sets, '{sources.AT_HAND}' or '{NONE}'."
@@ -127,10 +134,42 @@ class Recipe(Knobs):
         if len(elsewhere) > MOST_TESTS:
             raise BadChoice(f"{len(elsewhere)} sets elsewhere are too many. Give at most {MOST_TESTS}.")
         most = self.knobs["elsewhere_most"].checked(self.elsewhere_most)
+        self._check_folds()
         values = {name: find(knobs, name).checked(value) for name, value in self.settings.items()}
         settings = {name: value for name, value in values.items() if value != knobs[name].default}
-        checked = replace(self, settings=settings, elsewhere=elsewhere, elsewhere_most=most)
+        folds = self.knobs["folds"].checked(self.folds)
+        checked = replace(self, settings=settings, elsewhere=elsewhere, elsewhere_most=most, folds=folds)
         return replace(checked, stages=checked._checked_stages())
+
+    def _check_folds(self) -> None:
+        """Refuse rows that are cross-fitted where they cannot be."""
+        if not self.is_cross_fitted:
+            return
+        if self.dev != sources.CROSS_FITTED:
+            raise BadChoice(
+                f"dev cannot be {sources.shown(self.dev)!r} where a test set is '{sources.CROSS_FITTED}': the folds "
+                f"choose the number of updates. Set dev to '{sources.CROSS_FITTED}', too."
+            )
+        if self.stages:
+            raise BadChoice(
+                f"'{sources.CROSS_FITTED}' cannot be used with stages: each fold would need a model of every stage. "
+                "Choose another dev set and test set, or leave out the stages."
+            )
+        if not self.kind.trains() or not (self.kind.rows.is_judged or self.kind.predicts()):
+            raise BadChoice(
+                f"{self.method} trains on {self.kind.rows.title}, which cannot be judged by themselves. Choose a set "
+                f"of scored pairs, triplets or queries in place of '{sources.CROSS_FITTED}'."
+            )
+        if self.settings.get("select_by", "dev") != "dev":
+            raise BadChoice(
+                f"select_by cannot be {self.settings['select_by']!r} with '{sources.CROSS_FITTED}': the rows of each "
+                "fold choose. Set it to dev."
+            )
+
+    @property
+    def is_cross_fitted(self) -> bool:
+        """Whether every row of the text is judged, each by a model that was not trained on it."""
+        return sources.CROSS_FITTED in (self.dev, *self.tests)
 
     def _checked_stages(self) -> tuple[Stage, ...]:
         """The stages with every value converted to its type; an error names the stage and the value."""
@@ -179,6 +218,11 @@ class Recipe(Knobs):
     def trains(self) -> bool:
         """Whether weights are trained in any stage, so that seeds differ."""
         return bool(self.stages) or self.kind.trains()
+
+    @property
+    def trains_encoder(self) -> bool:
+        """Whether weights of the encoder are trained in any stage."""
+        return any(one.kind.trains_encoder() for one in self.chain)
 
     @property
     def methods(self) -> str:
@@ -240,6 +284,8 @@ class Recipe(Knobs):
         if self.elsewhere != self.knobs["elsewhere"].default:
             for name in self.elsewhere or (NONE,):
                 words += ["--elsewhere", name]
+        if self.is_cross_fitted and self.folds != self.knobs["folds"].default:
+            words += ["--folds", str(self.folds)]
         if self.elsewhere and self.elsewhere_most != self.knobs["elsewhere_most"].default:
             words += ["--elsewhere-most", str(self.elsewhere_most)]
         for seed in self.seeds:
@@ -268,7 +314,8 @@ class Recipe(Knobs):
     def how_trained(self) -> dict[str, Any]:
         """Method, precision, seeds and every setting by name, and those of stages; texts and models have digests."""
         named = {"method": self.method, "precision": self.precision, "seeds": list(self.seeds)}
-        found = {**named, **self.every_setting(), "stages": len(self.stages)}
+        folds = {"folds": self.folds} if self.is_cross_fitted else {}
+        found = {**named, **self.every_setting(), **folds, "stages": len(self.stages)}
         for number, one in enumerate(self.chain[:-1], start=1):
             of_stage = {"method": one.method, **one.every_setting()}
             found |= {f"{name} of stage {number}": value for name, value in of_stage.items()}
@@ -295,6 +342,8 @@ class Recipe(Knobs):
         content["more_tests"], content["elsewhere"] = list(self.more_tests), list(self.elsewhere)
         if not self.elsewhere:  # as in a recipe that does not state it
             del content["elsewhere"], content["elsewhere_most"]
+        if not self.is_cross_fitted:
+            del content["folds"]
         del content["stages"]
         if self.stages:
             content["stages"] = [

@@ -13,6 +13,7 @@ from explorer.measuring.scores.verdict import (
     CHANCE,
     MIXED,
     UNKNOWN,
+    UNLEARNED,
     WORSE,
     Marked,
     Sentence,
@@ -31,6 +32,7 @@ _LOOKS = {
     MIXED: (st.warning, ":material/swap_vert:"),
     CHANCE: (st.info, ":material/casino:"),
     UNKNOWN: (st.warning, ":material/help:"),
+    UNLEARNED: (st.warning, ":material/block:"),
 }
 CUT = "Only the first {:,} tokens were read of “{}”."
 

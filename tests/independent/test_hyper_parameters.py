@@ -9,13 +9,13 @@ import pytest
 from explorer import methods
 from explorer.methods import ENCODERS, Schedule, knobs_of, paper_values
 from explorer.training.loop import learner
-from explorer.training.loop.learner import enough
+from explorer.training.loop.choosing import enough
 from tests.independent import papers
 from tests.trainings import few_probes, furnish, in_no_time, looks, new, train
 
 # what no paper of these methods has: the length in steps, several batches for one update, what chooses or keeps a
 # checkpoint, adapters, and a blend with the base
-STRATAS_OWN = {"steps", "accumulate", "select_by", "validate_by", "rows", "keep_steps", *ENCODERS}
+STRATAS_OWN = {"steps", "accumulate", "keep_base", "select_by", "validate_by", "rows", "keep_steps", *ENCODERS}
 STATED = papers.lines(papers.STATED)
 RELEASED = papers.lines(papers.RELEASED)
 BY_FAMILY = papers.lines(papers.BY_FAMILY)

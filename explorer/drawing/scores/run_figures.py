@@ -44,11 +44,13 @@ def dev_scores(
     at: int | None = None,
     same_reading: float | None = None,
     measure: str = "Spearman",
+    parts: Sequence[str] = (),
 ) -> go.Figure:
     """The dev score of every evaluation step, with a line and a star at the best checkpoint for each seed.
 
     A dashed line is the base under its model default, a dotted one the base under the layer & pooling that is trained.
     A star below the dashed line is labelled, and each stage has one. The step `at` is a vertical line.
+    `parts` name what is trained one after the other, if not stages.
     """
     draft = Draft()
     best: list[Evaluation] = []
@@ -96,12 +98,12 @@ def dev_scores(
             draft.note(f"{name} {score:.1f}", x=1, xref="paper", xanchor="right", y=score, yanchor="bottom")
     if at is not None:
         draft.line(x=at, color=ACCENT, width=2)
-    _steps(draft, lines, total)
+    _steps(draft, lines, total, parts)
     draft.y_axes(title=f"{measure} × 100", zeroline=False)
     return draft.figure(HEIGHT, showlegend=bool(best) or _several(lines) or held_out, uirevision=KEPT)
 
 
-def losses(lines: Lines, total: int = 0) -> go.Figure:
+def losses(lines: Lines, total: int = 0, parts: Sequence[str] = ()) -> go.Figure:
     """The loss of every step (faint) and smoothed."""
     draft = Draft()
     for number, seed, own in _by_seed(lines):
@@ -126,12 +128,12 @@ def losses(lines: Lines, total: int = 0) -> go.Figure:
             line=_line(number),
             hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.3g}} smoothed<extra></extra>",
         )
-    _steps(draft, lines, total)
+    _steps(draft, lines, total, parts)
     draft.y_axes(title="loss", zeroline=False)
     return draft.figure(HEIGHT, showlegend=_several(lines), uirevision=KEPT)
 
 
-def geometry(lines: Lines, total: int = 0) -> go.Figure:
+def geometry(lines: Lines, total: int = 0, parts: Sequence[str] = ()) -> go.Figure:
     """Similarity of positive and random pairs in a batch, and alignment and uniformity at evaluations, in 3 rows."""
     titles = (
         "cosines in a batch: positive pairs, random pairs dotted",
@@ -159,7 +161,7 @@ def geometry(lines: Lines, total: int = 0) -> go.Figure:
                 marker={"size": 6},
                 hovertemplate=f"seed {seed}, step %{{x}}: {label} %{{y:.3f}}<extra></extra>",
             )
-    _steps(draft, lines, total, rows=3)
+    _steps(draft, lines, total, parts, rows=3)
     draft.x_axes(title="", row=1)
     draft.x_axes(title="", row=2)
     draft.y_axes(zeroline=False)
@@ -195,8 +197,8 @@ def _with_gaps(lines: Sequence[Line]) -> list[Line | None]:
     return found
 
 
-def _steps(draft: Draft, lines: Lines, total: int, rows: int = 1) -> None:
-    """The axis of steps, up to the planned end of the run, with a line where each stage begins."""
+def _steps(draft: Draft, lines: Lines, total: int, parts: Sequence[str], rows: int = 1) -> None:
+    """The axis of steps, up to the planned end of the run, with a line where each stage, or part, begins."""
     ends: dict[tuple[int, int], int] = {}  # by stage and seed, since a stage may stop early
     for line in lines:
         if line.stage is not None:
@@ -210,7 +212,14 @@ def _steps(draft: Draft, lines: Lines, total: int, rows: int = 1) -> None:
             draft.line(x=step + 0.5, row=row, color=QUIET, dash="dot", width=1)
         if stage not in named:
             named.add(stage)
-            draft.note(f"stage {stage + 1}", x=step + 0.5, y=0, yref="paper", xanchor="left", yanchor="bottom")
+            draft.note(
+                parts[stage] if parts else f"stage {stage + 1}",
+                x=step + 0.5,
+                y=0,
+                yref="paper",
+                xanchor="left",
+                yanchor="bottom",
+            )
     done = max((line.step for line in lines), default=0)
     end = max(1, done, min(total, 2 * done))
     draft.x_axes(title="step", zeroline=False, range=[-0.02 * end, 1.02 * end])

@@ -13,10 +13,23 @@ import numpy as np
 from explorer import in_words
 from explorer.data import sample, sources
 from explorer.data.graded.sets import SetKind
+from explorer.measuring.comparing.nothing_learned import NothingLearned
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.judge import HALF, Floats, PackChange, PairChange, of_packs, pack_changes
 from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, SPEARMAN, items_of, size_text
-from explorer.measuring.scores.verdict import BETTER, CHANCE, CI, MIXED, UNKNOWN, WORSE, Marked, Sentence, Verdict
+from explorer.measuring.scores.verdict import (
+    BETTER,
+    CHANCE,
+    CI,
+    MIXED,
+    UNKNOWN,
+    UNLEARNED,
+    WORDS,
+    WORSE,
+    Marked,
+    Sentence,
+    Verdict,
+)
 
 SHOWN = 3  # pairs
 MOST_NAMED = 3  # packs in a clause
@@ -62,6 +75,7 @@ class Learned:
     pairs: tuple[PairChange, ...] = ()  # of the packs, to show what changed
     why_none: str = ""  # why no packs are judged
     elsewhere: tuple[verdicts.ElsewhereVerdict, ...] = ()  # on sets that the run was not trained for
+    nothing: NothingLearned | None = None  # why the tuned model equals the base, if it does
 
     @property
     def general(self) -> bool:
@@ -95,6 +109,8 @@ class Learned:
     @property
     def kind(self) -> str:
         """Better if something is better and nothing worse, and so on; unknown if nothing was measured."""
+        if self.nothing:
+            return UNLEARNED
         score = self.score.kind if self.score else UNKNOWN
         good, bad = bool(self.learned) or score == BETTER, bool(self.lost) or score == WORSE
         if good and bad:
@@ -105,12 +121,18 @@ class Learned:
 
 
 def of_run(
-    verdict: verdicts.RunVerdict, names: Mapping[str, str], sizes: Mapping[str, int], measures: Mapping[str, str]
+    verdict: verdicts.RunVerdict,
+    names: Mapping[str, str],
+    sizes: Mapping[str, int],
+    measures: Mapping[str, str],
+    nothing: NothingLearned | None = None,
 ) -> Learned:
-    """What a run learned, by its test set, or by its dev set if there is no test set.
+    """What a run learned, by its test set, or by its dev set if there is no test set; or why it learned `nothing`.
 
     `names`, `sizes` and `measures` are those of the evaluation sets, by `test` and `dev`.
     """
+    if nothing is not None:
+        return Learned(nothing=nothing)
     for use, found in (("test", verdict.test), ("dev", verdict.dev)):
         if found is not None and found.exported is not None:
             if found.kind == UNKNOWN:
@@ -169,6 +191,8 @@ def shown_pairs(
 
 def line(found: Learned) -> Sentence | None:
     """The best news and the worst news, in one line of at most two clauses; None if nothing was measured."""
+    if found.nothing:
+        return Sentence.of(UNLEARNED, f"{found.nothing.reason}. {found.nothing.next_step}")
     best: Marked = ()
     worst: Marked = ()
     scored = _scored(found, found.score) if found.score else ()
@@ -206,6 +230,8 @@ def line(found: Learned) -> Sentence | None:
 
 def short(found: Learned) -> str | None:
     """The news in a few words, for a table: `Learned numbers, negation; score worse`; None if there are none."""
+    if found.nothing:
+        return WORDS[UNLEARNED]
     if line(found) is None:
         return None
     parts = [
@@ -219,6 +245,8 @@ def short(found: Learned) -> str | None:
 
 def sure(found: Learned) -> str:
     """How sure the line is: the intervals of the packs that it names, and that of the score."""
+    if found.nothing:
+        return "The saved weights were compared with the base's, one by one: all are equal."
     parts = []
     changed = (*(found.learned or found.closer), *found.lost)[:MOST_NAMED]
     if changed:

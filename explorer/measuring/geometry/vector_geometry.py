@@ -119,6 +119,7 @@ class Checkup:
     random_pairs: float  # similarity of random pairs: mean cosine of two probe sentences
     probe: NDArray[np.float16]  # (sentence, width)
     layers: NDArray[np.float32] | None = None  # (query layer, key layer), if there is a pooler
+    items: Floats | None = None  # what each item of the set gets
 
 
 def probe_places(texts: Sequence[str]) -> NDArray[np.intp]:
@@ -139,12 +140,14 @@ def checkup(
     cosines = judge.alike(vectors)
     probe = known[probe_places(judge.texts)]
     apart = (probe @ probe.T)[*torch.triu_indices(len(probe), len(probe), offset=1)]
+    items = judge.items(vectors)
     return Checkup(
-        score=judge.score(judge.items(vectors), precision),
+        score=judge.score(items, precision),
         alignment=float((2 - 2 * cosines).mean()) if len(cosines) else float("nan"),
         uniformity=float((-2 * (2 - 2 * apart)).exp().mean().log()),
         alike=float(cosines.mean()) if len(cosines) else float("nan"),
         random_pairs=float(apart.mean()),
         probe=probe.half().numpy(),
         layers=layers,
+        items=items,
     )

@@ -28,7 +28,14 @@ Marked = tuple[tuple[str, bool], ...]  # pieces of a text, and whether each is e
 
 BETTER, WORSE, CHANCE, UNKNOWN = "better", "worse", "chance", "unknown"
 MIXED = "mixed"  # of several numbers, one is better and another is worse
-WORDS = {BETTER: "Better", WORSE: "Worse", CHANCE: "Could be chance", UNKNOWN: "Not known"}
+UNLEARNED = "nothing learned"  # the tuned model equals its base
+WORDS = {
+    BETTER: "Better",
+    WORSE: "Worse",
+    CHANCE: "Could be chance",
+    UNKNOWN: "Not known",
+    UNLEARNED: "Nothing was learned",
+}
 CI = "95 % CI"
 ELSEWHERE = "elsewhere"
 OPTIMISTIC = "the training text holds sentences of these pairs, so the score is optimistic"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 
 from explorer.data import sources, splitting
-from explorer.data.retrieval_sets import RetrievalSet
 from explorer.data.sample import ProbePairs
 from explorer.data.text_sets import Corpus, GradedPairs, Triplets
 from explorer.errors import BadChoice, StrataError
@@ -70,7 +69,7 @@ def choose(
             continue
         if most and len(kept) > most:
             kept = [kept[place] for place in splitting.drawn([texts[row] for row in kept], most)]
-        part = whole if len(kept) == len(texts) else _taken(whole, kept)
+        part = whole if len(kept) == len(texts) else sources.taken(whole, kept)
         found.setdefault(part.digest, (name, part, len(texts)))
     return list(found.values()), left_out
 
@@ -91,15 +90,3 @@ def _texts(given: sources.EvaluationSet) -> list[tuple[str, ...]]:
         raise BadChoice(f"elsewhere cannot be {given.name!r}: every run is scored on them. Name other sets.")
     judged = zip(given.queries, given.judgements, strict=True)
     return [(query, *(given.documents[place] for place in relevant)) for query, relevant in judged]
-
-
-def _taken(given: sources.EvaluationSet, rows: Sequence[int]) -> sources.EvaluationSet:
-    """Some items; of a retrieval set some queries, which are searched in all documents."""
-    if isinstance(given, GradedPairs):
-        return given.taken(rows, given.name)
-    if isinstance(given, Triplets):
-        columns = (given.anchors, given.positives, given.negatives)
-        return Triplets(given.name, *(tuple(column[row] for row in rows) for column in columns))
-    assert isinstance(given, RetrievalSet)
-    queries = tuple(given.queries[row] for row in rows)
-    return replace(given, queries=queries, judgements=tuple(given.judgements[row] for row in rows))

@@ -3,7 +3,6 @@
 A run that would not fit is refused.
 """
 
-import copy
 import shutil
 import time
 import traceback
@@ -15,7 +14,7 @@ from types import MappingProxyType
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from explorer import fair_share, in_words, places
 from explorer.data import retrieval_sets, text_sets
@@ -26,12 +25,13 @@ from explorer.errors import BadChoice, RunTooLarge, ran_out_of_memory
 from explorer.measuring.neighbours.ranking_judge import MRR, RankingJudge
 from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores.judge import Judge, PairJudge, TripletJudge
-from explorer.methods import Autocast, Method
+from explorer.methods import Autocast
 from explorer.progress import Phase, Progress, Work, finish
 from explorer.training.loop import judging, preparing, stages, training_texts
-from explorer.training.loop.learner import Learner, changing, kept_buffers, random_states, set_random_states
+from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import Estimate
 from explorer.training.loop.processes import World
+from explorer.training.loop.resume_state import changing, untouched
 from explorer.training.recipe import Recipe, naming
 
 TRIED = 512  # sentences of an evaluation set whose encoding is timed: few would not fill their batches
@@ -46,11 +46,11 @@ CORRELATED = "The base{already} has a Spearman of {:.1f} on your {:,} test pairs
 LITTLE = "There is little to gain: test it on harder rows, or expect a result that could be chance."
 
 
-def of_run(learner: Learner, prepared: preparing.Prepared, folder: Path) -> Estimate:
-    """Estimate a run from what it needs, with all that it is scored on."""
+def of_run(learner: Learner, prepared: preparing.Prepared, folder: Path, trainings: int = 1) -> Estimate:
+    """Estimate a run from what it needs, with all that it is scored on, and several trainings for each seed."""
     judged, elsewhere = prepared.measured, prepared.elsewhere
     known = {use for use, judge in judged.items() if judging.is_kept(prepared.encoder, learner.method, judge)}
-    return estimate(learner, folder, len(prepared.recipe.seeds), judged, known, elsewhere)
+    return estimate(learner, folder, len(prepared.recipe.seeds), judged, known, elsewhere, trainings)
 
 
 def estimate(
@@ -60,11 +60,12 @@ def estimate(
     judged: Mapping[str, Judge] = MappingProxyType({}),
     known: Collection[str] = (),
     elsewhere: Collection[str] = (),
+    trainings: int = 1,
 ) -> Estimate:
     """Estimate a run; an error names the batch size that would fit. Weights and random states do not change.
 
-    `judged` is what it is scored on by use, the dev set first; in `known` are the uses of which the base's scores are
-    stored, and in `elsewhere` those of sets that it is not trained for.
+    `judged` is what it is scored on by use; in `known` are the uses of which the base's scores are stored, and in
+    `elsewhere` those of sets that it is not trained for. Each seed has so many `trainings`, one after the other.
     """
     device = learner.world.device.type
     free, fixed = hardware.free_memory(device), _fixed(learner)
@@ -79,7 +80,7 @@ def estimate(
             "Make room, or set STRATA_RUNS to a folder on another disk."
         )
     rows = learner.feed.share
-    with _untouched(learner):
+    with untouched(learner.method):
         a_row = _activation_bytes(learner, min(FEW, rows)) / min(FEW, rows)
         if fixed + a_row * 8 * FEW <= free:  # so that four times as many rows fit, too
             a_row = max(a_row, _peak_per_row(learner, rows))
@@ -92,7 +93,8 @@ def estimate(
         started = _now(device)
         learner.gradients(learner.feed.batch(0))
         step = (_now(device) - started) * learner.schedule.accumulate
-        single, dev = _evaluating(learner, list(judged.values()))
+        learner.optimizer.zero_grad()
+        single, dev = _evaluating(learner)
     # a GPU's peak has the gradients and every temporary; the moments and the copy of the best weights come on top
     measured = peak[0] + fixed * 3 // 4 if peak else 0
     if measured * _RESERVE > free:
@@ -106,11 +108,11 @@ def estimate(
     added -= {weight for copy in copies for weight in copy.parameters()}
     return Estimate(
         step,
-        (step * learner.total + dev) * seeds + sum(sets.values()),
+        (step * learner.total + dev) * seeds * trainings + sum(sets.values()),
         needed,
         free,
         disk,
-        learner.total * seeds,
+        learner.total * seeds * trainings,
         _kept_bytes(learner, seeds),
         _trained(learner),
         learner.method.base.size,
@@ -141,8 +143,16 @@ def try_stages(learners: Iterable[Learner], prepared: preparing.Prepared, folder
                 if len(steps) == last:
                     parts.append(of_run(learner, prepared, folder))
                 else:
-                    parts.append(estimate(learner, folder, seeds, {"dev": prepared.dev}, known={"dev"}))
+                    parts.append(estimate(learner, folder, seeds))
     return Tried(tuple(steps), learner, _together(parts, seeds))
+
+
+def try_folds(learner: Learner, prepared: preparing.Prepared, folder: Path) -> Tried:
+    """Estimate a run in folds by the first one: as many trainings as there are folds, and one on all rows."""
+    check_reading(learner)
+    trainings = len(prepared.folds) + 1
+    found = of_run(learner, prepared, folder, trainings) if learner.world.size == 1 else None
+    return Tried((learner.total,) * trainings, learner, found and replace(found, folds=len(prepared.folds)))
 
 
 def _together(parts: Sequence[Estimate], seeds: int) -> Estimate | None:
@@ -163,11 +173,9 @@ def _together(parts: Sequence[Estimate], seeds: int) -> Estimate | None:
     )
 
 
-def _evaluating(learner: Learner, judged: Sequence[Judge]) -> tuple[float, float]:
-    """Seconds of a sentence in float32, and of all evaluations of a seed on the dev set, from those of some of it."""
-    if not judged:
-        return 0.0, 0.0
-    every = sorted(judged[0].texts, key=len)
+def _evaluating(learner: Learner) -> tuple[float, float]:
+    """Seconds of a sentence in float32, and of all evaluations of a training on its dev set, from some of that set."""
+    every = sorted(learner.prepared.dev.texts, key=len)
     some = every[:: max(1, len(every) // TRIED)]
 
     def a_sentence(autocast: Autocast) -> float:
@@ -290,33 +298,6 @@ def _peak_per_row(learner: Learner, rows: int) -> float:
         learner.optimizer.zero_grad()
         peaks += peak
     return (peaks[1] - peaks[0]) / (more - few)
-
-
-@contextmanager
-def _untouched(learner: Learner) -> Iterator[None]:
-    """Restore buffers, attributes of the method and random states afterwards; weights do not change."""
-    states = random_states()
-    buffers = {name: value.clone() for name, value in kept_buffers(learner.method).items()}
-    attributes = _attributes(learner.method)
-    try:
-        yield
-    finally:
-        learner.optimizer.zero_grad()
-        for name, value in kept_buffers(learner.method).items():
-            if value.shape != buffers[name].shape:  # a queue that grows
-                value.resize_(buffers[name].shape)
-            value.copy_(buffers[name])
-        for name in _attributes(learner.method):
-            delattr(learner.method, name)
-        vars(learner.method).update(attributes)
-        set_random_states(states)
-
-
-def _attributes(method: Method) -> dict[str, object]:
-    """What a method notes, but for weights and buffers, such as the vectors of the update under way."""
-    of_torch = vars(nn.Module())
-    noted = {name: value for name, value in vars(method).items() if name not in of_torch}
-    return {name: copy.copy(value) if isinstance(value, list | dict | set) else value for name, value in noted.items()}
 
 
 def try_out(recipe: Recipe, online: bool = False) -> Work[Estimate]:

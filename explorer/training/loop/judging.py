@@ -1,10 +1,15 @@
 """Score a base model and what was trained from it, as both are used: on evaluation sets and on held-out rows."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from explorer.data.text_sets import Corpus
@@ -12,11 +17,17 @@ from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import DataError
+from explorer.measuring.comparing.learned import NOTHING, pack_items_changes
 from explorer.measuring.scores import calibration, correlation, metrics, similarity
+from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.item_store import item_key, keep_items, kept_items
-from explorer.measuring.scores.judge import Floats, Judge, PairJudge, in_order
+from explorer.measuring.scores.judge import PACKS, Floats, Judge, PairJudge, in_order
 from explorer.methods import Method, PredictedClasses, PromptedRows
-from explorer.progress import Phase, Progress, Work
+from explorer.progress import Phase, Progress, Work, in_phase
+from explorer.training.loop.resume_state import sow, untouched
+
+if TYPE_CHECKING:
+    from explorer.training.loop.preparing import Prepared
 
 RANDOM = "random pairs"  # what the cosines of random pairs of the dev set are kept under
 
@@ -98,6 +109,55 @@ def tuned_items(method: Method, judge: Judge) -> Work[tuple[Floats, Floats]]:
     return judge.items(vectors), similarity.random_pairs(vectors, judge.name).cosines if some else np.empty(0)
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """The verdict on the best checkpoint of a seed, its cosines of dev, test and random pairs, classes of test rows."""
+
+    verdict: verdicts.RunVerdict
+    cosines: dict[str, Floats]
+    classes: metrics.ClassScores | None = None
+    predicted: tuple[tuple[str, str], ...] = ()  # true and predicted class of each test row
+
+
+def outcome(
+    method: Method,
+    prepared: Prepared,
+    base: Mapping[str, Floats],
+    known: Mapping[str, Floats] = MappingProxyType({}),
+    *,
+    unchanged: bool = False,
+) -> Work[Outcome]:
+    """Judge the exported model on everything that the base was scored on; `unchanged` if its weights are the base's.
+
+    `known` is what the items of some sets get from models that did not see them.
+    """
+    if unchanged:  # its scores are those of the base as it was trained, and there is no difference to test
+        before = {name: verdicts.before_training(judge, base[name]) for name, judge in prepared.judged.items()}
+        found = {name: replace(one, exported=one.same_reading_base) for name, one in before.items()}
+        return Outcome(verdicts.of_uses(found, optimistic=False), {})
+    found, learned = {}, NOTHING
+    elsewhere: list[verdicts.ElsewhereVerdict] = []
+    cosines: dict[str, Floats] = {}
+    for name, judge in prepared.measured.items():
+        items, drawn = yield from in_phase(tuned_items(method, judge), Phase.EVALUATING_BEST)
+        items = known.get(name, items)
+        cosines |= {name: items} if name in ("dev", "test") else {}
+        cosines |= {RANDOM: drawn} if name == "dev" or name in known else {}
+        if name in prepared.elsewhere:
+            elsewhere.append(prepared.elsewhere[name].verdict(verdicts.judged(judge, base[name], items)))
+        elif name != PACKS:
+            found[name] = verdicts.judged(judge, base[name], items)
+        if prepared.packs is not None and judge.digest == prepared.packs.digest and name in base:
+            learned = pack_items_changes(base[name][0], items)
+    verdict = verdicts.of_uses(found, bool(prepared.seen), learned.packs, learned.pairs, tuple(elsewhere))
+    rows = prepared.corpus.test
+    if rows is None or not isinstance(method, PredictedClasses):
+        return Outcome(verdict, cosines)
+    words = yield from in_phase(method.predicted(rows.texts), Phase.EVALUATING_TEST_ROWS)  # in float32
+    predicted = tuple(zip(rows.labels, words, strict=True))
+    return Outcome(verdict, cosines, metrics.class_scores(rows.labels, words), predicted)
+
+
 def exported_cosines(encoder: Encoder, judged: Mapping[str, Judge], stage: str) -> Work[dict[str, Floats]]:
     """The cosines that `meanings` takes, of an encoder under its model default, by use of the evaluation set."""
     sets = {use: judged[use] for use in ("dev", "test") if use in judged}
@@ -120,12 +180,14 @@ def meanings(
     `base` has what each item gets from the base under its model default, `tuned` what it gets from the tuned model, and
     the cosines of random pairs of the dev set. A model is named by `names`.
     """
-    dev, test = judged["dev"], judged.get("test")
     if RANDOM not in tuned or not len(tuned[RANDOM]):
         return None, None
+    test = judged.get("test")
+    dev = judged.get("dev", test)
+    assert dev is not None, "random pairs are of one of them"
     before: calibration.Calibration | None = None
     after: calibration.Calibration | None = None
-    if isinstance(dev, PairJudge) and isinstance(test, PairJudge):
+    if isinstance(dev, PairJudge) and isinstance(test, PairJudge) and dev is not test:
         with suppress(DataError):  # too few pairs match, or all scores are equal: then random pairs alone are known
             before, after = (
                 calibration.calibrate(
@@ -151,6 +213,23 @@ def held_out_score(
     texts = list(dict.fromkeys(text for column in held.texts for text in column))
     vectors = yield from method.vectors(texts, None, autocast)
     return triplet_accuracy(held, texts, vectors.numpy())
+
+
+def loss_of(method: Method, rows: Corpus, size: int) -> float | None:
+    """The mean loss of rows in batches of this size, without dropout; None if a batch takes more than there are.
+
+    Nothing of the method changes, and the same numbers are drawn each time.
+    """
+    size = min(size, len(rows))
+    places = [range(start, start + size) for start in range(0, len(rows) - size + 1, size)]
+    training = method.training
+    with untouched(method), torch.no_grad():
+        method.eval()
+        sow(0)
+        batches = ([[column[at] for at in batch] for column in rows.columns] for batch in places)
+        losses = [float(method.loss(*columns)) for columns in batches]
+        method.train(training)
+    return sum(losses) / len(losses) if size > 1 else None
 
 
 def triplet_accuracy(held: Corpus, texts: Sequence[str], vectors: np.ndarray) -> float:

@@ -1,8 +1,9 @@
 """Train one seed: weights, optimiser, order of the rows, the best checkpoint so far, and when to stop early."""
 
 import math
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -12,12 +13,14 @@ from explorer.data.text_sets import Corpus
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, Diverged, TooFewRows
 from explorer.measuring.geometry.vector_geometry import Checkup, checkup, probe_places
-from explorer.measuring.scores.judge import Judge
+from explorer.measuring.scores.judge import Floats, Judge
 from explorer.measuring.sentences.attention_weights import ProbeWeights
 from explorer.methods import Fitting, Method, PredictedClasses, Sampler, Schedule
 from explorer.progress import Work
 from explorer.training.loop import judging, preparing, processes
-from explorer.training.loop.measured_facts import Blend
+from explorer.training.loop.choosing import enough, is_better, tied
+from explorer.training.loop.measured_facts import Blend, Ties
+from explorer.training.loop.resume_state import sow
 
 # steps between two fetches of what was measured, unless the device is this processor: each one makes a GPU wait
 FETCH_EVERY = 20
@@ -50,6 +53,8 @@ class Learner:
         self.evaluated_at = -1
         self.best_step: int | None = None
         self.best_candidate = ""
+        self.by_loss = False  # whether the loss on held-out rows has decided between equal scores
+        self.judged: list[tuple[float, Floats]] = []  # steps of a fold, and what each of its items got at them
         self.kept: dict[str, Tensor] = {}
         self.blend: Blend | None = None  # of the best checkpoint with the base, once the seed is over
         self.fetch_every = 1 if world.device.type == "cpu" else FETCH_EVERY
@@ -63,6 +68,21 @@ class Learner:
     def total(self) -> int:
         """The number of updates of the whole training."""
         return self.feed.steps if self.method.trains() else 0
+
+    def rate(self, step: int) -> float:
+        """The learning rate of an update, counted from 0."""
+        return self.method.rate(step, self.total, self.schedule)
+
+    @property
+    def ties(self) -> Ties | None:
+        """How many evaluations have the best score, and what decided between them; None if it is one."""
+        count = tied(self._counted)
+        return Ties(count, self.by_loss) if count > 1 or self.by_loss else None
+
+    @property
+    def last(self) -> int:
+        """The number of the last update: of all, unless the folds have chosen fewer."""
+        return self.total if self.prepared.until is None else self.prepared.until
 
     @property
     def left_out(self) -> str:
@@ -82,7 +102,7 @@ class Learner:
     @property
     def evaluation_due(self) -> bool:
         """Whether an evaluation is due at this step and was not made yet."""
-        on_time = self.step % self.evaluate_every == 0 or self.step == self.total
+        on_time = self.step % self.evaluate_every == 0 or self.step == self.last
         return on_time and self.evaluated_at != self.step
 
     @property
@@ -115,7 +135,7 @@ class Learner:
         for part in range(many):
             losses.append(self.gradients(self.feed.batch(self.step * many + part), share=1 / many))
         length = torch.nn.utils.clip_grad_norm_(list(self.names), self.schedule.clip or math.inf)
-        rate = self.method.rate(self.step, self.total, self.schedule)
+        rate = self.rate(self.step)
         for group in self.optimizer.param_groups:
             group["lr"], group[optimizers.UPDATE] = rate, self.step
         self.optimizer.step()
@@ -158,13 +178,18 @@ class Learner:
         return loss.detach()
 
     def evaluate(self, dev: Judge) -> Work[Checkup]:
-        """Evaluate the current weights on the dev set, and choose the best candidate if there are several."""
+        """Evaluate the current weights on the dev set, and choose the best candidate if there are several.
+
+        What judges rows is in float32, as the base and the saved model are.
+        """
+        exact = self.prepared.fold is not None
+        autocast, precision = (nullcontext, "float32") if exact else (self.world.autocast, self.world.precision)
         found: dict[str, Checkup] = {}
         for name in self.method.candidates():
             self.method.candidate = name
             probe = ProbeWeights(self.method.head().attention, probe_places(dev.texts))
-            vectors = yield from self.method.vectors(dev.texts, None, self.world.autocast, probe.add)
-            found[name] = checkup(dev, vectors, probe.mean(), self.world.precision)
+            vectors = yield from self.method.vectors(dev.texts, None, autocast, probe.add)
+            found[name] = checkup(dev, vectors, probe.mean(), precision)
         scores = {name: -math.inf if math.isnan(one.score) else one.score for name, one in found.items()}
         self.method.candidate = best = max(scores, key=scores.__getitem__)
         return found[best]
@@ -186,28 +211,53 @@ class Learner:
         return (dev + held_out) / 2 if self.schedule.select_by == "both" else held_out
 
     def record_score(self, score: float, dev: float | None = None) -> bool:
-        """Keep the weights if `score` is the best so far, and return whether it is.
+        """Keep the weights if `score` is the best so far, and return whether it is; of equal scores see `is_better`.
 
         `dev` is the dev score, if `score` is another one.
         """
         self.scores.append(score)
         self.evaluated_at = self.step
         so_far = [earlier for earlier in self._counted[:-1] if not math.isnan(earlier)]
-        if not self._counted or math.isnan(score) or (so_far and score <= max(so_far)):
+        if not self._counted or math.isnan(score):
+            return False
+        if so_far and not is_better(score, max(so_far), self._has_lower_loss):
             return False
         self.best_step, self.best_dev = self.step, score if dev is None else dev
         self.best_candidate = self.method.candidate
-        self.kept = {name: weight.detach().clone() for weight, name in self._kept()}
+        self.kept = self._copied()
         return True
 
     def restore_best(self) -> None:
         """Restore the best checkpoint; without one, keep the current weights."""
-        with torch.no_grad():
-            for weight, name in self._kept():
-                if name in self.kept:
-                    weight.copy_(self.kept[name])
+        self._put(self.kept)
         if self.kept:
             self.method.candidate = self.best_candidate
+
+    def held_out_loss(self) -> float | None:
+        """The loss of the current weights on held-out rows; None if there are none, or several processes train."""
+        rows = self.prepared.loss_rows
+        return None if rows is None or self.world.size > 1 else judging.loss_of(self.method, rows, self.feed.size)
+
+    def _has_lower_loss(self) -> bool | None:
+        """Whether the current weights have a loss on held-out rows as low as the best ones; None if not known."""
+        now = self.held_out_loss()
+        if now is None or not self.kept:
+            return None
+        current = self._copied()
+        self._put(self.kept)
+        before = self.held_out_loss()
+        self._put(current)
+        self.by_loss = True
+        return before is None or now <= before
+
+    def _copied(self) -> dict[str, Tensor]:
+        return {name: weight.detach().clone() for weight, name in self._kept()}
+
+    def _put(self, weights: Mapping[str, Tensor]) -> None:
+        with torch.no_grad():
+            for weight, name in self._kept():
+                if name in weights:
+                    weight.copy_(weights[name])
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -218,10 +268,19 @@ class Learner:
     def blended(self, dev: Judge) -> Work[Blend | None]:
         """Blend the weights with those of the base, by the share of the schedule or the one that scores best.
 
-        None if all of them are kept. The smallest of equal shares is chosen, which forgets least.
+        None if all of them are kept, or if the base is best.
         """
-        if not self.shares:
+        if not self.shares or self.best_step == 0:
             return None
+        set_share = self.mixer()
+        found = yield from self.tried(self.shares, dev, set_share)
+        best = self.world.shared(self.best_blend([one for one, _ in found], set_share))  # rounding may differ
+        set_share(best.alpha)
+        self.method.candidate = best.candidate
+        return best
+
+    def mixer(self) -> Callable[[float], None]:
+        """What sets the weights to a share of those in place now, the rest being the base's."""
         copies = self.method.candidates().values()
         tuned = [{name: one.detach().clone() for name, one in copy.own_weights().items()} for copy in copies]
 
@@ -229,32 +288,67 @@ class Learner:
             for copy, weights in zip(copies, tuned, strict=True):
                 copy.set_share(alpha, weights, self.prepared.base)
 
-        found: list[Blend] = []
-        for alpha in self.shares:
+        return set_share
+
+    def tried(
+        self, shares: Sequence[float], dev: Judge, set_share: Callable[[float], None]
+    ) -> Work[list[tuple[Blend, Floats | None]]]:
+        """The blends at some shares, and what each item of the dev set gets from them."""
+        found = []
+        for alpha in shares:
             set_share(alpha)
             checked = yield from self.evaluate(dev)
             held_out = yield from self.held_out_score()
             score = self.criterion(checked.score, held_out)
-            found.append(Blend(alpha, checked.score, score, self.method.candidate))
-        best = max(found, key=lambda one: (-math.inf if math.isnan(one.score) else one.score, -one.alpha))
-        best = self.world.shared(best)  # rounding may differ between processes
-        set_share(best.alpha)
-        self.method.candidate = best.candidate
+            found.append((Blend(alpha, checked.score, score, self.method.candidate), checked.items))
+        return found
+
+    def best_blend(self, found: Sequence[Blend], set_share: Callable[[float], None]) -> Blend:
+        """The blend with the best score, the shares in rising order.
+
+        Of equal ones that with the lowest loss on held-out rows, or the largest: a small one hides what was trained.
+        """
+        best = found[0]
+        for one in found[1:]:
+            lower_loss = partial(self._loss_is_lower, set_share, one, best)
+            if math.isnan(best.score) or (not math.isnan(one.score) and is_better(one.score, best.score, lower_loss)):
+                best = one
         return best
+
+    def _loss_is_lower(self, set_share: Callable[[float], None], one: Blend, other: Blend) -> bool | None:
+        """Whether a blend has a loss on held-out rows as low as another; None if not known."""
+        losses = []
+        for blend in (one, other):
+            set_share(blend.alpha)
+            losses.append(self.held_out_loss())
+        known = [loss for loss in losses if loss is not None]
+        self.by_loss |= bool(known)
+        return known[0] <= known[1] if known else None
 
     def keep_blend(self, blend: Blend) -> None:
         """Make a blend whose weights are in place the best checkpoint."""
         self.blend, self.best_dev, self.best_candidate = blend, blend.dev, blend.candidate
-        self.kept = {name: weight.detach().clone() for weight, name in self._kept()}
+        self.kept = self._copied()
+
+    @property
+    def starts_as_base(self) -> bool:
+        """Whether the model before the first update is the base: it adds no weights and no classes."""
+        return not self.adds_weights and not isinstance(self.method, PredictedClasses)
+
+    @property
+    def adds_weights(self) -> bool:
+        """Whether the saved model has weights after the encoder that the base lacks."""
+        head, before = self.method.head(), self.prepared.base
+        base = before.default_head if before else self.method.base_head()
+        return len(head.dense) > len(base.dense) or bool(head.layers and not base.layers)
 
     def _check_blend(self) -> None:
         """Refuse a method whose saved model has trained weights that the base lacks."""
-        head, before = self.method.head(), self.prepared.base
-        base = before.default_head if before else self.method.base_head()
-        if len(head.dense) > len(base.dense) or (head.layers and not base.layers):
+        if self.adds_weights:
+            head = self.method.head().describe()
             raise BadChoice(
                 f"blend cannot be {self.schedule.blend:g} here: the saved model has weights after the encoder "
-                f"({head.describe()}) that the base lacks. Set blend to 1, or train without these weights."
+                f"({head}) that the base lacks. Set blend to 1, or train without these weights."
             )
 
     @property
@@ -266,8 +360,13 @@ class Learner:
 
     @property
     def _counted(self) -> list[float]:
-        """Scores that can be the best; step 0 (the base) counts only if there is nothing to train."""
-        return self.scores[1:] if self.total else self.scores
+        """Scores that can be the best; step 0 counts if it is the base and may be best, or if nothing is trained."""
+        base = not self.total or (self.schedule.keep_base and self.starts_as_base)
+        return self.scores if base else self.scores[1:]
+
+    def keep_all(self) -> None:
+        """Make the weights in place the best checkpoint."""
+        self.kept, self.best_candidate = self._copied(), self.method.candidate
 
     def load_weights(self, weights: Mapping[str, Tensor], candidate: str = "") -> None:
         """Load weights that were kept, and choose the candidate that was best then."""
@@ -280,62 +379,6 @@ class Learner:
         unused = set(self.method.training_only) - set(scored_with)
         outside = tuple(f"{name}." for name in unused)
         return [(weight, name) for weight, name in self.names.items() if not name.startswith(outside)]
-
-
-def changing(method: Method) -> dict[str, Tensor]:
-    """Every weight and buffer that training may change, each once: not those of constant parts or beside adapters."""
-    fixed = {id(tensor) for part in method.constant() for tensor in (*part.parameters(), *part.buffers())}
-    fixed |= {id(weight) for part in method.modules() if isinstance(part, Tunable) for weight in part.untouched()}
-    kept = {**dict(method.named_parameters()), **kept_buffers(method)}
-    return {name: tensor for name, tensor in kept.items() if id(tensor) not in fixed}
-
-
-def kept_buffers(method: Method) -> dict[str, Tensor]:
-    """The buffers of a method that change in training, such as running means and counts."""
-    saved = method.state_dict(keep_vars=True)
-    return {name: value for name, value in method.named_buffers() if name in saved}
-
-
-def sow(seed: int) -> None:
-    """Seed torch's random numbers."""
-    torch.manual_seed(seed)
-
-
-def random_states() -> dict[str, Tensor]:
-    """The states of torch's random numbers, by device."""
-    states = {"cpu": torch.get_rng_state()}
-    # else nothing was drawn there, and asking would take memory of the GPU
-    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]  # as torch states it
-        states["cuda"] = torch.cuda.get_rng_state()
-    return states
-
-
-def set_random_states(states: Mapping[str, Tensor]) -> None:
-    """Restore the states of torch's random numbers."""
-    torch.set_rng_state(states["cpu"])
-    if "cuda" in states and torch.cuda.is_available():
-        torch.cuda.set_rng_state(states["cuda"])
-
-
-def enough(scores: Sequence[float], schedule: Schedule) -> bool:
-    """Whether the dev scores so far, step 0 first, meet the rule for early stopping; the score of step 0 is ignored."""
-    trained = scores[1:]
-    if schedule.early_stop == "drops":
-        return drops(trained) >= schedule.endurance
-    if schedule.early_stop == "no new best":
-        return since_best(trained) >= schedule.endurance
-    return False
-
-
-def drops(scores: Sequence[float]) -> int:
-    """How often a score was lower than the one before, counted over the whole run as in the code of SG-BERT."""
-    return sum(later < earlier for earlier, later in pairwise(scores))
-
-
-def since_best(scores: Sequence[float]) -> int:
-    """The number of scores after the best one; all of them if every score is NaN."""
-    known = [score for score in scores if not math.isnan(score)]
-    return len(scores) - 1 - scores.index(max(known)) if known else len(scores)
 
 
 class Feed:

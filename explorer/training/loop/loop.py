@@ -4,6 +4,7 @@ The background thread, the command line and the tests iterate it. It writes only
 records what it yields.
 """
 
+import math
 import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,17 +14,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from explorer import methods, run_folder, typed_json
-from explorer.encoding.read.head_facts import HeadFacts
-from explorer.measuring.comparing.learned import NOTHING, pack_items_changes
+from explorer import run_folder, typed_json
 from explorer.measuring.geometry.vector_geometry import Checkup
-from explorer.measuring.scores import verdict as verdicts
-from explorer.measuring.scores.judge import PACKS, Floats
-from explorer.measuring.scores.metrics import ClassScores, class_scores
+from explorer.measuring.scores.judge import Floats
 from explorer.progress import Phase, Progress, Work, finish
-from explorer.training.loop import estimate, judging, preparing, processes, resume_state, stages
-from explorer.training.loop.learner import Learner, random_states, set_random_states
-from explorer.training.loop.measured_facts import Adapters, Cut, Estimate, SeedScores, StageFacts, StageScores
+from explorer.training.loop import choosing, estimate, folds, judging, preparing, processes, resume_state, stages
+from explorer.training.loop.learner import Learner
+from explorer.training.loop.measured_facts import Blend, Estimate, FoldScores, SeedScores, StageScores
+from explorer.training.loop.resume_state import random_states, set_random_states
+from explorer.training.loop.training_facts import TrainingFacts
 from explorer.training.recipe import Recipe, naming
 
 # a state of a large model takes a second to write: one per minute costs little and loses little
@@ -46,14 +45,14 @@ class Step:
     criterion: float | None = None  # what the best checkpoint is chosen by, at an evaluation
     best: bool = False
     message: str = ""
-    evaluated_at: int = -1  # the last evaluation of a resumed run, or of the stage before, which is not repeated
+    evaluated_at: int = -1  # the last evaluation of a resumed run, which is not repeated
     result: SeedScores | None = None
     predicted: tuple[tuple[str, str], ...] = ()  # true and predicted class of each test row, with the result
     items: Floats | None = None  # what each item of the test set gets, with the result
 
 
-class Training:
-    """The training of a recipe: `steps` is the loop; `save` and `finish` are called at its end."""
+class Training(TrainingFacts):
+    """The training of a recipe: `steps` is the loop; `save` and `restore_best` are called at its end."""
 
     def __init__(self, recipe: Recipe, folder: Path, online: bool = False) -> None:
         self.recipe, self.folder, self.online = recipe, folder, online
@@ -67,10 +66,13 @@ class Training:
         self.cosines: dict[str, Floats] = {}  # of the best seed: of dev and test set, and of random pairs
         self.best_seed = recipe.seeds[0]  # the seed whose weights the model has in the end
         self.stage = 1  # of the learner
-        self.finished: list[StageScores] = []  # stages of the seed under way
-        self._lengths: tuple[int, ...] = ()  # steps that each stage takes
+        self.finished: list[StageScores] = []  # stages of the seed under way, or its folds
+        self.folds: list[FoldScores] = []
+        self.judged: list[Floats] = []  # of each fold, what its items got from everything that was tried (tried, item)
+        self._lengths: tuple[int, ...] = ()  # steps that each part takes
         self._saved_at = time.monotonic()
         self._stopped_early = False  # the seed under way
+        self.is_over = False
 
     def steps(self, resume: bool = False) -> Iterator[Step]:
         """The loop, over every seed."""
@@ -82,13 +84,19 @@ class Training:
         for seed in self.recipe.seeds[len(self.results) :]:
             resumed = state if state is not None and state.notes["seed"] == seed else None
             first = resumed.notes.get("stage", 1) if resumed else 1
-            self.finished = self.finished if resumed else []
-            for number in range(first, len(self.recipe.chain) + 1):
+            if not resumed:
+                self.finished, self.folds, self.judged = [], [], []
+            for number in range(first, self.parts + 1):
                 with naming(self.recipe, number):
-                    yield from self._train_stage(seed, number, resumed if number == first else None)
+                    yield from self._train_part(seed, number, resumed if number == first else None)
 
-    def _train_stage(self, seed: int, number: int, state: resume_state.State | None) -> Iterator[Step]:
-        """Train a stage of a seed; a run without stages has one."""
+    @property
+    def parts(self) -> int:
+        """The trainings of a seed, one after the other: stages, or the folds and that on all rows; mostly one."""
+        return len(self.prepared.folds) + 1 if self.prepared.folds else len(self.recipe.chain)
+
+    def _train_part(self, seed: int, number: int, state: resume_state.State | None) -> Iterator[Step]:
+        """Train a stage or a fold of a seed; a run without them has one part."""
         prepared = yield from self._reported(self._prepared_for(seed, number, self.finished))
         yield self._step(Progress(Phase.BUILDING, 0, 0), seed)
         learner = Learner(prepared, seed, self.world)
@@ -97,72 +105,46 @@ class Training:
             resume_state.restore(learner, state)
             yield self._resumed(learner, f"resumed at step {self.numbered(learner.step)} of seed {seed}")
         else:
-            if number > 1 and learner.total:  # the best checkpoint of the stage before has been evaluated
-                learner.skip_first_evaluation()
-            of = f", stage {number} of {len(self.recipe.chain)}: {prepared.recipe.method}" * bool(self.recipe.stages)
-            mined = prepared.reports if self.recipe.stages else ()  # of a run without stages they are recorded already
+            if number > 1 and learner.total and self.recipe.stages:
+                learner.skip_first_evaluation()  # the best checkpoint of the stage before has been evaluated
+            of = f", {self._named(number)}" if self.parts > 1 else ""
+            mined = prepared.reports if self.parts > 1 else ()  # of a run with one part they are recorded already
             for message in filter(None, (f"seed {seed}{of}", *mined, learner.left_out)):
-                evaluated_at = self._before if number > 1 else -1
-                yield self._step(Progress(Phase.STARTING, 0, 0), message=message, evaluated_at=evaluated_at)
+                yield self._step(Progress(Phase.STARTING, 0, 0), message=message)
             yield from self._reported(learner.fit(), Phase.FITTING)
         if not self.base:
             yield from self._measure_base(learner)
         yield from self._train_seed(learner)
-        yield from self._conclude(learner) if number == len(self.recipe.chain) else self._finish_stage(learner)
+        yield from self._conclude(learner) if number == self.parts else self._finish_part(learner)
+
+    def _named(self, number: int) -> str:
+        """A part of a seed, for the log."""
+        if self.recipe.stages:
+            return f"stage {number} of {self.parts}: {self.recipe.chain[number - 1].method}"
+        return "all rows" if number == self.parts else f"fold {number} of {self.parts - 1}"
 
     def _prepared_for(
         self, seed: int, number: int, finished: Sequence[StageScores], *, mine: bool = True
     ) -> Work[preparing.Prepared]:
-        """What a stage of a seed needs, which starts from what the one before left."""
+        """What a part of a seed needs; a stage starts from what the one before left."""
+        if self.prepared.folds:
+            return (yield from folds.prepare(self.prepared, number, seed, self.folds, mine=mine))
         device = self.world.device.type
         return (yield from stages.prepare(self.prepared, number, seed, self.folder, finished, device, mine=mine))
 
     @property
     def _before(self) -> int:
-        """Steps of the stages before that of the learner."""
-        return self.finished[self.stage - 2].steps if self.stage > 1 else 0
+        """Steps of the parts before that of the learner."""
+        parts = self.folds or self.finished
+        return parts[self.stage - 2].steps if self.stage > 1 else 0
 
     def numbered(self, step: int) -> int:
-        """The number of a step of the learner, counted from the start of the first stage.
+        """The number of a step of the learner, counted from the start of the first stage or fold.
 
         A later stage that is fitted in closed form counts as one step.
         """
         fitted = self.stage > 1 and self.learner is not None and not self.learner.total
         return self._before + step + fitted
-
-    @property
-    def prepared(self) -> preparing.Prepared:
-        """Encoder, text and evaluation sets, which the first steps load."""
-        assert self._prepared is not None, "nothing is loaded before the first step of a training"
-        return self._prepared
-
-    @property
-    def reading(self) -> HeadFacts | None:
-        """The layer & pooling that is trained; of a part of the base, as the base counts its layers."""
-        if self.learner is None:
-            return None
-        method, encoder = self.learner.method, self.learner.prepared.encoder
-        return (method.head() if method.base.encoder is encoder else method.base_head()).facts()
-
-    @property
-    def stages(self) -> StageFacts | None:
-        """The stages of the run; None if it has one training."""
-        return stages.facts(self.prepared)
-
-    @property
-    def adapters(self) -> Adapters | None:
-        """The adapters that are trained; None if all weights are."""
-        return Adapters.of(self.learner.method.exported) if self.learner else None
-
-    @property
-    def blend(self) -> float | None:
-        """The share of the tuned weights in the saved model; None if they are not blended with the base."""
-        return next((one.blend for one in self.results if one.seed == self.best_seed), None)
-
-    @property
-    def cut(self) -> Cut | None:
-        """What remains of the base's layers and weights; None if all do."""
-        return Cut.of(self.prepared.encoder, self.learner.method.exported.encoder) if self.learner else None
 
     def save(self) -> None:
         """Save what resuming needs, between two steps; never weights that may be spoiled."""
@@ -175,10 +157,13 @@ class Training:
         cosines = {f"cosines/{name}": torch.from_numpy(found) for name, found in self.cosines.items()}
         notes = {**state.notes, "recipe": self.recipe.how_trained()}
         notes["results"] = [one.as_json() for one in self.results]
-        if self.recipe.stages:
+        judged = {f"fold/{place}": torch.from_numpy(items) for place, items in enumerate(self.judged)}
+        if self.parts > 1:
             notes |= {"stage": self.stage, "lengths": self._lengths}
             notes["finished"] = [asdict(one) for one in self.finished[: self.stage - 1]]
-        resume_state.save(folder, resume_state.State({**state.tensors, **best_weights, **base, **cosines}, notes))
+            notes["folds"] = [asdict(one) for one in self.folds[: self.stage - 1]]
+        tensors = {**state.tensors, **best_weights, **base, **cosines, **judged}
+        resume_state.save(folder, resume_state.State(tensors, notes))
         self._saved_at = time.monotonic()
 
     def rest(self) -> Step | None:
@@ -199,8 +184,15 @@ class Training:
         learner = self.learner
         if learner is None or not (learner.changed or self.best_weights):
             return None
+        self.is_over = True
+        last = self.parts
+        if self.prepared.folds:  # of several seeds the first is kept: none is chosen by the rows that judge it
+            if self.stage < last and not self.best_weights:
+                return None  # no model is trained on all rows yet
+            learner.load_weights(self.best_weights, self.results[0].candidate if self.results else "")
+            self.best_seed = self.recipe.seeds[0]
+            return learner
         own, earlier = learner.best_score, self._best_earlier_score()
-        last = len(self.recipe.chain)
         if earlier is not None and (own is None or earlier >= own or self.stage < last):
             best = next(one for one in self.results if one.selection_score == earlier)
             if self.recipe.stages and (best.seed, last) != (learner.seed, self.stage):  # it started from another model
@@ -217,26 +209,17 @@ class Training:
     def _best_earlier_score(self) -> float | None:
         return max((score for one in self.results if (score := one.selection_score) is not None), default=None)
 
-    @property
-    def verdict(self) -> verdicts.RunVerdict:
-        """The verdict on the exported weights; of a seed that did not finish, the base's scores."""
-        found = next((one.verdict for one in self.results if one.seed == self.best_seed), None)
-        if found is not None or not self.base:
-            return found or verdicts.RunVerdict()
-        judged = self.prepared.judged.items()
-        before = {name: verdicts.before_training(judge, self.base[name]) for name, judge in judged}
-        others = self.prepared.elsewhere.items()
-        elsewhere = tuple(one.verdict(verdicts.before_training(one.judge, self.base[use])) for use, one in others)
-        return verdicts.of_uses(before, bool(self.prepared.seen), elsewhere=elsewhere)
-
     def _measure_base(self, learner: Learner) -> Iterator[Step]:
         """Estimate the run and score the base."""
         trains = self.world.size == 1 and (bool(self.recipe.stages) or learner.method.trains())
         if trains:
             yield self._step(Progress(Phase.MEASURING_STEP, 0, 0))
         drawn = random_states()
-        learners = stages.tried(self.prepared, learner.seed, self.world, learner)
-        tried = estimate.try_stages(learners, self.prepared, self.folder)
+        if self.prepared.folds:
+            tried = estimate.try_folds(learner, self.prepared, self.folder)
+        else:
+            learners = stages.tried(self.prepared, learner.seed, self.world, learner)
+            tried = estimate.try_stages(learners, self.prepared, self.folder)
         self.estimate, self._lengths = tried.estimate, tried.steps
         if self.recipe.stages:  # each of them has drawn weights
             set_random_states(drawn)
@@ -256,7 +239,7 @@ class Training:
         self._stopped_early = learner.enough  # of a resumed run
         yield from self._evaluate_if_due(learner)
         self._save_if_due()
-        while learner.step < learner.total and not self._stopped_early:
+        while learner.step < learner.last and not self._stopped_early:
             learner.update()
             yield self._training(learner, updates=learner.fetch() if learner.fetch_due else ())
             if learner.trouble:
@@ -268,6 +251,10 @@ class Training:
         if not learner.evaluation_due:
             return
         found = yield from self._reported(learner.evaluate(learner.prepared.dev), Phase.EVALUATING_DEV)
+        if learner.prepared.fold == 0:  # its rows are trained on, and judge nothing
+            found = replace(found, score=math.nan)
+        elif learner.prepared.fold and found.items is not None:
+            learner.judged.append((learner.step, found.items))
         held_out = yield from self._reported(learner.held_out_score(), Phase.EVALUATING_HELD_OUT)
         criterion = learner.criterion(found.score, held_out)
         best = learner.record_score(criterion, found.score)
@@ -278,59 +265,56 @@ class Training:
         if time.monotonic() - self._saved_at > SAVE_EVERY:  # after recording: a state is never ahead of the record
             self.save()
 
-    def _finish_stage(self, learner: Learner) -> Iterator[Step]:
-        """Keep the best checkpoint of a stage before the last, which the next one starts from."""
+    def _finish_part(self, learner: Learner) -> Iterator[Step]:
+        """Keep what a stage or a fold before the last part leaves: its best checkpoint, or what judges its rows."""
         yield self._step(Progress(Phase.SAVING, 0, 0))
-        self.save()  # whatever happens in the next stage, this one need not be trained again
+        self.save()  # whatever happens in the next part, this one need not be trained again
+        message = f"{self._named(self.stage)} is done"
+        if self.prepared.folds:
+            work = folds.finish(learner, self.numbered(learner.step))
+            fold, items = yield from self._reported(work, Phase.EVALUATING_HELD_OUT)
+            self.folds = [*self.folds[: self.stage - 1], fold]
+            self.judged = [*self.judged[: self.stage - 1], items]
+            yield self._training(learner, message=f"{message}: the best is {fold.best:g}")
+            return
         learner.restore_best()
         digest = ""
         if self.world.main:
             digest = stages.keep(learner, stages.folder_of(self.folder, learner.seed, self.stage), self.stage)
-        digest = self.world.shared(digest)
         best = None if learner.best_step is None else self.numbered(learner.best_step)
         criterion = learner.best_score if learner.held_out else None
-        found = (self.numbered(learner.step), best, learner.best_dev, criterion, digest)
+        found = (self.numbered(learner.step), best, learner.best_dev, criterion, self.world.shared(digest))
         self.finished = [*self.finished[: self.stage - 1], StageScores(learner.prepared.recipe.method, *found)]
-        of = f"stage {self.stage} of {len(self.recipe.chain)} done"
-        yield self._training(learner, message=of + (f": the best step is {best}" if best is not None else ""))
+        yield self._training(learner, message=message + (f": the best step is {best}" if best is not None else ""))
 
     def _conclude(self, learner: Learner) -> Iterator[Step]:
         """The best checkpoint of a seed, compared with the base on every evaluation set."""
         learner.restore_best()
-        blend = yield from self._reported(learner.blended(learner.prepared.dev), Phase.EVALUATING_DEV)
-        found, learned, packs = {}, NOTHING, self.prepared.packs
-        elsewhere: list[verdicts.ElsewhereVerdict] = []
-        cosines: dict[str, Floats] = {}
-        for name, judge in learner.prepared.measured.items():
-            work = judging.tuned_items(learner.method, judge)
-            items, drawn = yield from self._reported(work, Phase.EVALUATING_BEST)
-            cosines |= {name: items} if name in ("dev", "test") else {}
-            cosines |= {judging.RANDOM: drawn} if name == "dev" else {}
-            if name in self.prepared.elsewhere:
-                outcome = verdicts.judged(judge, self.base[name], items)
-                elsewhere.append(self.prepared.elsewhere[name].verdict(outcome))
-            elif name != PACKS:
-                found[name] = verdicts.judged(judge, self.base[name], items)
-            if packs is not None and judge.digest == packs.digest and name in self.base:
-                learned = pack_items_changes(self.base[name][0], items)
-        classes: ClassScores | None = None
-        predicted: tuple[tuple[str, str], ...] = ()
-        rows, method = self.prepared.corpus.test, learner.method
-        if rows is not None and isinstance(method, methods.PredictedClasses):  # test rows of labelled texts, in float32
-            words = yield from self._reported(method.predicted(rows.texts), Phase.EVALUATING_TEST_ROWS)
-            classes, predicted = class_scores(rows.labels, words), tuple(zip(rows.labels, words, strict=True))
-        optimistic = bool(self.prepared.seen)
-        verdict = verdicts.of_uses(found, optimistic, learned.packs, learned.pairs, tuple(elsewhere))
+        blend: Blend | None = None
+        if self.prepared.folds:
+            share = folds.set_share(learner, self.folds)
+            learner.keep_all()
+            nothing = folds.nothing_learned(learner, self.folds)
+            rows = {use: folds.pooled(self.prepared, self.folds, self.judged) for use in self.prepared.cross_fitted}
+        else:
+            blend = yield from self._reported(learner.blended(learner.prepared.dev), Phase.EVALUATING_DEV)
+            share = None if blend is None else blend.alpha
+            nothing = choosing.nothing_learned(learner)
+            rows = {}
+        nothing = nothing if self.recipe.trains_encoder else None
+        judged = judging.outcome(learner.method, self.prepared, self.base, rows, unchanged=nothing is not None)
+        found = yield from self._reported(judged)
         # only now, together with the result: a state saved before it has the weights that are to be blended
         if blend is not None:
             learner.keep_blend(blend)
         own, earlier = learner.best_score, self._best_earlier_score()
-        if own is not None and (earlier is None or own > earlier):
+        is_kept = not self.results if self.prepared.folds else own is not None and (earlier is None or own > earlier)
+        if is_kept:
             # a copy, since a state cannot hold one tensor under two names
             self.best_weights = {name: weight.to("cpu", copy=True) for name, weight in learner.kept.items()}
-        if earlier is None or (own is not None and own > earlier):
-            self.cosines = cosines
-        remark = learner.method.remark()
+        if is_kept or (earlier is None and not self.prepared.folds):
+            self.cosines = found.cosines
+        remark, verdict = learner.method.remark(), found.verdict
         result = SeedScores(
             seed=learner.seed,
             steps=self.numbered(learner.step),
@@ -340,13 +324,17 @@ class Training:
             verdict=verdict,
             criterion=own if self.prepared.held_out else None,
             candidate=learner.best_candidate,
-            blend=blend and blend.alpha,
+            blend=share,
             remark=remark,
-            classes=classes,
+            classes=found.classes,
             stages=tuple(self.finished),
+            folds=tuple(self.folds),
+            nothing=nothing,
+            ties=learner.ties,
         )
         self.results.append(result)
-        yield self._training(learner, result=result, predicted=predicted, items=cosines.get("test"), message=remark)
+        more = {"predicted": found.predicted, "items": found.cosines.get("test")}
+        yield self._training(learner, result=result, message=remark, **more)
 
     def _restore(self, state: resume_state.State) -> Iterator[Step]:
         resume_state.check(state, self.recipe.how_trained())
@@ -357,9 +345,13 @@ class Training:
         self.best_weights = state.under("best_of_seeds/")
         known = (typed_json.read(StageScores, one) for one in state.notes.get("finished", ()))
         self.finished = [one for one in known if one is not None]
+        of_folds = (typed_json.read(FoldScores, one) for one in state.notes.get("folds", ()))
+        self.folds = [one for one in of_folds if one is not None]
+        judged = state.under("fold/")
+        self.judged = [judged[str(place)].numpy() for place in range(len(judged))]
         self._lengths = tuple(state.notes.get("lengths", ()))
         if len(self.results) == len(self.recipe.seeds):  # only the model is left to write
-            last, seed = len(self.recipe.chain), state.notes["seed"]
+            last, seed = self.parts, state.notes["seed"]
             self.stage = last
             prepared = yield from self._reported(self._prepared_for(seed, last, self.finished, mine=False))
             self.learner = Learner(prepared, seed, self.world)
@@ -381,7 +373,7 @@ class Training:
             yield self._step(Progress(phase, progress.done, progress.total) if phase else progress)
 
     def _training(self, learner: Learner, updates: Sequence[run_folder.TrainingStep] = (), **news: Any) -> Step:
-        if self.recipe.stages:
+        if self.parts > 1:
             updates = [replace(one, step=self.numbered(one.step), stage=self.stage) for one in updates]
         of_run = self._step(Progress(Phase.TRAINING, 0, 0), updates=tuple(updates), **news)
         return replace(of_run, progress=Progress(Phase.TRAINING, of_run.step, of_run.total))
@@ -391,9 +383,10 @@ class Training:
         if seed is None:
             seed = learner.seed if learner else self.recipe.seeds[0]
         if learner is None or learner.seed != seed:
-            return Step(progress, seed, len(self.results) + 1, stage=1 if self.recipe.stages else None, **news)
+            several = self._prepared is not None and self.parts > 1
+            return Step(progress, seed, len(self.results) + 1, stage=1 if several else None, **news)
         number = self.recipe.seeds.index(seed) + 1
-        if not self.recipe.stages:
+        if self.parts == 1:
             return Step(progress, seed, number, learner.step, learner.total, **news)
-        total = self.numbered(learner.total) + sum(length or 1 for length in self._lengths[self.stage :])
+        total = self.numbered(learner.last) + sum(length or 1 for length in self._lengths[self.stage :])
         return Step(progress, seed, number, self.numbered(learner.step), total, self.stage, **news)

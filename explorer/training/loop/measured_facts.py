@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer import in_words
 from explorer.data import sources
+from explorer.measuring.comparing.nothing_learned import NothingLearned
 from explorer.measuring.scores.metrics import ClassScores
 from explorer.measuring.scores.verdict import RunVerdict
 
@@ -139,6 +140,7 @@ class Estimate:
     weights: int = 0  # of the encoder
     added: int = 0  # of the trained weights, those in parts that the method adds
     elsewhere: float = 0.0  # of the seconds, those of sets that it is not trained for
+    folds: int = 0  # that are trained for each seed before all rows are
 
     @property
     def words(self) -> str:
@@ -146,9 +148,10 @@ class Estimate:
 
         Then the number of weights that are trained.
         """
+        folds = f" for {self.folds} folds and all rows" * bool(self.folds)
         elsewhere = f" ({in_words.duration(self.elsewhere)} of it elsewhere)" if self.elsewhere else ""
         found = (
-            f"{self.step_seconds:.2g} s per step, about {in_words.duration(self.seconds)} in all{elsewhere}; "
+            f"{self.step_seconds:.2g} s per step, about {in_words.duration(self.seconds)} in all{folds}{elsewhere}; "
             f"{in_words.size(self.memory)} of memory ({in_words.size(self.free)} free), "
             f"{in_words.size(self.disk)} on disk"
         )
@@ -171,6 +174,68 @@ class Blend:
     dev: float  # score × 100 on the dev set
     score: float  # the one that chooses the share and the best seed
     candidate: str = ""
+
+
+@dataclass(frozen=True)
+class FoldFacts:
+    """How every row is judged: into how many folds they are divided, and what was best in each of them."""
+
+    folds: int
+    rows: int
+    by_share: bool = False  # the folds choose the share of the tuned weights, and not the number of updates
+    best: tuple[float, ...] = ()  # in each fold, once all are done
+    chosen: float | None = None
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What is trained, one after the other."""
+        return (*(f"fold {number}" for number in range(1, self.folds + 1)), "all rows")
+
+    def part(self, number: int) -> str:
+        """`fold 2 of 5`, or `all rows`."""
+        name = self.parts[min(number, len(self.parts)) - 1]
+        return name if number > self.folds else f"{name} of {self.folds}"
+
+    @property
+    def words(self) -> str:
+        """`5 folds: each of the 60 rows is judged by a model that was not trained on it; …`."""
+        text = f"{self.folds} folds: each of the {self.rows:,} rows is judged by a model that was not trained on it"
+        if self.chosen is None:
+            return f"{text}; then all rows are trained on"
+        best = ", ".join(f"{one:g}" for one in sorted(self.best))
+        how = f"at a share of {self.chosen:g}" if self.by_share else f"for {self.chosen:g} updates"
+        return f"{text}; the saved model is trained on all rows {how}, the median of the best in the folds ({best})"
+
+
+@dataclass(frozen=True)
+class Ties:
+    """How many evaluations have the best score, and whether the loss on held-out rows chose one of them."""
+
+    evaluations: int
+    by_loss: bool = False
+
+    @property
+    def words(self) -> str:
+        """`7 evaluations have the best score; of these the last was kept`."""
+        chose = "the loss on held-out rows decided between equal scores"
+        if self.evaluations < 2:  # of shares of the tuned weights
+            return chose
+        last = "of these the last was kept"
+        return f"{self.evaluations:,} evaluations have the best score; {chose if self.by_loss else last}"
+
+
+@dataclass(frozen=True)
+class FoldScores:
+    """A fold of a seed that is done: what was tried on its rows, which are not trained on, and what was best.
+
+    Tried were numbers of updates, or shares of the tuned weights.
+    """
+
+    steps: int  # counted from the start of the first fold
+    rows: int  # that are judged
+    tried: tuple[float, ...]
+    scores: tuple[float | None, ...]  # × 100
+    best: float
 
 
 @dataclass(frozen=True)
@@ -201,6 +266,9 @@ class SeedScores:
     remark: str = ""  # what the method reports about its rows
     classes: ClassScores | None = None  # of the test rows of labelled texts
     stages: tuple[StageScores, ...] = ()  # before the last
+    nothing: NothingLearned | None = None  # why the weights equal the base's, if they do
+    ties: Ties | None = None  # of the scores that chose the best step
+    folds: tuple[FoldScores, ...] = ()  # whose models judge every row, before the training on all rows
 
     @property
     def selection_score(self) -> float | None:
@@ -219,6 +287,7 @@ class SeedScores:
     def as_json(self) -> dict[str, Any]:
         """The scores for status.json and the output of `train`; without fields that only some methods have."""
         unsaid = {"criterion": None, "candidate": "", "blend": None, "remark": "", "classes": None, "stages": ()}
+        unsaid |= {"nothing": None, "ties": None, "folds": ()}
         stated = asdict(self) | {"verdict": self.verdict and self.verdict.as_json()}
         return {name: value for name, value in stated.items() if name not in unsaid or value != unsaid[name]}
 

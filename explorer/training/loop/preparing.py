@@ -9,8 +9,9 @@ from itertools import chain
 from typing import Any
 
 from explorer import in_words, methods
-from explorer.data import corpora, sample, sources
-from explorer.data.text_sets import Corpus
+from explorer.data import corpora, sample, sources, splitting
+from explorer.data.tables.columns import scaled
+from explorer.data.text_sets import SCORED_PAIRS, TRIPLETS, Corpus, GradedPairs, Triplets
 from explorer.encoding.export import exporting
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
@@ -41,6 +42,7 @@ _BINDING |= {
     for number in range(1, MOST_STAGES + 1)
     for name in ("data_digest", "held_out_digest")
 }
+MOST_LOSS_ROWS = 256
 PROMPTED = "queries and documents have the model's prompts in evaluation"
 TRAINED_TOO = f"{PROMPTED} and in training"
 UNTRAINED = f"{PROMPTED}; training rows are read without them"
@@ -66,6 +68,21 @@ class Prepared:
     # what the stages before the last train on, by seed
     stage_rows: tuple[Mapping[int, Corpus], ...] = ()
     base: Encoder | None = None  # the one that the first stage starts from, if this is a later one
+    folds: tuple[tuple[int, ...], ...] = ()  # the rows of each fold, if all rows are cross-fitted
+    fold: int | None = None  # of the fold that this training is of, from 1; 0 if it is of all rows, after the folds
+    until: int | None = None  # the update after which it ends, as the folds have chosen
+
+    @cached_property
+    def loss_rows(self) -> Corpus | None:
+        """Some held-out rows of the kind that is trained on, whose loss decides between equal scores; None without."""
+        rows, dev, wanted = self.held_out or self.texts.dev_rows, self.texts.dev, self.recipe.kind.rows
+        if rows is None and isinstance(dev, GradedPairs) and wanted == SCORED_PAIRS:
+            rows = Corpus(dev.name, wanted, (dev.first, dev.second, scaled(dev.gold)))
+        elif rows is None and isinstance(dev, Triplets) and wanted == TRIPLETS:
+            rows = Corpus(dev.name, wanted, (dev.anchors, dev.positives, dev.negatives))
+        if rows is None or rows.kind != wanted:
+            return None
+        return rows.taken(splitting.drawn(list(zip(*rows.texts, strict=True)), min(MOST_LOSS_ROWS, len(rows))))
 
     @property
     def own_prompts(self) -> RolePrompts | None:
@@ -74,8 +91,15 @@ class Prepared:
 
     @property
     def judged(self) -> dict[str, Judge]:
-        """The evaluation sets by use: dev, test, test 2 and so on."""
-        return {"dev": self.dev, **verdict.by_use(self.dev, self.tests)}
+        """The evaluation sets by use: dev, test, test 2 and so on; what the folds choose by is no dev set."""
+        sets = verdict.by_use(self.dev, self.tests)
+        return {use: sets[use] for use in sets if use != "dev"} if self.folds else {"dev": self.dev, **sets}
+
+    @property
+    def cross_fitted(self) -> tuple[str, ...]:
+        """The uses of the evaluation set that is all rows, which the folds judge; none without folds."""
+        names = verdict.by_use(self.recipe.dev, self.recipe.tests)
+        return tuple(use for use in self.judged if names[use] == sources.CROSS_FITTED)
 
     @cached_property
     def packs(self) -> ProbeJudge | None:
@@ -124,10 +148,11 @@ class Prepared:
     def seen(self) -> measured_facts.TextOverlap | None:
         """How many test sentences are in the text of any stage; None without a test set, or if nothing is learned."""
         trained = (*([self.rows] if self.recipe.kind.learns() else []), *self.stage_rows)
-        if not self.tests or not trained:
+        if not trained or not {*self.judged} - {"dev", *self.cross_fitted}:
             return None
         text = set().union(*(column for by_seed in trained for rows in by_seed.values() for column in rows.texts))
-        tests = {use: set(judge.sentences) for use, judge in self.judged.items() if use != "dev"}
+        unseen = "dev", *self.cross_fitted
+        tests = {use: set(judge.sentences) for use, judge in self.judged.items() if use not in unseen}
         every = set().union(*tests.values())
         return measured_facts.TextOverlap(
             len(every & text), len(every), tuple(use for use in tests if tests[use] & text)
@@ -180,9 +205,10 @@ def prepare(
     encoder = loading.load(found, precision="float32", device=device)
     exporting.opener(encoder)  # refuse a model that could not be exported before it is trained
     prepared = on_encoder(recipe, texts, found, encoder)
-    prepared = replace(prepared, others=others)
+    prepared = replace(prepared, others=others, folds=texts.folds)
     check_same(recipe.made_with, prepared.facts())
-    rows, summaries = yield from rows_of(prepared, recipe.seeds, mine=mine and not recipe.stages)
+    in_parts = bool(recipe.stages or prepared.folds)  # each mines its own
+    rows, summaries = yield from rows_of(prepared, recipe.seeds, mine=mine and not in_parts)
     drawn = (
         {seed: corpora.drawn(one.corpus, drawn_count(own, one.corpus), seed) for seed in recipe.seeds}
         for own, one in zip(recipe.chain, texts.stages, strict=False)

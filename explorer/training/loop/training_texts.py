@@ -2,11 +2,11 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 
 from explorer.data import corpora, retrieval_sets, sources, splitting
-from explorer.data.text_sets import Corpus
+from explorer.data.text_sets import Corpus, GradedPairs, Score
 from explorer.errors import BadChoice, TooFewRows
 from explorer.measuring.scores.judge import Judge
 from explorer.training.loop.elsewhere import Choice
@@ -15,6 +15,7 @@ from explorer.training.recipe import Recipe, naming
 DIGEST = "_digest"
 HELD_OUT_SHARE = 0.1  # of the rows
 MOST_HELD_OUT = 1000  # rows of an evaluation set; more would take longer at each evaluation than they are worth
+BANDS = 4  # of scores, of which each fold has about as many rows
 LEAST_HELD_OUT = 10  # rows, for an accuracy in steps of 10 points at most
 
 
@@ -45,8 +46,10 @@ class Texts:
     tests: tuple[sources.EvaluationSet, ...]
     reports: tuple[str, ...] = ()
     held_out: Corpus | None = None  # triplets that are not trained on, but choose the best checkpoint
+    dev_rows: Corpus | None = None  # the rows that the dev set is made of, if they are held out of the text
     stages: tuple[StageText, ...] = ()  # before the last
     elsewhere: tuple[Choice, ...] = ()  # what is scored, but not trained for
+    folds: tuple[tuple[int, ...], ...] = ()  # the rows of each, if all rows are cross-fitted
 
     def digests(self) -> dict[str, str | None]:
         """Digests by their name in recipe.yaml."""
@@ -60,20 +63,27 @@ class Texts:
 
 def read_texts(recipe: Recipe, online: bool = False) -> Texts:
     """Load the training text of all stages and the evaluation sets, without a model."""
-    last = len(recipe.chain)
+    last, names = len(recipe.chain), (recipe.dev, *recipe.tests)
     with naming(recipe, last):
         corpus, reports = _corpus(recipe, online)
-    tests: list[sources.EvaluationSet] = []
-    for source in recipe.tests:
-        corpus, one = _evaluated_on(source, corpus, online)
-        tests.append(one)
-    corpus, dev = _evaluated_on(recipe.dev, corpus, online)
+    sets: dict[int, sources.EvaluationSet] = {}
+    dev_rows: Corpus | None = None
+    for place in (*range(1, len(names)), 0):  # held-out rows of the test sets are drawn before those of the dev set
+        if names[place] == sources.HELD_OUT:
+            corpus, held_out = held_out_rows(corpus)
+            sets[place] = set_of_rows(held_out, sources.HELD_OUT)
+            dev_rows = None if place else held_out
+        elif names[place] != sources.CROSS_FITTED:
+            sets[place] = sources.evaluation_set(sources.identity(names[place]), online)
     with naming(recipe, last):
-        text, dropped = _without_evaluated(recipe, corpus, (dev, *tests))
+        text, dropped = _without_evaluated(recipe, corpus, tuple(sets.values()))
+    for place, name in enumerate(names):
+        if name == sources.CROSS_FITTED:
+            sets[place] = set_of_rows(text.corpus, name)
+    dev, *tests = (sets[place] for place in range(len(names)))
     notes = [*reports, *dropped]
     # rows that the last stage holds out are held out of every stage
-    held = [sources.texts_of(one) for name, one in zip((recipe.dev, *recipe.tests), (dev, *tests), strict=True)
-            if name == sources.HELD_OUT]  # fmt: skip
+    held = [sources.texts_of(sets[place]) for place, name in enumerate(names) if name == sources.HELD_OUT]
     held += [tuple(chain.from_iterable(one.texts)) for one in (text.held_out, text.corpus.test) if one is not None]
     outside = set(chain.from_iterable(held))
     stages = []
@@ -84,7 +94,8 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
             stage, dropped = _without_evaluated(own, corpus, (dev, *tests))
         stages.append(stage)
         notes += [f"stage {number}: {one}" for one in (*reports, *left_out, *dropped)]
-    return Texts(text.corpus, dev, tuple(tests), tuple(notes), text.held_out, tuple(stages))
+    folds = divide(text.corpus, recipe.folds) if recipe.is_cross_fitted else ()
+    return Texts(text.corpus, dev, tuple(tests), tuple(notes), text.held_out, dev_rows, tuple(stages), folds=folds)
 
 
 def _corpus(recipe: Recipe, online: bool) -> tuple[Corpus, list[str]]:
@@ -123,7 +134,7 @@ def _without_held_out(corpus: Corpus, sentences: set[str]) -> tuple[Corpus, list
     note = f"{dropped:,} of {len(corpus):,} rows share a sentence with rows that the last stage holds out"
     if not kept:
         raise TooFewRows(f"{note}, so that none is left. Use other text for this stage, or other evaluation sets.")
-    return _rows(corpus, kept), [f"{note}, and are not trained on"]
+    return corpus.taken(kept), [f"{note}, and are not trained on"]
 
 
 def drawn_count(recipe: Recipe, corpus: Corpus) -> int:
@@ -131,21 +142,47 @@ def drawn_count(recipe: Recipe, corpus: Corpus) -> int:
     return recipe.schedule().rows_of(len(corpus), corpus.name) if recipe.kind.trains() else len(corpus)
 
 
-def held_out_set(corpus: Corpus) -> tuple[Corpus, retrieval_sets.RetrievalSet]:
-    """The rows to train on, and a retrieval set of held-out rows: each first text is to find its second one.
+def held_out_set(corpus: Corpus) -> tuple[Corpus, sources.EvaluationSet]:
+    """The rows to train on, and an evaluation set of held-out rows."""
+    left, held = held_out_rows(corpus)
+    return left, set_of_rows(held, sources.HELD_OUT)
+
+
+def held_out_rows(corpus: Corpus) -> tuple[Corpus, Corpus]:
+    """The rows to train on, and those of an evaluation set.
 
     Of few rows more than a tenth are held out, since a set of fewer than ten says nothing.
     """
-    if not corpus.kind.pairs_up:
+    if not corpus.kind.is_judged:
         raise BadChoice(
             f"{sources.HELD_OUT.capitalize()} of {corpus.kind.title} cannot be an evaluation set, since a row has no "
-            "two texts that mean the same. Choose scored pairs or a retrieval set."
+            "score and no two texts that mean the same. Choose scored pairs or a retrieval set."
         )
-    left, held = hold_out(corpus, evaluated_count(len(corpus)), otherwise="name another evaluation set")
-    others = held.texts[2] if len(held.texts) > 2 else ()  # what contradicts the first text
-    return left, retrieval_sets.of_pairs(
-        f"{sources.HELD_OUT} of {corpus.name}", held.texts[0], held.texts[1], others, split=sources.HELD_OUT
-    )
+    return hold_out(corpus, evaluated_count(len(corpus)), otherwise="name another evaluation set")
+
+
+def set_of_rows(rows: Corpus, which: str) -> sources.EvaluationSet:
+    """Rows of a text as an evaluation set: scored pairs, or a retrieval set in which a first text finds its second."""
+    name = f"{which} of {rows.name}"
+    if isinstance(rows.kind.answer, Score):
+        first, second = rows.texts
+        return GradedPairs(name, first, second, rows.scores, ("",) * len(rows))
+    others = rows.texts[2] if len(rows.texts) > 2 else ()  # what contradicts the first text
+    return retrieval_sets.of_pairs(name, rows.texts[0], rows.texts[1], others, split=which)
+
+
+def divide(corpus: Corpus, wanted: int) -> tuple[tuple[int, ...], ...]:
+    """The rows of each fold; an error if they cannot be divided."""
+    rows = list(zip(*corpus.texts, strict=True))
+    strata = corpus.labels or (splitting.bands_of(corpus.scores, BANDS) if corpus.scores else [0] * len(rows))
+    found = splitting.folds(rows, strata, wanted)
+    if len(found) < 2:
+        raise TooFewRows(
+            f"The {len(rows):,} rows of {corpus.name} cannot be divided into folds: all of them are linked by shared "
+            "sentences, so that none could be judged by a model that did not see its text. Add rows with other "
+            "sentences, or name another dev set and test set."
+        )
+    return found
 
 
 def hold_out(
@@ -174,7 +211,7 @@ def hold_out(
             f"with the others; at least {LEAST_HELD_OUT} are needed. Use more rows, or {otherwise}."
         )
     outside = set(held)
-    return _rows(corpus, [row for row in range(len(corpus)) if row not in outside]), _rows(corpus, sorted(held))
+    return corpus.taken([row for row in range(len(corpus)) if row not in outside]), corpus.taken(sorted(held))
 
 
 def held_out_count(rows: int) -> int:
@@ -187,21 +224,9 @@ def evaluated_count(rows: int) -> int:
     return min(max(held_out_count(rows), LEAST_HELD_OUT), MOST_HELD_OUT)
 
 
-def _rows(corpus: Corpus, rows: list[int]) -> Corpus:
-    columns = tuple(tuple(column[row] for row in rows) for column in corpus.columns)
-    return replace(corpus, columns=columns)  # type: ignore[arg-type]  # of the same types
-
-
 def set_digests(
     dev: sources.EvaluationSet | Judge, tests: Sequence[sources.EvaluationSet | Judge]
 ) -> dict[str, str | None]:
     """Digests of the evaluation sets by their name in recipe.yaml."""
     more = {f"test_{number}{DIGEST}": one.digest for number, one in enumerate(tests[1:], start=2)}
     return {"dev_digest": dev.digest, "test_digest": tests[0].digest if tests else None, **more}
-
-
-def _evaluated_on(source: str, corpus: Corpus, online: bool) -> tuple[Corpus, sources.EvaluationSet]:
-    """The rows that are left to train on, and the evaluation set: one by its name, or rows that are held out."""
-    if source == sources.HELD_OUT:
-        return held_out_set(corpus)
-    return corpus, sources.evaluation_set(sources.identity(source), online)

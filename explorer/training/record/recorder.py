@@ -74,9 +74,9 @@ class Recorder:
         """Record what is new at a step."""
         self.check_there()
         if step.progress.stage is Phase.RESUMING:
-            self.trim(step.number, step.step, step.evaluated_at)
-        if step.progress.stage is Phase.STARTING:  # discard the lines of an interrupted try of this seed or stage
-            self.trim(step.number, step.evaluated_at, step.evaluated_at)
+            self.trim(step.number, step.stage, step.step, step.evaluated_at)
+        if step.progress.stage is Phase.STARTING:  # discard the lines of an interrupted try of this seed, stage or fold
+            self.trim(step.number, step.stage, -1, -1)
         if step.updates:
             lines = (replace(one, number=step.number, time=_now()) for one in step.updates)
             self._append(run_folder.METRICS, "".join(map(run_folder.metric_text, lines)))
@@ -104,17 +104,14 @@ class Recorder:
         if changed or step.checkup or step.result or time.monotonic() - self._written > BEAT:
             self._tell(step, changed)
 
-    def trim(self, number: int, step: int, evaluated_at: int) -> None:
+    def trim(self, number: int, stage: int | None, step: int, evaluated_at: int) -> None:
         """Remove lines written after the state that is resumed: of later steps and evaluations."""
-        kept = [
-            line
-            for line in self.run.metrics()
-            if line.number < number
-            or (
-                line.number == number
-                and line.step <= (evaluated_at if isinstance(line, run_folder.Evaluation) else step)
-            )
-        ]
+
+        def is_kept(line: run_folder.MetricLine) -> bool:
+            last = evaluated_at if isinstance(line, run_folder.Evaluation) else step
+            return (line.number, line.stage or 0, line.step) <= (number, stage or 0, last)
+
+        kept = list(filter(is_kept, self.run.metrics()))
         text = "".join(map(run_folder.metric_text, kept))
         write_whole(self.run.folder / run_folder.METRICS, lambda file: file.write(text.encode()), _ROOM)
         chosen = [((line.stage or 0, score), line) for line in kept if isinstance(line, run_folder.Evaluation)

@@ -21,6 +21,7 @@ from explorer import places, run_folder, typed_json
 from explorer.encoding.read.head_facts import HeadFacts
 from explorer.errors import RunGone
 from explorer.measuring.comparing import learned as learning
+from explorer.measuring.comparing.nothing_learned import NothingLearned
 from explorer.measuring.scores.metrics import SPEARMAN
 from explorer.measuring.scores.verdict import RunVerdict, by_use
 from explorer.progress import Phase
@@ -29,9 +30,11 @@ from explorer.training.loop.measured_facts import (
     Cut,
     DrawnRows,
     Estimate,
+    FoldFacts,
     SeedScores,
     StageFacts,
     TextOverlap,
+    Ties,
 )
 
 if TYPE_CHECKING:
@@ -123,6 +126,16 @@ class RunFacts:
     blend: float | None = field(
         default=None, metadata=fact(lambda training: training.blend, "Share of the tuned weights (α)", card="{words:g}")
     )
+    # how every row was judged, if all are
+    folds: FoldFacts | None = field(
+        default=None, metadata=fact(lambda training: training.fold_facts, "Cross-fitting", page="{words}")
+    )
+    # why the saved model equals the base, if it does
+    nothing: NothingLearned | None = field(default=None, metadata=fact(lambda training: training.nothing))
+    # what decided between evaluations with the same score
+    ties: Ties | None = field(
+        default=None, metadata=fact(lambda training: training.ties, "Equal scores", page="{words}")
+    )
     # what holds the trained weights; None for all weights
     adapters: Adapters | None = field(
         default=None,
@@ -172,7 +185,7 @@ class RunFacts:
     def learned(self, verdict: RunVerdict) -> learning.Learned:
         """What the run learned, by its held-out probe packs and its test set."""
         names = {use: self.set_of(use) for use in ("test", "dev")}
-        return learning.of_run(verdict, names, self.pairs or {}, self.measures or {})
+        return learning.of_run(verdict, names, self.pairs or {}, self.measures or {}, self.nothing)
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,8 @@ def place(status: statuses.Status) -> str:
     step = f"step {status.step:,} of {status.total:,}"
     if status.stage is not None and status.facts.stages is not None:
         step = f"stage {status.stage} of {len(status.facts.stages.methods)}, {step}"
+    elif status.stage is not None and status.facts.folds is not None:
+        step = f"{status.facts.folds.part(status.stage)}, {step}"
     return step if phase is progress.Phase.TRAINING else f"{step}, {phase.text(status.about)}"
 
 
@@ -266,7 +268,7 @@ class RunNumbers:
 
 def _put(lines: list[Line], line: Line) -> None:
     """Add a line; it replaces lines of steps that are repeated after a resume."""
-    while lines and lines[-1].step >= line.step:
+    while lines and (lines[-1].stage or 0, lines[-1].step) >= (line.stage or 0, line.step):
         lines.pop()
     lines.append(line)
 
@@ -295,13 +297,16 @@ def figures(run: runs.Run, status: statuses.Status) -> None:
     if last is not None and last.random_pairs is not None and last.random_pairs >= ALIKE:
         st.warning(COLLAPSED.format(last.step, last.seed, last.random_pairs), icon=":material/compress:")
     total = status.total if status.live else 0  # an ended run needs no room for further steps
+    parts = status.facts.folds.parts if status.facts.folds else ()
     left, right = st.columns(2, gap="medium")
     with left:
         reading = status.facts.reading.words if status.facts.reading else ""
         measure = status.facts.measure_of("dev")
         st.markdown(f"**{measure} on the dev set**" + (f", {messages.plain(reading)}" * bool(reading)))
         downloads.draw(
-            run_figures.dev_scores(lines, status.base, total, same_reading=same_reading(status), measure=measure),
+            run_figures.dev_scores(
+                lines, status.base, total, same_reading=same_reading(status), measure=measure, parts=parts
+            ),
             key=f"dev {run.name}",
             config=downloads.config("run"),
             alt="The dev score by step, with the base's scores as horizontal lines. The log holds the numbers.",
@@ -311,7 +316,7 @@ def figures(run: runs.Run, status: statuses.Status) -> None:
     with right:
         st.markdown("**Loss**, each step and smoothed")
         downloads.draw(
-            run_figures.losses(lines, total),
+            run_figures.losses(lines, total, parts=parts),
             key=f"loss {run.name}",
             config=downloads.config("run"),
             alt="The loss by step, as it is and smoothed.",
@@ -329,7 +334,7 @@ def figures(run: runs.Run, status: statuses.Status) -> None:
             "better for both."
         )
         downloads.draw(
-            run_figures.geometry(lines, total),
+            run_figures.geometry(lines, total, parts=parts),
             key=f"geometry {run.name}",
             config=downloads.config("run"),
             alt="Mean cosines of positive pairs and random pairs, alignment and uniformity by step.",

@@ -10,7 +10,7 @@ from explorer.data.text_sets import SENTENCES
 from explorer.encoding.tune.tunable import Tunable
 from explorer.methods import Schedule, UncorrectedAdam
 from explorer.optimizers import UPDATE, UncorrectedAdamW, adamw, learning_rate
-from explorer.training.loop.learner import drops, enough, since_best
+from explorer.training.loop.choosing import drops, enough, since_best
 
 # 1,079 updates of 5e-5 at most, the first 108 of them climbing: the schedule of SG-BERT's code, by the 0-based update
 PUBLISHED = {

@@ -15,9 +15,10 @@ from explorer.optimizers import UncorrectedAdamW
 from explorer.progress import finish
 from explorer.training.loop import resume_state
 from explorer.training.loop.estimate import estimate
-from explorer.training.loop.learner import Learner, changing, kept_buffers
+from explorer.training.loop.learner import Learner
 from explorer.training.loop.preparing import Prepared, prepare
 from explorer.training.loop.processes import World
+from explorer.training.loop.resume_state import changing, kept_buffers
 from tests.device import DEVICE
 from tests.methods.hub import save_generator
 from tests.methods.rows import TRAINED

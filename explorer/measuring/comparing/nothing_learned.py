@@ -1,0 +1,60 @@
+"""Say that a training left the model as it was, and why, from what the training recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from explorer import in_words
+from explorer.data import sources
+
+# why, as a run stores it
+NO_RATE, BELOW, IN_FOLDS, TIED, STOPPED, NO_GRADIENT = (
+    "no rate", "below the base", "below the base in folds", "tied", "stopped early", "no gradient",
+)  # fmt: skip
+_REASONS = {
+    NO_RATE: "no update had a learning rate",
+    BELOW: "{every} on {on} was below the base ({best} at best, {base} before)",
+    IN_FOLDS: "in {folds}, every evaluation on the rows that are held out was below the base",
+    TIED: "{on} cannot choose: {every} has the score of the base ({base}), and the base has the lowest loss on "
+    "held-out rows",
+    STOPPED: "the training was stopped before its first evaluation",
+    NO_GRADIENT: "every gradient was 0, so that no weight changed",
+}
+_MORE = "Add rows, lower the learning rate, or choose another method"
+_NEXT = {
+    NO_RATE: "Train more steps, or set warmup to 0.",
+    BELOW: f"{_MORE}; or set keep_base to off, which keeps the best trained checkpoint all the same.",
+    IN_FOLDS: f"{_MORE}; or set keep_base to off, which keeps the best trained checkpoint all the same.",
+    TIED: "Add rows that the base gets wrong, or choose a larger dev set.",
+    STOPPED: "Resume it.",
+    NO_GRADIENT: "Check the text: rows that are all alike teach nothing.",
+}
+
+
+@dataclass(frozen=True)
+class NothingLearned:
+    """The saved weights equal the base's: why, and the evaluations that say so."""
+
+    why: str
+    evaluations: int = 0  # after the first update, or of folds, those in which the base was best
+    base: float | None = None  # the selection score × 100 before it
+    best: float | None = None  # the best of the later ones
+    on: str = ""  # what chose, by its name, and its number of items, or of folds
+    items: int = 0
+
+    @property
+    def reason(self) -> str:
+        """Why, as a clause."""
+        every = "the evaluation" if self.evaluations == 1 else f"each of {self.evaluations:,} evaluations"
+        return _REASONS.get(self.why, _REASONS[NO_GRADIENT]).format(
+            every=every,
+            on=f"{sources.shown(self.on)} ({self.items:,} items)",
+            best=in_words.number(self.best),
+            base=in_words.number(self.base),
+            folds=f"{self.evaluations:,} of {self.items:,} folds",
+        )
+
+    @property
+    def next_step(self) -> str:
+        """What to do, as a sentence."""
+        return _NEXT.get(self.why, _NEXT[NO_GRADIENT])

@@ -1,0 +1,57 @@
+"""Settings for a text of few rows: as measured, by the kind and the number of its rows; docs/results.md has the table.
+
+The papers' batches and epochs are made for many thousands of rows. A text of some hundred would get an update or two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from explorer.data.text_sets import LABELLED_TEXTS, PAIRS, SCORED_PAIRS, SENTENCES, TRIPLETS, Kind
+from explorer.knobs import Values
+from explorer.methods._method import Method
+
+
+@dataclass(frozen=True)
+class FewRows:
+    """The settings up to so many rows: a batch, the number of updates, and for suggested methods further settings."""
+
+    most: int
+    batch: int
+    updates: int
+    suggested: Values
+
+
+TABLE: Mapping[Kind, tuple[FewRows, ...]] = {
+    SCORED_PAIRS: (FewRows(100, 8, 100, {"blend": 0.0}), FewRows(500, 16, 100, {}), FewRows(5000, 32, 150, {})),
+    PAIRS: (FewRows(100, 8, 60, {}), FewRows(500, 16, 100, {}), FewRows(5000, 32, 150, {})),
+    TRIPLETS: (FewRows(100, 8, 60, {}), FewRows(500, 16, 100, {}), FewRows(5000, 32, 150, {})),
+    SENTENCES: (FewRows(100, 8, 60, {}), FewRows(500, 16, 100, {}), FewRows(5000, 32, 100, {})),
+    LABELLED_TEXTS: (FewRows(100, 8, 100, {}), FewRows(500, 16, 100, {}), FewRows(5000, 32, 150, {})),
+}
+OTHERS = SENTENCES  # whose settings texts of other kinds have
+STATED = ("steps", "epochs")  # who states one of them has chosen the number of updates
+
+
+def few_rows(kind: type[Method], rows: int, stated: Values) -> dict[str, bool | int | float | str]:
+    """The settings for so many rows that differ from the method's defaults; nothing that is stated is among them.
+
+    None if the rows are many enough for the method's own batches and epochs.
+    """
+    usual = kind.schedule
+    row = next((one for one in TABLE.get(kind.rows, TABLE[OTHERS]) if rows <= one.most), None)
+    if row is None or not kind.trains():
+        return {}
+    batch = int(stated.get("batch_size", min(row.batch, usual.batch_size, fitting_batch(rows))))
+    settings: dict[str, bool | int | float | str] = {"batch_size": batch}
+    if not any(name in stated for name in STATED) and usual.updates(rows) < row.updates:
+        settings["steps"] = row.updates
+    if kind.suggestion is not None:
+        settings |= row.suggested
+    return {name: value for name, value in settings.items() if name not in stated}
+
+
+def fitting_batch(rows: int) -> int:
+    """The largest power of two of which so few rows fill at least two batches, and at least 2."""
+    return max(2, 1 << max(1, rows // 2).bit_length() - 1)

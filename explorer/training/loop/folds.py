@@ -1,0 +1,133 @@
+"""Train in folds: every row is judged by a model that was not trained on it, and then all rows are trained on.
+
+Each fold tries several checkpoints, or several shares of the tuned weights, on its own rows. What is best in the folds
+is chosen for the saved model by their median. A row is judged by the model of its fold at the median of the other
+folds, so that no row chooses what it is judged by.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import median_low
+
+import numpy as np
+
+from explorer.data import sources
+from explorer.data.retrieval_sets import RetrievalSet
+from explorer.data.text_sets import Corpus
+from explorer.evaluating.tasks import judges
+from explorer.measuring.comparing.nothing_learned import IN_FOLDS, NothingLearned
+from explorer.measuring.scores.judge import Floats
+from explorer.progress import Work
+from explorer.training.loop import choosing, preparing
+from explorer.training.loop.learner import Learner
+from explorer.training.loop.measured_facts import FoldScores
+from explorer.training.loop.preparing import Prepared
+from explorer.training.loop.training_texts import drawn_count
+
+PROBED = 100  # items of the rows whose vectors are saved while all rows are trained on
+
+
+def items_of(given: sources.EvaluationSet, corpus: Corpus, fold: Sequence[int]) -> list[int]:
+    """The places of the items of a fold in the set of all rows: the rows themselves, or those of their queries."""
+    if not isinstance(given, RetrievalSet):
+        return list(fold)
+    queries = {corpus.texts[0][row] for row in fold}
+    return [place for place, query in enumerate(given.queries) if query in queries]
+
+
+def prepare(
+    whole: Prepared, number: int, seed: int, finished: Sequence[FoldScores], *, mine: bool = True
+) -> Work[Prepared]:
+    """What the training of a fold needs, counted from 1, or that of all rows, which is the last."""
+    folds, corpus = whole.folds, whole.corpus
+    last = number > len(folds)
+    held = () if last else folds[number - 1]
+    outside = set(range(len(corpus))).difference(held)
+    trained = corpus.taken(sorted(outside))
+    own = replace(whole, corpus=trained, folds=())
+    rows, summaries = yield from preparing.rows_of(own, [seed], mine=mine)
+    given = whole.texts.dev
+    places = items_of(given, corpus, held) if held else range(min(PROBED, len(given)))
+    dev = judges.judge_of(sources.taken(given, places), whole.encoder, whole.prompts)
+    held_rows = corpus.taken(held) if held else None
+    recipe = replace(whole.recipe, settings={**whole.recipe.settings, "steps": updates(whole)})
+    return replace(
+        own,
+        recipe=recipe,
+        corpus=corpus,
+        rows=rows,
+        dev=dev,
+        reports=summaries,
+        texts=replace(whole.texts, dev_rows=held_rows),
+        fold=number if held else 0,
+        until=None if held else round(chosen(finished)) if by_steps(whole) else None,
+    )
+
+
+def updates(whole: Prepared) -> int:
+    """How many updates every training has, whatever its fold: as many as the smallest one would have."""
+    recipe, most = whole.recipe, max(map(len, whole.folds))
+    rows = whole.corpus.taken(range(len(whole.corpus) - most))
+    return recipe.schedule().updates(drawn_count(recipe, rows))
+
+
+def by_steps(whole: Prepared) -> bool:
+    """Whether the folds choose the number of updates; if not, they choose the share of the tuned weights."""
+    return whole.recipe.schedule().blend == 1
+
+
+def chosen(finished: Sequence[FoldScores], without: int | None = None) -> float:
+    """The median of what was best in the folds, but for one of them; of two in the middle the lower one."""
+    return median_low([one.best for place, one in enumerate(finished) if place != without])
+
+
+def pooled(whole: Prepared, finished: Sequence[FoldScores], items: Sequence[Floats]) -> Floats:
+    """What each item of the set of all rows gets from the model of its fold, at the median of the other folds.
+
+    `items` has, for each fold, what its items got from everything that was tried (tried, item).
+    """
+    found = np.full(len(whole.dev), math.nan)
+    for place, (one, of_fold) in enumerate(zip(finished, items, strict=True)):
+        # a fold that was stopped early has tried less
+        at = max(0, bisect_right(one.tried, chosen(finished, without=place)) - 1)
+        found[items_of(whole.texts.dev, whole.corpus, whole.folds[place])] = of_fold[at]
+    return found
+
+
+def finish(learner: Learner, steps: int) -> Work[tuple[FoldScores, Floats]]:
+    """What a fold tried, and what each of its items got (tried, item); the run has taken so many `steps` by now."""
+    schedule, dev = learner.schedule, learner.prepared.dev
+    if schedule.blend == 1:
+        tried, items = zip(*learner.judged, strict=True)
+        scores, best = learner.scores, tried[-1] if learner.best_step is None else learner.best_step
+    else:
+        shares = (*([0.0] if schedule.keep_base and learner.starts_as_base else []), *learner.shares)
+        set_share = learner.mixer()
+        found = yield from learner.tried(shares, dev, set_share)
+        blends = [one for one, _ in found]
+        items = tuple(one for _, one in found if one is not None)
+        tried, scores = shares, [one.score for one in blends]
+        best = learner.best_blend(blends, set_share).alpha
+    known = tuple(None if math.isnan(score) else score for score in scores)
+    return FoldScores(steps, len(items[0]), tuple(map(float, tried)), known, float(best)), np.stack(items)
+
+
+def set_share(learner: Learner, finished: Sequence[FoldScores]) -> float | None:
+    """Blend what is trained on all rows by the share that the folds have chosen; None if they chose updates."""
+    if not learner.shares:
+        return None
+    share = chosen(finished)
+    learner.mixer()(share)
+    return share
+
+
+def nothing_learned(learner: Learner, finished: Sequence[FoldScores]) -> NothingLearned | None:
+    """Why the weights in place equal those of the base; None if one of them differs."""
+    found = choosing.nothing_learned(learner)
+    if found is None or chosen(finished):
+        return found
+    return NothingLearned(IN_FOLDS, sum(one.best == 0 for one in finished), items=len(finished))

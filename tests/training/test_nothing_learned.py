@@ -1,0 +1,173 @@
+"""Test runs that leave the model as it was: the base is kept, and every place says so and why."""
+
+import json
+import random
+
+import pytest
+import torch
+
+from explorer.encoding.load import loading
+from explorer.encoding.locate import model_names
+from explorer.encoding.read.head import Head
+from explorer.measuring.comparing import learned
+from explorer.measuring.comparing.nothing_learned import BELOW, NO_GRADIENT, NO_RATE, STOPPED, TIED
+from explorer.measuring.scores.verdict import UNLEARNED
+from explorer.methods import load
+from explorer.progress import Phase, finish
+from explorer.training.loop.choosing import nothing_learned
+from explorer.training.loop.judging import under_heads
+from explorer.training.loop.learner import Learner
+from explorer.training.loop.preparing import prepare
+from explorer.training.loop.processes import World
+from explorer.training.record.runs import KEEP
+from tests.device import DEVICE
+from tests.trainings import graded_lines, learner, looks, new, recipe, train, weights
+
+HARD = {"steps": 4, "learning_rate": 1e-2, "keep_base": True}
+
+
+@pytest.fixture(scope="module")
+def solved(place, tmp_path_factory):
+    """Pairs whose gold scores are the cosines of the base, which therefore has a Spearman of 100 on them."""
+    folder = tmp_path_factory.mktemp("solved")
+    rows = [line.split(",") for line in graded_lines(random.Random(5), 12)]
+    encoder = loading.load(model_names.find(str(place.model)), precision="float32", device="cpu")
+    first, second = ([row[side] for row in rows] for side in (1, 2))
+    one, other = (finish(under_heads(encoder, texts, [Head(("mean",))], ""))[0] for texts in (first, second))
+    cosines = torch.nn.functional.cosine_similarity(one, other).tolist()
+    path = folder / "solved.csv"
+    lines = [f"{cosine!r},{a},{b}" for cosine, a, b in zip(cosines, first, second, strict=True)]
+    path.write_text("\n".join(["score,sentence1,sentence2", *lines]), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def below(place, solved):
+    return train(new(place, "simcse", "below", dev=str(solved), settings={**HARD, "pooling": "mean"}))
+
+
+def test_the_base_is_kept_to_the_bit_where_every_evaluation_is_below_it(below, place):
+    scores = looks(below)
+    assert all(score < scores[0] for step, score in scores.items() if step), "else the test tests nothing"
+    before = loading.load(model_names.find(str(place.model)), precision="float32", device="cpu").model.state_dict()
+    now = weights(below)
+    assert before.keys() <= now.keys(), "the saved model has a pooler, too, which nothing uses"
+    assert all(torch.equal(weight, now[name]) for name, weight in before.items())
+
+
+def test_status_card_and_output_say_that_nothing_was_learned_and_why(below):
+    status = below.status()
+    found = status.learned
+    assert (found.kind, found.score, found.packs, found.elsewhere) == (UNLEARNED, None, (), ())
+    assert status.facts.nothing is not None
+    assert (status.facts.nothing.why, status.facts.nothing.evaluations) == (BELOW, len(looks(below)) - 1)
+    assert status.facts.nothing.base == pytest.approx(looks(below)[0])
+    assert status.facts.nothing.best == pytest.approx(max(score for step, score in looks(below).items() if step))
+    line = learned.line(found)
+    assert line is not None
+    assert line.text.startswith("Nothing was learned: ")
+    assert learned.short(found) == "Nothing was learned"
+    assert learned.as_json(found)["kind"] == UNLEARNED
+    assert line.text in " ".join(
+        (below.folder / "README.md").read_text("utf-8").replace("**", "").replace("\\", "").split()
+    )
+    verdict = status.verdict
+    assert verdict.test.exported == verdict.test.same_reading_base
+    assert verdict.test.difference is None, "0.00 of two equal models is no result of a test"
+    assert json.loads(json.dumps(status.as_json()))["facts"]["nothing"]["why"] == BELOW
+
+
+def test_the_best_trained_checkpoint_is_kept_where_the_base_may_not_be_best(place, solved):
+    run = train(new(place, "simcse", dev=str(solved), settings={**HARD, "pooling": "mean", "keep_base": False}))
+    trained = {step: score for step, score in looks(run).items() if step}
+    assert run.status().best_step == max(trained, key=trained.get)
+    assert run.status().facts.nothing is None
+    assert run.status().learned.kind != UNLEARNED
+
+
+def test_of_equal_scores_the_last_is_kept_and_the_page_says_so(place):
+    one = learner(place, "simcse", keep_base=True)
+    for step, score in enumerate((50.0, 60.0, 60.0, 59.0, 60.0 + 1e-12)):
+        one.step = step
+        one.record_score(score)
+    assert one.best_step == 4
+    assert one.ties is not None
+    assert (one.ties.evaluations, one.ties.by_loss) == (3, False)
+    assert "the last was kept" in one.ties.words
+
+
+def test_of_equal_scores_the_one_with_the_lower_loss_on_held_out_rows_is_kept(place):
+    """Held-out rows of pairs give a loss: a checkpoint that was damaged afterwards loses the tie."""
+    made = _with_held_out_rows(place)
+    made.record_score(50.0)
+    made.step = 1
+    assert made.record_score(60.0)
+    kept = made.held_out_loss()
+    assert kept is not None
+    with torch.no_grad():
+        for weight in made.names:
+            weight.mul_(1.7)
+    made.step = 2
+    assert made.held_out_loss() > kept
+    assert not made.record_score(60.0)
+    assert (made.best_step, made.by_loss) == (1, True)
+    made.restore_best()
+    assert made.held_out_loss() == pytest.approx(kept, rel=1e-6), "nothing of the method was changed meanwhile"
+
+
+def _with_held_out_rows(place):
+    made = recipe(place, "contrast", dev="held-out rows", test=None)
+    return Learner(finish(prepare(made)), 1, World("float32", DEVICE))
+
+
+def test_a_tie_with_the_base_goes_to_the_base_only_by_the_loss(place):
+    made = _with_held_out_rows(place)
+    made.schedule = made.schedule.with_values({"keep_base": True})
+    made.record_score(100.0)
+    with torch.no_grad():
+        for weight in made.names:
+            weight.mul_(1.7)
+    made.step = 1
+    assert not made.record_score(100.0)
+    made.restore_best()
+    found = nothing_learned(made)
+    assert found is not None
+    assert (found.why, found.evaluations, found.base) == (TIED, 1, 100.0)
+
+
+def test_a_run_that_is_stopped_before_its_first_evaluation_has_learned_nothing(place, solved):
+    run = new(place, "simcse", dev=str(solved), settings={"steps": 60, "keep_base": True, "pooling": "mean"})
+
+    def stop(progress):
+        if progress.stage is Phase.TRAINING and progress.done == 1:
+            run.request_stop(KEEP)
+
+    train(run, stop)
+    assert run.status().facts.nothing is not None
+    assert run.status().facts.nothing.why == STOPPED
+
+
+def test_no_rate_and_no_gradient_are_told_apart(place, monkeypatch):
+    for rate, why in ((0.0, NO_RATE), (1e-3, NO_GRADIENT)):
+        one = learner(place, "simcse", keep_base=False, pooling="mean")
+        monkeypatch.setattr(load("simcse"), "rate", lambda *_, rate=rate: rate)
+        one.record_score(50.0)
+        one.step = 1
+        one.record_score(51.0)
+        found = nothing_learned(one)
+        assert found is not None
+        assert found.why == why
+    with torch.no_grad():
+        next(weight for weight, name in one.names.items() if name.startswith("base.")).view(-1)[0] += 1e-6
+    assert nothing_learned(one) is None, "a single changed weight is a tuned model"
+
+
+def test_the_loss_on_held_out_rows_is_that_of_the_method_by_hand(place):
+    made = _with_held_out_rows(place)
+    rows, size = made.prepared.loss_rows, made.feed.size
+    made.method.eval()
+    losses = []
+    with torch.no_grad():
+        for start in range(0, len(rows) - size + 1, size):
+            losses.append(float(made.method.loss(*[list(column[start : start + size]) for column in rows.columns])))
+    assert made.held_out_loss() == pytest.approx(sum(losses) / len(losses), rel=1e-6)
