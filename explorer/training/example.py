@@ -131,6 +131,7 @@ def _ship_run(run: runs.Run, training: _LowRank, place: Path) -> None:
     text = json.loads((run.folder / STATUS).read_text(encoding="utf-8"))
     text["facts"].pop("estimate", None)
     assert text["facts"]["adapters"], "both are kept as adapters"
+    text["facts"]["model_digest"] = model_names.of_folder(run.name, place / MODEL).digest
     text |= {"pid": 0, "born": "", "host": "", "beat": 0.0, "since": None}
     (place / STATUS).write_text(json.dumps(text, ensure_ascii=False, indent=1), encoding="utf-8")
 

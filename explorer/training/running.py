@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from explorer import fair_share, places, run_folder
+from explorer.encoding.locate import model_names
 from explorer.errors import Diverged, NotWritable, RunError, RunGone, StrataError
 from explorer.measuring.geometry.vector_geometry import probe_places
 from explorer.progress import Phase, Progress, Work
@@ -207,6 +208,7 @@ def _conclude(run: Run, recorder: Recorder, training: Training, stopped: bool) -
     if learner is not None:
         facts = facts.found_by(training)  # of the weights that are kept
         saved_model.put(run, training, learner, facts, recorder.seconds)
+        facts = replace(facts, model_digest=model_names.of_folder(run.name, run.model).digest)
     final = {"results": tuple(training.results), "verdict": training.verdict, "facts": facts}
     if stopped:
         recorder.log("stopped; the best checkpoint is saved" if learner else "stopped before the first update")

@@ -29,16 +29,60 @@ def by_name(results):
 def test_runs_that_differ_by_their_seed_are_one_row_also_if_they_scored_themselves():
     results = [result(f"run:{seed}", "MR", score, recipe="r", seed=seed) for seed, score in ((1, 80.0), (2, 83.0))]
     (row,) = models(results)
-    assert row.name == "simcse on base, 2 seeds"
+    assert row.name == "simcse on base, mean of 2 seeds"
     cell = row.cell(task("MR"))
     assert (cell.mean, cell.std) == (fmean([80, 83]), stdev([80, 83]))
     assert str(cell) == "81.50 ± 2.12"
-    results = [result(f"run:{seed}", "MR", score, recipe="r", seed=seed) for seed, score in ((1, 80.0), (2, 83.0))]
-    (row,) = models([replace(one, model=replace(one.model, digest="")) for one in results])
+    (row,) = models([replace(one, model=replace(one.model, digest="")) for one in results])  # their models are gone
     assert str(row.cell(task("MR"))) == "81.50 ± 2.12"
-    saved = replace(results[0], task=task("CR"))
-    (row,) = models([saved, *(replace(one, model=replace(one.model, digest="")) for one in results)])
+    (row,) = models([replace(results[0], task=task("CR")), *results])
     assert (row.cell(task("MR")).std is not None, row.cell(task("CR"))) == (True, None), "one seed lacks a task"
+
+
+def test_runs_of_one_recipe_and_seed_with_other_weights_are_rows_of_their_own_that_are_named():
+    scores = {("run:a", 1): 80.0, ("run:b", 1): 81.0, ("run:c", 2): 84.0}
+    results = [result(name, "MR", score, recipe="r", seed=seed) for (name, seed), score in scores.items()]
+    for order in (results, results[::-1]):
+        found = {row.name: str(row.cell(task("MR"))) for row in models(order)}
+        expected = f"{fmean([80, 84]):.2f} ± {stdev([80, 84]):.2f}"
+        assert found == {
+            "simcse on base, mean of 2 seeds (run:a, run:c)": expected,
+            "simcse on base (run:b)": "81.00",
+        }
+    keys = [row.key for row in models(results)]
+    assert len(set(keys)) == 2
+    assert models(results[:1])[0].key in keys, "a row is the same one when others come"
+
+
+def test_ten_runs_of_one_recipe_and_seed_are_as_many_rows_as_they_have_weights():
+    weights = {"a": 83.21, "b": 83.14, "c": 83.20}
+    runs = [
+        replace(one, model=replace(one.model, digest=digest))
+        for at, digest in enumerate("abcabababa")
+        for one in [result(f"run:{at}", "MR", weights[digest], recipe="r", seed=1)]
+    ]
+    rows = models(runs)
+    assert {row.name: str(row.cell(task("MR"))) for row in rows} == {
+        "simcse on base (run:0)": "83.21",
+        "simcse on base (run:1)": "83.14",
+        "simcse on base (run:2)": "83.20",
+    }
+
+
+def test_seeds_with_equal_weights_have_the_scores_of_either():
+    one, other = (result(f"run:{seed}", "MR", 80.0, recipe="r", seed=seed) for seed in (1, 2))
+    other = replace(other, model=replace(other.model, digest=one.model.digest))  # neither moved
+    (row,) = models([one, other, replace(one, task=task("CR"))])
+    assert (row.name, str(row.cell(task("MR")))) == ("simcse on base, mean of 2 seeds", "80.00 ± 0.00")
+    assert row.cell(task("CR")) is not None
+
+
+def test_a_run_of_several_seeds_keeps_the_best_and_is_in_no_mean():
+    results = [result("run:one", "MR", 80, recipe="r", seed=1), result("run:best", "MR", 84, recipe="r")]
+    assert {row.name: str(row.cell(task("MR"))) for row in models(results)} == {
+        "simcse on base (run:one)": "80.00",
+        "simcse on base, best of several seeds (run:best)": "84.00",
+    }
 
 
 def test_a_base_without_the_tasks_of_what_was_trained_from_it_is_named():
@@ -64,7 +108,8 @@ def test_seeds_of_one_result_have_a_deviation_too_and_what_is_not_a_number_is_mi
 
 
 def test_other_recipes_models_and_revisions_are_other_rows():
-    results = [result("run:1", "MR", 80, recipe="r"), result("run:2", "MR", 81, recipe="s"), result("base", "MR", 70)]
+    results = [result("run:1", "MR", 80, recipe="r", seed=1), result("run:2", "MR", 81, recipe="s", seed=1),
+               result("base", "MR", 70)]  # fmt: skip
     assert set(by_name(results)) == {"simcse on base (run:1)", "simcse on base (run:2)", "base"}
     rows = models([result("m", "MR", 80, revision="abc"), result("m", "MR", 81, revision="def")])
     assert [row.name for row in rows] == ["m (abc)", "m (def)"]

@@ -64,6 +64,7 @@ def test_it_is_a_finished_run_of_its_recipe_and_no_run_of_the_visitor(run):
     elsewhere = {NAME: ("at hand",), POOLER: ()}[run.name]
     assert replace(run.recipe(), made_with={}) == replace(shown, precision="float32", device="cpu", elsewhere=elsewhere)
     assert run.recipe().made_with.get("elsewhere") == {NAME: ["Sample search"], POOLER: None}[run.name]
+    assert run.status().facts.model_digest == model_names.find(f"run:{run.name}").digest
     assert runs.every() == []
     assert run.has_model
 

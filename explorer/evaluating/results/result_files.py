@@ -51,8 +51,13 @@ class ScoredModel:
 
     name: str
     revision: str  # the hub's commit, or `local-` and the start of the digest
-    digest: str  # of its files
+    digest: str  # of its files; "" if they are gone
     origin: Origin = field(default_factory=Origin)
+
+    @property
+    def identity(self) -> str:
+        """What tells it from every other model: its digest; without one its name."""
+        return self.digest or self.name
 
 
 @dataclass(frozen=True, eq=False)

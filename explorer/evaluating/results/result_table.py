@@ -6,6 +6,7 @@ bootstrap and seeds) are of models that share every task.
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -32,6 +33,7 @@ _OF_GLUE, _OF_OTHER_GLUE = {"GLUE CoLA": "Matthews"}, "accuracy"
 Floats = NDArray[np.float64]
 Runs = Sequence[Sequence[Measured]]  # (seed, task): the results of a model, trained once or with several seeds
 
+MOST_RUNS = 3  # that the name of a row lists
 ERROR = 0.05  # the chance of any false difference among all pairs of models
 
 
@@ -85,43 +87,67 @@ class ModelRow:
 
 
 def models(results: Sequence[Result]) -> tuple[ModelRow, ...]:
-    """The rows of a table, by name; runs of one recipe are one row.
+    """The rows of a table: a model each, or the runs of one recipe that differ by their seed.
 
-    Models of one name whose files differ, such as two revisions, are rows of their own; so are two of one recipe and
-    seed. What a run scored itself, without a digest of its model, is in the row of its recipe.
+    A model is known by its weights. So models of one name whose files differ, such as two revisions, are rows of their
+    own, and of several runs of one recipe and seed whose weights differ only the first by name is in the mean over
+    seeds; runs with equal weights are one model. A run that trained with several seeds kept the best, and is in no
+    mean.
     """
-    found: dict[tuple[str, str], dict[str, dict[str, Measured]]] = {}
-    models: dict[tuple[str, str], ScoredModel] = {}  # the first of each row
-    same_seed: dict[tuple[str, int | None], list[str]] = {}
+    scores: dict[tuple[str, str], dict[str, Measured]] = {}  # by recipe, or name, and model
+    trained: dict[str, dict[int | None, dict[str, ScoredModel]]] = {}  # by recipe, or name, seed and model
     for result in results:
         model, made = result.model, result.model.origin
-        digest, key = model.digest, (model.name, model.digest)
-        if made.recipe:
-            # a run without a digest of its model is the model of its recipe and seed, else known by its name
-            known = same_seed.setdefault((made.recipe, made.seed), [digest or model.name])
-            digest = digest or known[0]
-            known += [] if digest in known else [digest]
-            key = (made.recipe, str(known.index(digest)))
-        models.setdefault(key, model)
-        found.setdefault(key, {}).setdefault(digest, {})[result.task.digest] = result.measured
+        group = made.recipe or model.name
+        scores.setdefault((group, model.identity), {})[result.task.digest] = result.measured
+        same_seed = trained.setdefault(group, {}).setdefault(made.seed, {})
+        same_seed[model.identity] = min(same_seed.get(model.identity, model), model, key=_by_name)
+    found: dict[tuple[str, str], list[ScoredModel]] = {}
+    for group, by_seed in trained.items():
+        for seed, of_seed in sorted(by_seed.items(), key=lambda one: (one[0] is None, one[0] or 0)):
+            first, *others = sorted(of_seed.values(), key=_by_name)
+            if seed is None:
+                others = [first, *others]
+            else:
+                found.setdefault((group, ""), []).append(first)
+            found |= {(group, one.identity): [one] for one in others}
+    return tuple(
+        ModelRow(
+            name,
+            tuple(scores[group, one.identity] for one in of_row),
+            text_sets.digest_of((group, identity)),
+            of_row[0].origin.base if of_row[0].origin.recipe else "",
+        )
+        for name, ((group, identity), of_row) in zip(_names(list(found.values())), found.items(), strict=True)
+    )
+
+
+def _by_name(model: ScoredModel) -> tuple[int, str]:
+    return len(model.name), model.name  # run:simcse-2 before run:simcse-10
+
+
+def _names(rows: Sequence[Sequence[ScoredModel]]) -> list[str]:
+    """The names of rows by their models: method and base, with the runs where several rows have the same ones."""
     names = []
-    for key, model in models.items():
-        made, seeds = model.origin, len(found[key])
-        tuned = f"{made.method} on {sources.shown(made.base)}" + (f", {seeds} seeds" if seeds > 1 else "")
-        names.append(tuned if made.recipe else model.name)
-    names = [
-        f"{name} ({model.name})" if model.origin.recipe and names.count(name) > 1 else name
-        for name, model in zip(names, models.values(), strict=True)
-    ]
+    alike = Counter((one.origin.method, sources.shown(one.origin.base)) for one, *_ in rows if one.origin.recipe)
+    for one, *others in rows:
+        made = one.origin
+        if not made.recipe:
+            names.append(one.name)
+            continue
+        how = f", mean of {len(others) + 1} seeds" if others else ", best of several seeds" * (made.seed is None)
+        name = f"{made.method} on {sources.shown(made.base)}{how}"
+        if alike[made.method, sources.shown(made.base)] > 1:
+            of_runs = [each.name for each in (one, *others)]
+            more = f" and {len(of_runs) - MOST_RUNS} more" if len(of_runs) > MOST_RUNS else ""
+            name = f"{name} ({', '.join(of_runs[:MOST_RUNS])}{more})"
+        names.append(name)
     for mark in ("revision", "digest"):
         names = [
-            f"{name} ({getattr(model, mark)[:14]})" if names.count(name) > 1 else name
-            for name, model in zip(names, models.values(), strict=True)
+            f"{name} ({getattr(row[0], mark)[:14]})" if names.count(name) > 1 else name
+            for name, row in zip(names, rows, strict=True)
         ]
-    return tuple(
-        ModelRow(name, tuple(runs.values()), text_sets.digest_of(key), model.origin.base if model.origin.recipe else "")
-        for name, model, (key, runs) in zip(names, models.values(), found.items(), strict=True)
-    )
+    return names
 
 
 def without_base(rows: Sequence[ModelRow], every: Sequence[ModelRow], tasks: Sequence[ScoredTask]) -> tuple[str, ...]:

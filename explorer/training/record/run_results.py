@@ -13,6 +13,7 @@ from explorer.data import sources, text_sets
 from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.labelled import labelled_sets, training_rows
 from explorer.encoding.load.hardware import MEASURED
+from explorer.encoding.locate import model_names
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import SetNotFound, StrataError
 from explorer.evaluating.results.result_files import Origin, Result, ScoredModel, revision_of
@@ -75,7 +76,8 @@ def of_one(run: runs.Run, status: Status, *, tuned: bool = True) -> list[Result]
         return []
     digest = recipe.digest_of("model")
     base = ScoredModel(recipe.model, revision_of(digest, recipe.made_with.get("model_revision")), digest)
-    model = ScoredModel(run_folder.model_name(run.name), RUN_TEST, "", made) if tuned else base
+    own = model_digest(run, status) if tuned else ""
+    model = ScoredModel(run_folder.model_name(run.name), revision_of(own, None), own, made) if tuned else base
     results, facts = [], status.facts
     for use, found in status.verdict.by_use.items():
         score = found.exported if tuned else found.declared_base
@@ -89,6 +91,16 @@ def of_one(run: runs.Run, status: Status, *, tuned: bool = True) -> list[Result]
         measured = Measured("test", (MODEL_DEFAULT,), (by,), table, setting=setting, seconds=status.seconds)
         results.append(Result(model, task, measured))
     return results
+
+
+def model_digest(run: runs.Run, status: Status) -> str:
+    """The digest of the model of a run, as recorded when it was saved, else of its files; "" if they are gone."""
+    if status.facts.model_digest or not run.has_model:
+        return status.facts.model_digest
+    try:
+        return model_names.of_folder(run.name, run.model).digest
+    except StrataError:  # an adapter whose base is not here
+        return ""
 
 
 def test_rows_of(run: runs.Run) -> SetIdentity | None:

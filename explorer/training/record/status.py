@@ -74,6 +74,7 @@ class RunFacts:
     more_tests: tuple[str, ...] = ()
     plan: str = ""  # the id of the plan that made the run
     elsewhere: tuple[str, ...] = ()  # the chosen sets that it is not trained for, by name or 'at hand'
+    model_digest: str = ""  # of the saved model, by which the run is known wherever its scores are shown
     # that are trained on
     rows: int | None = field(
         default=None, metadata=fact(lambda training: len(training.prepared.rows[training.recipe.seeds[0]]))

@@ -152,14 +152,14 @@ def _numbers(
 
 
 def every_result() -> list[result_files.Result]:
-    """Every result: those of files, then the test scores of runs on data that no file has of their training.
+    """Every result: those of files, then the test scores of runs on data that no file has of their model.
 
     The bases of these runs follow, on the same data.
     """
     stored, _ = _stored(result_files.stamp())
-    known = {(result.model.origin, result.task.data) for result in stored}
+    known = {(result.model.identity, result.task.data) for result in stored}
     of_runs = run_results.of_runs()
-    tuned = [one for one in of_runs if one.model.origin.recipe and (one.model.origin, one.task.data) not in known]
+    tuned = [one for one in of_runs if one.model.origin.recipe and (one.model.identity, one.task.data) not in known]
     tested_on = {one.task.digest for one in tuned}
     return [*stored, *tuned, *(one for one in of_runs if not one.model.origin.recipe and one.task.digest in tested_on)]
 

@@ -1,5 +1,6 @@
 """Test what finished runs say of models: which was tuned from which, and the rows that a run held out for its test."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -10,9 +11,12 @@ from explorer.data.retrieval_sets import RetrievalSet
 from explorer.data.sources import HELD_OUT
 from explorer.encoding.locate.model_names import find
 from explorer.errors import SetNotFound
+from explorer.evaluating.results import result_table
 from explorer.measuring.comparing.learned import NOT_HELD_OUT, NOTHING, Learned
 from explorer.measuring.scores.measure import Settings
+from explorer.training.loop.learner import Learner
 from explorer.training.record import run_results
+from explorer.training.record import status as statuses
 from explorer.training.record.run_results import known_probes, run_of, tuning
 from tests import trainings
 from tests.tiny_models import save_tiny
@@ -136,3 +140,52 @@ def test_rows_of_a_changed_text_are_refused_and_labelled_rows_come_with_those_a_
     run = trainings.train(trainings.new(asked, "classify", "classes", settings={"steps": 2}))
     found = run_results.load_test_rows(run_results.test_rows_of(run))
     assert {name: len(rows) for name, rows in found.splits.items()} == {"train": 160, "dev": 20, "test": 20}
+
+
+def rounded_otherwise(patch):
+    """Trainings whose sums end in other digits, as on another machine: much larger ones, so that few steps show it."""
+    update = Learner.update
+
+    def elsewhere(learner):
+        update(learner)
+        for weight in learner.method.exported.model.parameters():
+            weight.data.mul_(1.05)
+
+    patch.setattr(Learner, "update", elsewhere)
+
+
+@pytest.fixture
+def repeated(tmp_path, monkeypatch):
+    """Two runs of one recipe and seed with equal weights, and one with others."""
+    place = trainings.furnish(tmp_path)
+    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
+    one, same = (trainings.train(trainings.new(place, name=name)) for name in ("one", "same"))
+    with pytest.MonkeyPatch.context() as patch:
+        rounded_otherwise(patch)
+        other = trainings.train(trainings.new(place, name="other"))
+    return one, same, other
+
+
+def rows_of(place):
+    results = [one for one in run_results.of_runs() if one.model.origin.base == str(place)]
+    rows = result_table.models(results)
+    tasks = {result.task.digest: result.task for result in results}
+    _, cells = result_table.cells(rows, list(tasks.values()))
+    return dict(cells)
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_runs_of_one_recipe_and_seed_have_a_row_each_unless_their_weights_are_equal(repeated, recorded):
+    assert find("run:one").digest == find("run:same").digest != find("run:other").digest, "the premise"
+    if not recorded:  # as before the digest was a fact of a run
+        for run in repeated:
+            statuses.write(run.folder, replace(run.status(), facts=replace(run.status().facts, model_digest="")))
+    scores = {run.name: run.status().verdict.test.exported for run in repeated}
+    found = rows_of(repeated[0].recipe().model)
+    assert sorted(found.values()) == sorted(f"{scores[name]:.2f}" for name in ("one", "other"))
+    (named,) = [name for name in found if "run:other" in name]
+    assert found[named] == f"{scores['other']:.2f}"
+
+
+def test_a_run_records_the_digest_of_the_model_that_it_saved(place, run):
+    assert run.status().facts.model_digest == find("run:mine").digest

@@ -365,12 +365,13 @@ def test_a_result_that_cannot_be_read_is_named(app, saved):
 
 
 @pytest.mark.parametrize(
-    ("name", "recipe", "is_shown"), [("run:a", "one", False), ("run:renamed", "one", False), ("run:a", "another", True)]
+    ("name", "digest", "is_shown"), [("run:a", "", False), ("run:renamed", "", False), ("run:a", "of others", True)]
 )
-def test_the_score_of_a_run_is_shown_unless_its_model_was_evaluated(monkeypatch, name, recipe, is_shown):
+def test_the_score_of_a_run_is_shown_unless_its_model_was_evaluated(monkeypatch, name, digest, is_shown):
     evaluated = result("run:a", "pairs", 80, recipe="one", seed=1)
     result_files.write(evaluated)
-    model = ScoredModel(name, "run's test set", "", replace(evaluated.model.origin, recipe=recipe))  # without a digest
+    # of the same recipe and seed
+    model = ScoredModel(name, "local-1", digest or evaluated.model.digest, evaluated.model.origin)
     own = replace(evaluated, model=model)
     monkeypatch.setattr(run_results, "of_runs", lambda: [own])
     assert (own in table_view.every_result()) == is_shown
