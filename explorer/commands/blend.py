@@ -20,7 +20,7 @@ FLAGS = (
     Knob(
         "alpha",
         None,
-        "The share of the tuned model, from 0 to 1.",
+        "The share of the tuned model, from 0 to 1; six decimals count.",
         item=float,
         low=0,
         high=1,

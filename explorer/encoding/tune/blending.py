@@ -25,7 +25,7 @@ BASE, TUNED = 0.0, 1.0  # the shares α of the two ends
 
 
 def share(alpha: float) -> float:
-    """A share α from 0, the base, to 1, the tuned model; any other number is refused."""
+    """A share α from 0, the base, to 1, the tuned model, to six decimals; any other number is refused."""
     if not (math.isfinite(alpha) and BASE <= alpha <= TUNED):
         raise BadChoice(
             f"α = {alpha:g} is not between 0 (the base) and 1 (the tuned model). Choose a number from 0 to 1."

@@ -49,6 +49,10 @@ class BlendCurve:
         """The evaluation sets by use, without the probe packs."""
         return {use: judge for use, judge in self.judges.items() if use != PACKS}
 
+    def at(self, alpha: float) -> Mapping[str, Floats]:
+        """What each item gets at a share that was measured, by use."""
+        return self.points[_share(alpha)]
+
     def scores(self, use: str) -> dict[float, float]:
         """The score × 100 at each share."""
         return {alpha: self.judges[use].score(self.points[alpha][use]) for alpha in self.shares}
@@ -61,18 +65,18 @@ class BlendCurve:
 
     def against_base(self, use: str, alpha: float) -> Verdict:
         """The verdict on the blend, against the base as it is used."""
-        return _verdict(self.judges[use], self.before[use], self.points[alpha][use])
+        return _verdict(self.judges[use], self.before[use], self.at(alpha)[use])
 
     def against_tuned(self, use: str, alpha: float) -> Verdict:
         """The verdict on the blend, against the tuned model."""
-        return _verdict(self.judges[use], self.points[max(self.points)][use], self.points[alpha][use])
+        return _verdict(self.judges[use], self.points[max(self.points)][use], self.at(alpha)[use])
 
     def learned(self, alpha: float) -> Learned:
         """What changed from the base to the blend: the probe packs, if held out, and the score of the main test set."""
         use = TEST if TEST in self.judges else DEV
         judge, packs = self.judges[use], NOTHING
         if PACKS in self.judges:
-            packs = pack_items_changes(self.before[PACKS], self.points[alpha][PACKS])
+            packs = pack_items_changes(self.before[PACKS], self.at(alpha)[PACKS])
         return replace(
             packs,
             score=self.against_base(use, alpha),
@@ -91,7 +95,7 @@ class BlendCurve:
         """The share of couples in which a paraphrase is above a pair of each pack."""
         if PACKS not in self.judges:
             return {}
-        by_pack = of_packs(sample.judged_packs(), self.points[alpha][PACKS])
+        by_pack = of_packs(sample.judged_packs(), self.at(alpha)[PACKS])
         same = by_pack.pop(sample.PARAPHRASE)
         return {name: share_above(same, pairs).value for name, pairs in by_pack.items()}
 
@@ -100,11 +104,11 @@ class BlendCurve:
         found: dict[str, tuple[Sentence, Sentence | None]] = {}
         for use, judge in self.sets.items():
             on = f"{judge.name} ({len(judge):,} {judge.items_named[1]})"
-            blend, seen = f"the blend at α = {alpha:g}", self.optimistic and use.startswith(TEST)
+            blend, seen = f"the blend at α = {_share(alpha):g}", self.optimistic and use.startswith(TEST)
             to_base = sentence(self.against_base(use, alpha), f"the base {self.base}", blend, on, optimistic=seen)
             tuned = f"the tuned model {' + '.join(self.tuned)}"
             to_tuned = sentence(self.against_tuned(use, alpha), tuned, blend, on, optimistic=seen)
-            found[use] = to_base, to_tuned if alpha != max(self.points) else None
+            found[use] = to_base, to_tuned if _share(alpha) != max(self.points) else None
         return found
 
 
@@ -153,6 +157,13 @@ def curve(
     return BlendCurve(base.name, names, dict(judges), before, points, blending.same_head, optimistic)
 
 
+def _share(alpha: float) -> float:
+    """A share as the points of a curve have it, however many decimals were typed."""
+    from explorer.encoding.tune.blending import share
+
+    return share(alpha)
+
+
 def _verdict(judge: Judge, before: Floats, after: Floats) -> Verdict:
     return Verdict.of(judge.score(before), judge.score(after), judge.difference(before, after))
 
@@ -163,7 +174,7 @@ def as_text(found: BlendCurve, alpha: float | None = None) -> str:
     header = ("α", *(f"{judge.name} ({use})" for use, judge in found.sets.items()), *packs)
     scores = {use: found.scores(use) for use in found.sets}
     rows = [("base", *(in_words.number(judge.score(found.before[use])) for use, judge in found.sets.items()))]
-    chosen = found.best if alpha is None else alpha
+    chosen = found.best if alpha is None else _share(alpha)
     for share in found.shares:
         mark = "*" if share == chosen else ""
         shown = found.packs(share)
@@ -186,7 +197,7 @@ def as_text(found: BlendCurve, alpha: float | None = None) -> str:
 
 def as_json(found: BlendCurve, alpha: float | None = None) -> dict[str, Any]:
     """The curve and the verdicts on one blend, with missing numbers as None."""
-    chosen = found.best if alpha is None else alpha
+    chosen = found.best if alpha is None else _share(alpha)
     sets = {}
     for use, judge in found.sets.items():
         scores = [in_words.rounded(score) for score in found.scores(use).values()]

@@ -128,9 +128,11 @@ def export(blending: Blending, found: BlendCurve | None, alpha: float, folder: P
     If it was scored, also its scores, and what its cosines mean on the same sets.
     """
     from explorer.encoding.export import exporting
+    from explorer.encoding.tune.blending import share
     from explorer.encoding.tune.tunable import Tunable
     from explorer.training.loop import judging
 
+    alpha = share(alpha)
     encoder, base, meaning = blending.at(alpha), None, None
     if found is not None:
         cosines = yield from judging.exported_cosines(encoder, found.judges, f"what cosines mean at α = {alpha:g}")

@@ -161,6 +161,31 @@ def test_the_command_says_the_curve_and_writes_a_blend(run, blended, tmp_path, c
     assert "--dev needs --base" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "typed", ["0.30000001", "0.3333333333333333", "1e-7", "0.9999999", ".123456789", "5e-1", "0", "1.0", "0.0000005"]
+)
+def test_any_share_that_is_typed_is_that_of_six_decimals(run, blended, capsys, tmp_path, typed):
+    _, curve = blended
+    folder = tmp_path / "blend"
+    assert main(["blend", str(run.folder), "--points", "2", "--alpha", typed, "--json", "--export", str(folder)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    alpha = round(float(typed), 6)
+    assert told["alpha"] == alpha
+    at, test = told["alphas"].index(alpha), told["sets"]["test"]
+    assert test["to_base"]["difference"] == pytest.approx(test["scores"][at] - test["base"], abs=2e-4)
+    assert f"with α = {alpha:g}" in (folder / "README.md").read_text(encoding="utf-8")
+    assert main(["blend", str(run.folder), "--points", "2", "--alpha", typed]) == 0
+    assert f"{alpha:g}*" in capsys.readouterr().out
+
+
+def test_a_curve_knows_a_share_however_it_is_written(blended):
+    models, curve = blended
+    for alpha in np.random.default_rng(0).uniform(size=20):
+        found = finish(blend_curve.curve(models, {"dev": curve.judges["dev"]}, [alpha]))
+        assert found.against_base("dev", alpha) == found.against_base("dev", round(alpha, 6))
+        assert found.learned(alpha).score.exported == found.scores("dev")[round(alpha, 6)]
+
+
 def test_any_two_models_are_blended_and_scored_like_a_run(place, run, blended):
     _, curve = blended
     ends = str(place.model), [str(run.model)]
