@@ -107,12 +107,18 @@ def _curve(run: Run, shares: Iterable[float]) -> BlendCurve | None:
 
 
 def _key(run: Run, shares: Iterable[float]) -> str:
-    return key_of(cached.found(run_folder.model_name(run.name)).digest, run.recipe().made_with, tuple(shares))
+    name, recipe = run_folder.model_name(run.name), run.recipe()
+    names = (name, recipe.model, recipe.dev, *recipe.tests)
+    return key_of(names, cached.found(name).digest, recipe.made_with, tuple(shares))
 
 
-def key_of(tuned: str, made_with: Mapping[str, object], shares: tuple[float, ...]) -> str:
-    """What the scores depend on: digests of the tuned model and of what its run was made with, and the shares."""
-    return f"blends {tuned} {sorted(made_with.items())} {shares}"
+def key_of(names: tuple[str, ...], tuned: str, made_with: Mapping[str, object], shares: tuple[float, ...]) -> str:
+    """What a curve is of: names of models and sets, digests of the tuned model and of what made its run, the shares.
+
+    It shows the names, so that a run whose weights or sets are those of another one has a curve of its own; what each
+    item gets is kept by digests, and not measured again for it.
+    """
+    return f"blends {names} {tuned} {sorted(made_with.items())} {shares}"
 
 
 def _show(curve: BlendCurve, alpha: float) -> None:

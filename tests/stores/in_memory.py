@@ -361,9 +361,10 @@ STORES: Mapping[str, Store | tuple[Store, ...]] = {
     "Scores of steps": Store({**WEIGHTS, "steps": one_of(1, 2)}, NAMED, steps_of_a_run),
     "Sizes": Store(SIZES, NAMED, lambda desk, x: subject(x).key, bases=40),
     "Blends of runs": Store(
-        {"model": drawn.digest, "base": drawn.digest, "shares": one_of((0.0, 0.5), (0.0, 0.55), (0.0, 0.5, 0.55))},
-        NAMED,
-        lambda desk, x: blend.key_of(x.model, {"model_digest": x.base, "data_rows": 3}, x.shares),
+        {"model": drawn.digest, "base": drawn.digest, "shares": one_of((0.0, 0.5), (0.0, 0.55), (0.0, 0.5, 0.55)),
+         **NAMED, "set": drawn.name},
+        {},
+        lambda desk, x: blend.key_of((x.name, x.set), x.model, {"model_digest": x.base, "data_rows": 3}, x.shares),
     ),
     "Exports of sizes": Store(
         {**SIZES, "size": one_of(Size(1, "mean", 8, "int8"), Size(2, "mean", 8, "int8")), "folder": one_of("a", "a b"),

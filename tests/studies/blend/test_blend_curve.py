@@ -161,11 +161,11 @@ def test_the_command_says_the_curve_and_writes_a_blend(run, blended, tmp_path, c
     assert "--dev needs --base" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("blended")
 @pytest.mark.parametrize(
     "typed", ["0.30000001", "0.3333333333333333", "1e-7", "0.9999999", ".123456789", "5e-1", "0", "1.0", "0.0000005"]
 )
-def test_any_share_that_is_typed_is_that_of_six_decimals(run, blended, capsys, tmp_path, typed):
-    _, curve = blended
+def test_any_share_that_is_typed_is_that_of_six_decimals(run, capsys, tmp_path, typed):
     folder = tmp_path / "blend"
     assert main(["blend", str(run.folder), "--points", "2", "--alpha", typed, "--json", "--export", str(folder)]) == 0
     told = json.loads(capsys.readouterr().out)

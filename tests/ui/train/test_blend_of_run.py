@@ -51,6 +51,18 @@ def test_any_share_is_scored_made_a_model_and_exported_and_a_folder_that_is_ther
     assert any("Written to" in one for one in words(app.success))
 
 
+def test_the_numbers_of_a_run_have_its_name_also_if_another_run_has_its_weights(run, place):
+    same = trainings.train(trainings.new(place, "simcse", "same", settings={"learning_rate": 1e-2}))
+    assert model_names.find("run:same").digest == model_names.find(f"run:{run.name}").digest, "the premise"
+    for one in (run, same, run):
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        app.switch_page("pages/train.py")
+        app.session_state[f"open blend {one.name}"] = True
+        measured(app, run=one.name)
+        (numbers,) = [button.key for button in app.get("download_button") if "all α" in button.key]
+        assert f"run:{one.name} " in numbers
+
+
 def test_on_compare_the_blend_takes_the_place_of_b(run, place):
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     app.switch_page("pages/compare.py")
