@@ -321,10 +321,10 @@ STORES: Mapping[str, Store | Guard | tuple[Store, ...]] = {
         lambda desk, path: desk.numbers[(repr(Path(path).read_bytes()),)],
     ),
     "Uploaded pairs": Store(
-        {"pairs": lambda random: random.choice((*TWIN_PAIRS, drawn.pairs(random)))},
+        {"pairs": lambda random: random.choice((*TWIN_PAIRS, drawn.pairs(random))), "name": drawn.name},
         {},
-        lambda desk, x: sets.keep(replace(x.pairs, name="a.csv")),
-        lambda desk, name: desk.numbers[(repr(replace(sets.uploaded_pairs(name), name="")),)],
+        lambda desk, x: sets.keep(replace(x.pairs, name=x.name)),
+        lambda desk, one: desk.numbers[(repr(replace(sets.uploaded_pairs(one), name="")), repr(one.name))],
     ),
     "Generators": Store(
         {"base": drawn.digest, "text": drawn.texts},

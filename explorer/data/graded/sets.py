@@ -1,8 +1,9 @@
 """Load and store sets of scored pairs by their identity: the sample, published sets, and uploaded ones.
 
 An uploaded set is a file on this disk, so that a reload or a link finds it again. The file has two lines of JSON, the
-name and the columns, so that a menu reads first lines only. It is stored under the first digits of its digest; other
-pairs whose digest begins alike get more digits. Dev and test halves, and the parts of the dev half, are computed.
+name and the columns, so that a menu reads first lines only. It is stored under the first digits of its digest and a
+digest of its name: equal pairs under two names are two sets, and of one name, other pairs whose digest begins alike get
+more digits. Dev and test halves, and the parts of the dev half, are computed.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from explorer import places
 from explorer.data import sample, splitting
 from explorer.data.graded import sts
 from explorer.data.splitting import DEV_HALF, DEV_PART, PARTS, PIECES, TEST_HALF, TRAIN_PART
-from explorer.data.text_sets import GradedPairs
+from explorer.data.text_sets import GradedPairs, digest_of
 from explorer.errors import BadChoice, DataError, NotWritable, SetNotFound
 from explorer.run_folder import RUN
 
-_STEM = re.compile("[0-9a-f]{8,64}")
+_STEM = re.compile("([0-9a-f]{8,64})(-[0-9a-f]{16})?")
+_OF_NAME = 16  # digits of the digest of a name
 _COLUMNS = ("first", "second", "gold", "parts")
 # errors of reading a broken, foreign or missing file
 _FAULTS = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
@@ -226,36 +228,40 @@ def stamp(given: SetIdentity) -> places.Stamps:
 def keep(pairs: GradedPairs) -> SetIdentity:
     """Store pairs, and return the identity of the set."""
 
+    def under(mark: str) -> SetIdentity:
+        return SetIdentity(SetKind.UPLOADED, pairs.name, mark)
+
     def digest_under(mark: str) -> str | None:
         """The digest of the pairs that are stored under a mark; None if there are none, or the file is broken."""
         with suppress(*_FAULTS):
-            return _read(_folder() / f"{mark}.jsonl").digest
+            return _read(upload_path(under(mark))).digest
         return None
 
-    given = SetIdentity(SetKind.UPLOADED, pairs.name, places.free_start(pairs.digest, digest_under))
+    given = under(places.free_start(pairs.digest, digest_under))
     lines = {"name": pairs.name}, {column: getattr(pairs, column) for column in _COLUMNS}
     content = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines).encode("utf-8", "surrogatepass")
-    places.write_whole(upload_path(given), lambda file: file.write(content))
+    places.write_whole(_own_path(given), lambda file: file.write(content))
     return given
 
 
 def kept_sets() -> tuple[SetIdentity, ...]:
     """The uploaded sets, newest first, without unreadable ones."""
-    found = []
+    found: dict[SetIdentity, int] = {}
     for file in places.kept(_folder(), "*.jsonl"):
-        if _STEM.fullmatch(file.stem):
+        if match := _STEM.fullmatch(file.stem):
             with suppress(*_FAULTS), file.open("rb") as lines:
-                name = f"{_parsed(lines.readline())['name']}"
-                found.append((os.fstat(lines.fileno()).st_mtime_ns, name, file.stem))
-    return tuple(SetIdentity(SetKind.UPLOADED, name, digest) for _, name, digest in sorted(found, reverse=True))
+                given = SetIdentity(SetKind.UPLOADED, _name_in(lines.readline()), match[1])
+                if file in (_own_path(given), _path_of_any_name(given)):
+                    found[given] = max(found.get(given, 0), os.fstat(lines.fileno()).st_mtime_ns)
+    return tuple(sorted(found, key=lambda one: (found[one], one.name, one.digest), reverse=True))
 
 
 def uploaded_pairs(given: SetIdentity) -> GradedPairs:
     """Load an uploaded set, or a piece of it."""
     file = upload_path(given)
     try:
-        pairs = _read(file)
-        if pairs.digest.startswith(file.stem):
+        pairs = replace(_read(file), name=given.name)
+        if pairs.digest.startswith(given.digest):
             return splitting.piece(pairs, given.piece) if given.piece else pairs
         fault = "was changed after the upload"
     except FileNotFoundError:
@@ -269,18 +275,32 @@ def uploaded_pairs(given: SetIdentity) -> GradedPairs:
 
 def forget(given: SetIdentity) -> None:
     """Delete a set from this disk; the user's original file is not changed."""
-    file = upload_path(given)
-    try:
-        file.unlink(missing_ok=True)
-    except OSError as error:
-        raise NotWritable(
-            f"'{given.title}' cannot be deleted: {file}: {error.strerror or error}. Make its folder writable, or "
-            "delete the file by hand."
-        ) from error
+    own, before = _own_path(given), _path_of_any_name(given)
+    of_both = [own]
+    with suppress(*_FAULTS), before.open("rb") as lines:
+        of_both += [before] if _name_in(lines.readline()) == given.name else []
+    for file in of_both:
+        try:
+            file.unlink(missing_ok=True)
+        except OSError as error:
+            raise NotWritable(
+                f"'{given.title}' cannot be deleted: {file}: {error.strerror or error}. Make its folder writable, or "
+                "delete the file by hand."
+            ) from error
 
 
 def upload_path(given: SetIdentity) -> Path:
     """The path of an uploaded set."""
+    own, before = _own_path(given), _path_of_any_name(given)
+    return before if before.exists() and not own.exists() else own
+
+
+def _own_path(given: SetIdentity) -> Path:
+    return _folder() / f"{given.digest}-{digest_of((given.name,))[:_OF_NAME]}.jsonl"
+
+
+def _path_of_any_name(given: SetIdentity) -> Path:
+    """Where earlier releases stored a set: equal pairs had one file, with the name that was the last."""
     return _folder() / f"{given.digest}.jsonl"
 
 
@@ -291,6 +311,10 @@ def _folder() -> Path:
 def _read(file: Path) -> GradedPairs:
     head, columns = map(_parsed, file.read_bytes().split(b"\n"))
     return GradedPairs(head["name"], *(tuple(columns[column]) for column in _COLUMNS))
+
+
+def _name_in(line: bytes) -> str:
+    return f"{_parsed(line)['name']}"
 
 
 def _parsed(line: bytes) -> dict[str, Any]:

@@ -226,9 +226,47 @@ def test_the_newest_comes_first_and_gives_its_name():
     for age, at in enumerate((1, 0, 2)):
         os.utime(sets.upload_path(names[at]), (1e9 - age, 1e9 - age))
     assert sets.kept_sets() == (names[1], names[0], names[2])
-    again = sets.keep(pairs("renamed.csv", score=3.0))
-    assert sets.kept_sets() == (again, names[1], names[0])
-    assert sets.uploaded_pairs(names[2]).name == "renamed.csv"
+    again = sets.keep(pairs("again.csv", score=3.0))
+    assert sets.kept_sets() == (again, names[1], names[0], names[2])
+
+
+def test_equal_pairs_under_two_names_are_two_sets():
+    one, other = sets.keep(pairs("one.csv")), sets.keep(pairs("other.csv"))
+    for given, name in ((one, "one.csv"), (other, "other.csv")):
+        assert sets.uploaded_pairs(given) == pairs(name)
+    assert set(sets.kept_sets()) == {one, other}
+    assert sets.stamp(one) != sets.stamp(other)
+    sets.forget(one)
+    assert sets.kept_sets() == (other,)
+    assert sets.uploaded_pairs(other) == pairs("other.csv")
+    with pytest.raises(SetNotFound, match=r"'one.csv · [0-9a-f]{8}' is no longer stored"):
+        sets.uploaded_pairs(one)
+
+
+def kept_by_digest_alone(given):
+    """A set as it was stored before its file had its name: another upload of the same pairs took its place."""
+    path = sets.keep(given)
+    file = sets.upload_path(path)
+    return path, file.rename(file.with_name(f"{path.digest}.jsonl"))
+
+
+def test_what_was_stored_by_its_digest_alone_is_found_under_every_name_that_it_had():
+    last, file = kept_by_digest_alone(pairs("last.csv"))
+    first = replace(last, name="first.csv")
+    assert sets.kept_sets() == (last,)
+    for given in (first, last):
+        assert sets.uploaded_pairs(read(given.written)) == pairs(given.name)
+        assert sets.stamp(given) != ()
+    assert sets.keep(pairs("last.csv")) == last
+    assert sets.keep(pairs("first.csv")) == first
+    assert set(sets.kept_sets()) == {first, last}
+    assert file.exists()
+    sets.forget(last)
+    assert sets.kept_sets() == (first,)
+    assert sets.uploaded_pairs(first) == pairs("first.csv")
+    assert not file.exists()
+    sets.forget(first)
+    assert list(file.parent.iterdir()) == []
 
 
 def test_names_are_read_without_the_pairs_and_may_hold_anything():
@@ -370,6 +408,13 @@ def test_files_whose_digests_begin_alike_are_kept_side_by_side():
     assert uploads.paths() == sorted(paths[:2])
     assert {uploads.name_of(path) for path in paths} == {"mine.txt"}
     assert len({sources.label(path) for path in paths}) == len({uploads.name_and_mark(path) for path in paths}) == 2
+
+
+def test_equal_files_under_two_names_are_two_uploads():
+    one, other = (uploads.keep(name, b"a,b\n") for name in ("one.csv", "other.csv"))
+    assert uploads.paths() == sorted([one, other])
+    Path(one).unlink()
+    assert (uploads.paths(), uploads.name_of(other)) == ([other], "other.csv")
 
 
 def test_a_file_that_was_edited_is_not_taken_for_what_was_uploaded():
