@@ -5,16 +5,22 @@ from __future__ import annotations
 import argparse
 import json
 
+from explorer import run_folder
 from explorer.commands.parts import flags, output
 from explorer.data import sources
 from explorer.data.graded import sets
-from explorer.errors import NotWritable
+from explorer.encoding.locate import model_names
+from explorer.errors import BadChoice, ModelError, NotWritable, RunNotFound, StrataError
 from explorer.knobs import Knob
 from explorer.places import given_path
 from explorer.studies.blend import blending
 from explorer.studies.blend.blend_curve import POINTS, as_json, as_text
 from explorer.training.record import runs
 
+ALLOWED = (
+    "Give runs (run:NAME, a name, or a folder); or two models, of which the first is the base and no run; or models "
+    "with --base MODEL."
+)
 DEV, TEST = map(sources.written, sets.halves())
 FLAGS = (
     Knob(
@@ -31,15 +37,15 @@ FLAGS = (
     Knob(
         "base",
         None,
-        "The model that others are blended with: then each RUN is a model, and no run's evaluation sets are used.",
+        "The model that others are blended with: then a RUN may be any model, and no run's evaluation sets are used.",
         metavar="MODEL",
         empty="that of the runs",
     ),
-    Knob("dev", DEV, "With --base: the set that chooses α.", metavar="FILE|NAME", needs="base"),
+    Knob("dev", DEV, "Of models: the set that chooses α.", metavar="FILE|NAME", needs="base"),
     Knob(
         "test",
         (),
-        "With --base: a set that blends are judged on.",
+        "Of models: a set that blends are judged on.",
         metavar="FILE|NAME",
         empty=TEST,
         repeated=True,
@@ -50,7 +56,9 @@ FLAGS = (
 
 def blend_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
-    verb.add_argument("runs", nargs="+", metavar="RUN", help="The name of a run, or its folder")
+    verb.add_argument(
+        "runs", nargs="+", metavar="RUN", help=f"A run: {flags.A_RUN}; or two models, of which the first is the base"
+    )
     flags.add(verb, *FLAGS, flags.ONLINE)
     verb.add_argument("--export", type=given_path, metavar="DIR", help="Write the blend; the folder must not exist yet")
     verb.add_argument("--json", action="store_true", help="The curve and the verdicts, as JSON")
@@ -62,17 +70,19 @@ def blend(options: argparse.Namespace) -> None:
     Blend the weights of a run's tuned model with those of its base: W + α (W' - W). Print the scores on the run's own
     evaluation sets for α from 0 (the base) to 1 (the tuned model), and the verdict on the α that is best on the dev
     set. Of several runs of one base, W' is the mean of their weights. With --export, write one blend as a folder that
-    transformers and sentence-transformers open. With --base, blend any two models of one architecture.
+    transformers and sentence-transformers open. With two models of one architecture, of which the first is no run, or
+    with --base, blend these models.
     """
     if options.export and options.export.exists():  # refused before anything is measured
         raise NotWritable(f"{options.export} exists already and is not overwritten. Choose another name, or remove it.")
+    of_runs = _with_base(options)
     flags.check(options, *FLAGS)
     given = flags.values(options, {one.name: one for one in FLAGS})
     alpha, shares = given["alpha"], blending.even_shares(given["points"])
     if alpha is not None:
         shares = (*shares, alpha)
     if given["base"] is None:
-        work = blending.of_runs([runs.named(one) for one in options.runs], shares)
+        work = blending.of_runs(of_runs, shares)
     else:
         tests = given["test"] or (TEST,)
         work = blending.of_models(given["base"], options.runs, given["dev"], tests, shares, online=options.online)
@@ -84,3 +94,30 @@ def blend(options: argparse.Namespace) -> None:
         print(json.dumps(as_json(found, alpha), ensure_ascii=False, indent=1))
     else:
         print(as_text(found, alpha), end="")
+
+
+def _with_base(options: argparse.Namespace) -> list[runs.Run]:
+    """The runs that are named. If models are, the options get their base, and the models of runs among them."""
+    found: list[runs.Run | None] = []
+    trouble: StrataError | None = None
+    for source in options.runs:
+        try:
+            found.append(runs.named(source))
+        except (RunNotFound, BadChoice) as error:
+            found.append(None)
+            trouble = trouble or error
+    if options.base is None:
+        if trouble is None:
+            return [run for run in found if run is not None]
+        if len(found) != 2 or found[0] is not None:
+            raise BadChoice(f"{trouble} {ALLOWED}")
+        (options.base, _), options.runs, found = options.runs, options.runs[1:], found[1:]
+        try:
+            model_names.find(options.base, options.online)
+        except ModelError as error:
+            raise BadChoice(f"'{options.base}' is neither a run nor a model: {error} {ALLOWED}") from error
+    options.runs = [
+        source if run is None else run_folder.model_of(run.model) or str(run.model)
+        for source, run in zip(options.runs, found, strict=True)
+    ]
+    return []

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from explorer.commands.parts import flags, output
 from explorer.data import corpora, reference_scores, text_sets
 from explorer.encoding.load import loading
+from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import find
 from explorer.knobs import Knob, Values
 from explorer.measuring.scores.measure import Settings
@@ -151,9 +152,12 @@ def backtranslate_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
     verb.add_argument("data", nargs="+", metavar="FILE|NAME", help="Sentences: files, 'sample', 'STS-B', …")
     verb.add_argument(
-        "--there", required=True, metavar="MODEL", help="Translates into the other language: name or folder"
+        "--there",
+        required=True,
+        metavar="MODEL",
+        help="Translates into the other language: a name, a folder, or a hub id",
     )
-    verb.add_argument("--back", required=True, metavar="MODEL", help="Translates back: name or folder")
+    verb.add_argument("--back", required=True, metavar="MODEL", help="Translates back: a name, a folder, or a hub id")
     verb.add_argument(
         "--out", required=True, type=given_path, metavar="FILE", help="The TSV to write: sentence and back_translation"
     )
@@ -187,7 +191,12 @@ SEED = replace(flags.SEED, default=1)
 
 def generator_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
-    verb.add_argument("--model", default="all-MiniLM-L6-v2", help="The encoder: name or folder")
+    verb.add_argument(
+        "--model",
+        default=lookup.BUNDLED,
+        metavar="MODEL",
+        help=f"The encoder: {flags.A_MODEL} (default: {lookup.BUNDLED})",
+    )
     verb.add_argument("--data", action="append", default=[], metavar="FILE|NAME", help="Sentences (default: sample)")
     verb.add_argument("--out", required=True, type=given_path, metavar="FOLDER", help="Where the generator is written")
     flags.add(verb, flags.COLUMN, STEPS, SEED, Settings.knobs["device"], flags.ONLINE)

@@ -43,7 +43,9 @@ READING = Knob(
 def score_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
     verb.add_argument(
-        "model", metavar="MODEL", help="all-MiniLM-L6-v2 (bundled), a folder, or a hub id, optionally with @REVISION"
+        "model",
+        metavar="MODEL",
+        help="all-MiniLM-L6-v2 (bundled), a folder, a hub id, optionally with @REVISION, or run:NAME",
     )
     verb.add_argument(
         "--sts",
@@ -98,8 +100,8 @@ SEED = replace(flags.SEED, help="Of the bootstrap.")
 
 def compare_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
-    verb.add_argument("one", metavar="A", help="An encoder: name, folder, or run:NAME for the model of a run")
-    verb.add_argument("other", metavar="B", help="The encoder to compare with A")
+    verb.add_argument("one", metavar="A", help=f"An encoder: {flags.A_MODEL} for the model of a run")
+    verb.add_argument("other", metavar="B", help="The encoder to compare with A, given in the same way")
     verb.add_argument("--sts", default="sample", metavar="FILE|NAME", help="Evaluation set (default: the sample)")
     flags.add(verb, *CHOSEN)
     flags.add(verb, flags.METRIC, flags.AGGREGATE, SEED, *Settings.knobs.values(), flags.ONLINE)
@@ -192,7 +194,7 @@ def _words(
 
 def shrink_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
-    verb.add_argument("model", metavar="MODEL", help="A name, a folder, a hub id, or run:NAME")
+    verb.add_argument("model", metavar="MODEL", help=f"The encoder: {flags.A_MODEL}")
     verb.add_argument(
         "--on",
         default="sample",

@@ -31,7 +31,7 @@ LOGGED = 60.0  # seconds between two lines of progress in a log
 
 def embed_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
-    verb.add_argument("model", metavar="MODEL", help="A name, a folder, a hub id, or run:NAME")
+    verb.add_argument("model", metavar="MODEL", help=f"The encoder: {flags.A_MODEL}")
     verb.add_argument(
         "texts",
         nargs="+",
@@ -116,7 +116,7 @@ FLAGS = (
     Knob(
         "model",
         (),
-        "An encoder, A; given twice, the second is B.",
+        f"An encoder, A: {flags.A_MODEL}; given twice, the second is B.",
         metavar="MODEL",
         empty="the bundled one",
         repeated=True,
@@ -262,7 +262,7 @@ def explain_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
     verb.add_argument("first", nargs="?", metavar="FIRST", help="A sentence; left out with --pairs")
     verb.add_argument("second", nargs="?", metavar="SECOND", help="Another sentence; left out with --pairs")
-    verb.add_argument("model", nargs="?", metavar="A", help="An encoder (default: the bundled one)")
+    verb.add_argument("model", nargs="?", metavar="A", help=f"An encoder: {flags.A_MODEL} (default: the bundled one)")
     verb.add_argument("other", nargs="?", metavar="B", help="An encoder to compare with A")
     verb.add_argument(
         "--pairs", metavar="FILE|NAME", help="Every pair of a file with two columns of sentences, or of a set"

@@ -51,7 +51,7 @@ FLAGS = (
 
 def similarity_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
-    verb.add_argument("model", metavar="A", help="An encoder: name, folder, or run:NAME for the model of a run")
+    verb.add_argument("model", metavar="A", help=f"An encoder: {flags.A_MODEL} for the model of a run")
     verb.add_argument("other", nargs="?", metavar="B", help="Another encoder, such as what A was tuned to")
     flags.add(verb, *FLAGS, *calibration.MatchOptions.knobs.values(), *flags.READINGS)
     flags.add(verb, *Settings.knobs.values(), flags.ONLINE)

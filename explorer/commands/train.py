@@ -82,7 +82,7 @@ def train_flags(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument("--name", default="", help="Name of the run (default: method, model and a number)")
     verb.add_argument("--out", type=given_path, metavar="DIR", help="The folder in which the run's folder is made")
-    verb.add_argument("--resume", metavar="RUN", help="Resume a run that was stopped or interrupted")
+    verb.add_argument("--resume", metavar="RUN", help=f"Resume a run that was stopped or interrupted: {flags.A_RUN}")
     verb.add_argument(
         "--estimate", action="store_true", help="Measure one step, print the time and memory of the run, and stop"
     )
@@ -110,7 +110,7 @@ def train(options: argparse.Namespace) -> None:
         print(output.shown(try_out(_recipe(options), options.online)).words)
         return
     if options.resume:
-        run = runs.find(options.resume, options.out)
+        run = runs.named(options.resume, options.out)
         if _first():  # only the first can still see that the run was idle
             runs.restarted(run)
     else:
@@ -263,7 +263,7 @@ def _fitting(data: Sequence[str]) -> str:
 
 def export_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
-    verb.add_argument("run", metavar="RUN", help="The name of a run, or its folder")
+    verb.add_argument("run", metavar="RUN", help=f"A run: {flags.A_RUN}")
     verb.add_argument("folder", metavar="DIR", type=given_path, help="The folder to write; it must not exist yet")
 
 

@@ -47,7 +47,7 @@ class Recipe(Knobs):
     """The definition of a run. `settings` holds non-default values only; `made_with` holds digests and versions."""
 
     method: str
-    model: str = knob(lookup.BUNDLED, metavar="MODEL", help="The base: a name, a folder, or a hub id.")
+    model: str = knob(lookup.BUNDLED, metavar="MODEL", help="The base: a name, a folder, a hub id, or run:NAME.")
     data: tuple[str, ...] = knob(
         ("sample",), metavar="FILE|NAME", repeated=True, help="Training text: a file, 'sample', 'STS-B', …."
     )

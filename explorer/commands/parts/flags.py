@@ -82,6 +82,8 @@ def read(options: argparse.Namespace, kind: type[Stated]) -> Stated:
     return kind(**values(options, kind.knobs))
 
 
+A_RUN = "run:NAME, its name, or its folder"  # how an argument for a run is given
+A_MODEL = "a name, a folder, a hub id, or run:NAME"
 SEED = Knob("seed", 0, "Of the random numbers.", low=0, high=LARGEST_SEED)
 COLUMN = Knob(
     "column",

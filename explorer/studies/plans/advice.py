@@ -43,7 +43,7 @@ OF_SEVERAL = 3  # how many of these shares, the first ones, are tried with sever
 class AdviceOptions(Knobs):
     """What an answer is sought for: the model, the time limit, and sets and methods in place of the proposed ones."""
 
-    model: str = knob(lookup.BUNDLED, metavar="MODEL", help="The model: a name, a folder, or a hub id.")
+    model: str = knob(lookup.BUNDLED, metavar="MODEL", help="The model: a name, a folder, a hub id, or run:NAME.")
     minutes: float = knob(
         30.0,
         low=1,

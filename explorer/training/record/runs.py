@@ -203,10 +203,22 @@ def find(name: str, folder: Path | None = None) -> Run:
     return run
 
 
-def named(source: str) -> Run:
-    """A run by its name, or by its folder."""
+def named(source: str, folder: Path | None = None) -> Run:
+    """A run as it is written: `run:NAME`, `NAME`, its folder, or that of its model; names are of runs in `folder`."""
+    if source.startswith(run_folder.RUN):
+        name, _ = run_folder.run_and_checkpoint(source)
+        if "@" in source:
+            raise BadChoice(f"'{source}' is a checkpoint; a run is needed. Give '{run_folder.model_name(name)}'.")
+        return find(name, folder)
     path = given_path(source)
-    return find(path.name, path.parent) if len(path.parts) > 1 else find(source)
+    if len(path.parts) == 1:  # a name, or else a folder here
+        try:
+            return find(source, folder)
+        except RunNotFound:
+            if not (path / RECIPE).is_file():
+                raise
+    path = path.absolute()
+    return of_model(path) or find(path.name, path.parent)
 
 
 def of_model(folder: Path) -> Run | None:
