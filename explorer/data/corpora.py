@@ -96,7 +96,11 @@ def kind_of(sources: Sequence[str]) -> tuple[Kind, int]:
 
 
 def matching_sets(named: Sequence[str], wanted: Kind) -> tuple[str, str] | None:
-    """The evaluation sets that belong to a text: those of a train part, or held-out rows of own pairs; or None."""
+    """The dev set and the test set that belong to a text; None if it has none.
+
+    Those of a train part, or of the train split of a published set, are of the same set, whatever is trained on of it;
+    of several, those of the first. Of own pairs they are held-out rows.
+    """
     if wanted.pairs_up and named and all(map(is_file, named)):
         return HELD_OUT, HELD_OUT
     graded = wanted == text_sets.SCORED_PAIRS

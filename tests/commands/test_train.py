@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from explorer.__main__ import main
+from explorer.__main__ import _options, main
+from explorer.commands import train as train_command
 from explorer.data import sample
 from explorer.errors import Diverged
 from explorer.studies.plans import plan as plans
@@ -39,6 +40,24 @@ def model(run: Run) -> bytes:
 
 def names(place) -> set[str]:
     return {run.name for run in runs.every(place.runs)}
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [("STS-B train", "STS-B"), ("STS-B", "STS-B"), ("SICK-R train", "SICK-R"), ("STS-B train, 90 items", "STS-B")],
+)
+@pytest.mark.parametrize("method", ["cosent", "simcse"])
+def test_a_text_of_a_published_set_is_developed_and_tested_on_that_set_unless_others_are_named(method, text, own):
+    for words, expected in (
+        ([], (f"{own} dev", (f"{own} test",))),
+        (["--dev", "sample dev"], ("sample dev", (f"{own} test",))),
+        (["--test", "none"], (f"{own} dev", ())),
+        (["--test", "sample test", "--test", "STS12"], (f"{own} dev", ("sample test", "STS12"))),
+    ):
+        found = train_command._recipe(_options(["train", method, "--data", text, *words]))
+        assert (found.dev, found.tests) == expected
+    (found,) = [train_command._recipe(_options(["train", method, "--data", f"{own} dev"]))]
+    assert found.dev != f"{own} dev", "it is trained on"
 
 
 def test_training_says_on_standard_output_what_came_of_it(place, words, said, first):

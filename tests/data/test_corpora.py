@@ -83,7 +83,18 @@ def test_the_sample_gives_the_graded_pairs_of_its_train_part_and_none_that_it_is
     assert (sets.load(identity(dev)), sets.load(identity(test))) == (sample.dev_part(), sample.test())
     assert without_evaluated(rows, [sample.dev_part().sentences, sample.test().sentences], 1) == (rows, "")
     assert matching_sets(["sample"], SENTENCES) is None
-    assert matching_sets(["STS-B train", "sample train part"], SENTENCES) == (dev, test)
+    assert matching_sets(["sample train part", "STS-B train"], SENTENCES) == (dev, test), "those of the first"
+
+
+@pytest.mark.parametrize("wanted", [SCORED_PAIRS, SENTENCES])
+@pytest.mark.parametrize("name", ["STS-B", "SICK-R"])
+def test_the_dev_and_test_split_of_a_published_set_belong_to_its_train_split(name, wanted):
+    own = f"{name} dev", f"{name} test"
+    for text in (f"{name} train", name, f"{name} train, 200 items"):
+        assert matching_sets([text], wanted) == own
+        assert matching_sets(["a-file.csv", text, "sample train part"], wanted) == own
+    for text in (f"{name} dev", f"{name} test", f"{name} dev, 200 items", "STS12", "STS17 test"):
+        assert matching_sets([text], wanted) is None, "they are not to be trained on, or lack one of the two"
 
 
 def test_scores_of_each_source_are_scaled_by_its_own_range_and_names_of_sets_give_pairs_to_train_on(folder):

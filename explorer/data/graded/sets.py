@@ -140,10 +140,15 @@ def parts(given: SetIdentity = SAMPLE) -> tuple[SetIdentity, SetIdentity]:
 
 
 def of_train_part(given: SetIdentity) -> tuple[SetIdentity, SetIdentity] | None:
-    """The dev part and the test half of a train part; None of any other set."""
-    if given.is_divided and given.piece == TRAIN_PART:
+    """The dev set and the test set that belong to what is trained on; None if it has none.
+
+    Those of a train part are the dev part and the test half of its set; those of the train split of a published set, or
+    of its name alone, are its dev split and its test split.
+    """
+    if given.drawn(0).is_divided and given.piece == TRAIN_PART:
         return parts(given)[1], halves(given)[1]
-    return None
+    is_train = given.piece in ("train", "") and given.of_piece("train") in published(given.name)
+    return dev_and_test(given.whole) if given.kind == SetKind.PUBLISHED and is_train else None
 
 
 def dev_and_test(given: SetIdentity) -> tuple[SetIdentity, SetIdentity] | None:

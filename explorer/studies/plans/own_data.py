@@ -83,8 +83,8 @@ def read(source: str, model: str = lookup.BUNDLED, dev: str = "", test: str = ""
     """What a file or a set holds; an error if no method trains on it, or nothing of it could be tested.
 
     Scored pairs in a file are kept as an uploaded set, whose test half, dev part and train part have no sentence in
-    common. Of pairs and triplets a tenth each is held out. Other text is tested on the sample's halves, unless dev and
-    test set are named.
+    common. The train split of a published set has the dev split and the test split of that set. Of pairs and triplets a
+    tenth each is held out. Other text is tested on the sample's halves, unless dev and test set are named.
     """
     kind, _ = corpora.kind_of((source,))
     if kind == text_sets.LABELLED_TEXTS:
@@ -180,12 +180,11 @@ def _divided(source: str, kind: Kind) -> tuple[str, str, str]:
         dev, test = (sets.parts()[1], sets.halves()[1]) if kind == text_sets.SCORED_PAIRS else sets.halves()
         return source, sources.written(dev), sources.written(test)
     given = sources.identity(source)
-    if given.kind == SetKind.PUBLISHED and not given.items:
-        train, of_set = given.of_piece("train"), sets.dev_and_test(given.whole)
-        if of_set and train in sets.published(given.name) and given.piece in ("", "train"):
-            own_dev, own_test = of_set
-            return sources.written(train), sources.written(own_dev), sources.written(own_test)
-    elif given.kind == SetKind.UPLOADED and (given.items or given.piece not in ("", TRAIN_PART)):
+    of_set = sets.of_train_part(given)
+    if of_set and given.kind != SetKind.UPLOADED:
+        train = given if given.piece else given.of_piece("train")
+        return sources.written(train), sources.written(of_set[0]), sources.written(of_set[1])
+    if given.kind == SetKind.UPLOADED and (given.items or given.piece not in ("", TRAIN_PART)):
         raise BadChoice(f"{given.title} is a part of a set. Give the whole set '{given.whole.title}'.")
     whole = given.whole if given.kind == SetKind.UPLOADED else sets.keep(sources.scored_pairs(source)[0])
     why = sets.why_not_split(whole, TRAIN_PART)

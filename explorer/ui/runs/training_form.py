@@ -218,7 +218,7 @@ def fill_untouched(sources: tuple[str, ...], cards: Sequence[MethodCard], keys: 
 
 
 def _defaults(sources: tuple[str, ...], cards: Sequence[MethodCard]) -> tuple[str, str]:
-    """The dev part and test half that match a train part in the text; else an uploaded set's halves; else STS-B.
+    """The dev set and test set that belong to the text; else the halves of the sidebar's uploaded set; else STS-B.
 
     Of several methods, the sets are those that the text has for one of them and that all of them can use. The
     demonstration is always evaluated on the sample.

@@ -75,6 +75,15 @@ def test_dev_and_test_of_a_set_are_its_halves_or_its_published_splits():
         assert sets.dev_and_test(read(text)) is None
 
 
+def test_the_dev_and_test_set_that_belong_to_a_train_part_are_of_the_same_set():
+    own = sets.keep(BROUGHT)
+    assert sets.of_train_part(sets.parts(own)[0]) == (own.of_piece("dev part"), own.of_piece("test half"))
+    for text in ("STS-B train", "STS-B", "stsb train", "STS-B train, 9 items"):
+        assert sets.of_train_part(read(text)) == (read("STS-B dev"), read("STS-B test"))
+    for given in (own, own.of_piece("dev part"), *map(read, ("STS-B dev", "STS-B test", "STS12", "my.csv"))):
+        assert sets.of_train_part(given) is None
+
+
 def test_why_a_set_has_no_halves_is_told():
     assert "mine.csv has 3 pairs" in sets.why_not_split(sets.keep(BROUGHT))
     rows = tuple(map(str, range(30)))

@@ -13,6 +13,7 @@ from explorer.encoding.locate import lookup
 from explorer.errors import BadChoice, StrataError
 from explorer.studies.plans import own_data
 from explorer.training.loop.training_texts import read_texts
+from tests.evaluating import results_by_hand
 
 
 def test_train_dev_and_test_rows_of_scored_pairs_share_no_sentence(text, place):
@@ -41,6 +42,20 @@ def test_of_long_dev_and_test_sets_some_items_are_evaluated_and_those_that_were_
     assert (len(texts.dev), len(texts.tests[0]), len(texts.corpus)) == (20, 50, data.rows)
     named = own_data.read(text, str(place.model), dev=whole.dev, test=whole.test)
     assert (named.dev, named.test) == (whole.dev, whole.test)
+
+
+@pytest.mark.parametrize("source", ["STS-B", "STS-B train", "STS-B train, 400 items"])
+def test_the_train_split_of_a_published_set_has_its_dev_and_test_split(source, place, tmp_path, monkeypatch):
+    for name, rows in (("train", 5749), ("dev", 1500), ("test", 1379)):
+        results_by_hand.write_set(tmp_path, f"STSB/{name}.tsv", rows, name + " {}")
+    monkeypatch.setenv("STRATA_DATA", str(tmp_path))
+    data = own_data.read(source, str(place.model))
+    assert (data.train, data.dev, data.test) == (
+        "STS-B train" if source == "STS-B" else source,
+        "STS-B dev, 500 items",
+        "STS-B test",
+    )
+    assert (data.rows, data.test_items, data.own_test) == (400 if "items" in source else 5749, 1379, True)
 
 
 def test_rows_that_mean_the_same_are_held_out_and_sentences_are_tested_on_the_sample(place, tmp_path):

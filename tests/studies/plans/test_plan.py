@@ -51,6 +51,19 @@ def test_several_models_and_texts_and_variants_are_named_in_the_rows():
     assert found[1].recipe.settings["temperature"] == 0.5
 
 
+def test_a_text_that_is_a_split_of_a_published_set_is_developed_and_tested_on_that_set():
+    texts = ("STS-B train",), ("SICK-R",), ("sample",)
+    own = {("STS-B train",): "STS-B", ("SICK-R",): "SICK-R"}
+    for cell in cells(Plan("all", ("cosent", "simcse"), data=texts, settings=STEPS)):
+        name = own.get(cell.recipe.data)
+        if name:
+            assert (cell.recipe.dev, cell.recipe.test) == (f"{name} dev", f"{name} test")
+        else:
+            assert (cell.recipe.dev, cell.recipe.test)[1] == "Sample pairs, test half"
+    (cell,) = cells(Plan("named", ("cosent",), data=texts[:1], settings=STEPS, dev="sample dev", test="none"))
+    assert (cell.recipe.dev, cell.recipe.test) == ("sample dev", None)
+
+
 def test_a_plan_starts_from_quick_values_or_those_of_the_paper():
     first, second, third = cells(Plan("quick", ("simcse", "tsdae", "wk"), values=QUICK))
     assert first.recipe.settings == {"steps": 100, "batch_size": 16}

@@ -136,6 +136,14 @@ def test_training_on_a_train_part_is_judged_on_its_dev_part_and_test_half(app, w
     assert optimistic(app) == [], "no sentence is in two splits"
 
 
+@pytest.mark.parametrize("text", ["STS-B train", "SICK-R train"])
+def test_training_on_a_split_of_a_published_set_is_judged_on_its_dev_and_test_split(app, text):
+    by_link(app, sts=kept())
+    app.multiselect(key="data").set_value([text]).run()
+    name = text.removesuffix(" train")
+    assert judged(app) == (f"{name} dev", f"{name} test")
+
+
 def test_shared_sentences_of_text_and_sets_are_warned_of(app):
     by_link(app, sts=(name := kept()), data=name)
     (told,) = optimistic(app)
