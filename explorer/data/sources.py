@@ -87,9 +87,9 @@ def is_file(source: str) -> bool:
 
 
 def is_folder(source: str) -> bool:
-    """Whether a source is a folder on this disk."""
+    """Whether a source is a folder on this disk; one that is called like a set of scored pairs is given by a path."""
     with suppress(StrataError):
-        return bool(source) and given_path(source).is_dir()
+        return bool(source) and not identity(source).is_scored and given_path(source).is_dir()
     return False
 
 

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -61,6 +62,27 @@ def test_each_result_is_a_file_and_a_row(desk, evaluate):
             (float(row["STS17"]) + float(row["STS17-es-es"])) / 2, abs=0.011
         )
         assert row["rank group"]
+
+
+@pytest.mark.parametrize("home", ["data", "."])
+@pytest.mark.parametrize("name", ["STS17_en", "sts17en", "STS17_es_es", "STS17"])
+def test_a_published_task_has_each_of_its_names_also_where_a_folder_has_one_of_them(
+    desk, evaluate, monkeypatch, home, name
+):
+    monkeypatch.chdir(desk / home)
+    task = "STS17-es-es" if "es" in name else "STS17"
+    (row,) = rows_of(evaluate("--task", name, "--csv")[0])
+    assert row == rows_of(evaluate("--task", task, "--csv")[0])[0]
+    assert list(row) == ["model", task]
+
+
+@pytest.mark.parametrize("path", ["{}", "./STS17_en"])
+def test_a_folder_of_scored_pairs_is_said_to_be_none_of_labelled_texts(desk, refused, monkeypatch, path):
+    monkeypatch.chdir(desk / "data")
+    told = refused("evaluate", desk / "one", "--task", path.format(desk / "data" / "STS17_en"))
+    assert "The folder STS17_en has scored pairs in test.tsv" in told
+    assert f"Give that file: {Path(path.format(desk / 'data' / 'STS17_en'), 'test.tsv')}" in told
+    assert "has no train file" not in told
 
 
 def test_json_has_every_layer_and_pooling(evaluate):

@@ -8,7 +8,7 @@ import pytest
 from explorer.data import sample
 from explorer.data.corpora import corpus, matching_sets, serves, without_evaluated
 from explorer.data.graded import sets, sts
-from explorer.data.sources import identity, written
+from explorer.data.sources import identity, is_folder, written
 from explorer.data.text_sets import (
     BACK_TRANSLATIONS,
     DOCUMENTS,
@@ -249,6 +249,17 @@ def test_a_set_without_a_split_gives_the_sentences_of_all_its_splits(folder):
     assert _columns("STS17", SENTENCES) == _columns("STS17 test", SENTENCES)
     found = {keep: len(corpus(["SICK-R"], SENTENCES, keep_duplicates=keep)[0]) for keep in (True, False)}
     assert found == {True: 2 * (4500 + 500 + 4927), False: 4500 + 500 + 4927 + 1}
+
+
+def test_the_name_of_a_published_set_is_no_folder_and_a_path_is_no_name(folder, monkeypatch):
+    named = _columns("SICK", SCORED_PAIRS)
+    monkeypatch.chdir(folder)
+    assert _columns("SICK", SCORED_PAIRS) == named
+    assert (is_folder("SICK"), serves("SICK")[SCORED_PAIRS]) == (False, "")
+    for path in ("./SICK", str(folder / "SICK"), "../" + folder.name + "/SICK"):
+        assert (is_folder(path), identity(path).is_scored) == (True, False)
+    Path("STS12").write_text("score\tsentence1\tsentence2\n1\ta\tb\n2\tc\td\n3\te\tf\n", encoding="utf-8")
+    assert not identity("./STS12").is_scored
 
 
 def test_sources_are_joined_in_order_and_a_sentence_is_kept_once_but_pairs_row_by_row(folder):

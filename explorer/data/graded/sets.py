@@ -333,6 +333,7 @@ _UPLOADED = re.compile(rf"(.*) · ({_MARK})(?: · ({'|'.join(PIECES)}))?", re.DO
 _SOME_ITEMS = re.compile(r"(.+), ([1-9][0-9]{0,8}) items", re.DOTALL)
 _UPLOADED_FILE = re.compile(rf"(.+) \(({_MARK})\)", re.DOTALL)
 _TEST_ROWS = f"test rows of {RUN}"
+_PATH = re.compile(r"[~.]|.*[/\\]", re.DOTALL)  # ./STS12 is a file or a folder, STS12 a published set
 
 
 @lru_cache(maxsize=1024)  # a page asks for the same few many times
@@ -352,6 +353,8 @@ def read(text: str) -> SetIdentity:
     if text.startswith(_TEST_ROWS):
         return SetIdentity(SetKind.TEST_ROWS, text.removeprefix(_TEST_ROWS))
     name, split = sts.name_and_split(text)
+    if _PATH.match(text):
+        return SetIdentity(SetKind.OTHER, text)
     with suppress(SetNotFound):
         found = sts.find(name)
         split = sts.find_split(found, split).name

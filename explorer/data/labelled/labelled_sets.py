@@ -4,7 +4,7 @@ A set is checked before it is used: a classifier can be trained and scored on it
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from explorer.data.graded.sts import VARIABLE, PublishedSet, Split, data_folder
 from explorer.data.tables.columns import plain, table_kind
 from explorer.data.tables.files import ENDINGS, read_file
 from explorer.data.tables.text_rows import Report, read_labelled
-from explorer.data.text_sets import LABELLED_TEXTS, Labelled, digest_of
+from explorer.data.text_sets import LABELLED_TEXTS, SCORED_PAIRS, Labelled, digest_of
 from explorer.errors import DataError, SetNotFound, TooFewRows, UnreadableFile
 from explorer.places import given_path
 
@@ -281,6 +281,7 @@ def _own_set(path: Path, columns: Columns | None, folds: bool) -> tuple[Labelled
     scored = "dev" if files["dev"] and not folds else "test"
     missing = [split for split in ("train", scored) if files[split] is None]
     if missing:
+        _refuse_scored_pairs(path, [file for file in files.values() if file])
         there = ", ".join(sorted(file.name for file in path.iterdir() if file.is_file())) or "nothing"
         raise DataError(
             f"The folder {path.name} has no {' and no '.join(missing)} file. It has: {there}. Add a file called "
@@ -290,6 +291,15 @@ def _own_set(path: Path, columns: Columns | None, folds: bool) -> tuple[Labelled
     splits = {split: rows for split, (rows, _) in read_splits.items()}
     found = LabelledSet(path.name, splits["train"], splits.get("dev"), splits.get("test"))
     return check(found, folds), tuple(report for _, report in read_splits.values())
+
+
+def _refuse_scored_pairs(folder: Path, files: Sequence[Path]) -> None:
+    for file in files:
+        if table_kind(read_file(file)) == SCORED_PAIRS:
+            raise DataError(
+                f"The folder {folder.name} has scored pairs in {file.name}, which are no labelled texts. Give that "
+                f"file: {file}. A published set, such as STS17, is given by its name."
+            )
 
 
 def _file(folder: Path, split: str) -> Path | None:

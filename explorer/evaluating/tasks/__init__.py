@@ -96,6 +96,7 @@ class Task(ABC, Generic[Data]):
 
     kind: ClassVar[str]  # in the keys of results
     suites: ClassVar[tuple[Suite, ...]] = ()
+    also: ClassVar[Mapping[str, str]] = {}  # tasks of the suites by their other names, without case and punctuation
     decided_by: ClassVar[tuple[str, ...]] = ()  # the options that decide its scores, as `scored_task.stated` names them
     any_file: ClassVar[bool] = False  # whether a file is of this kind that is of no other
 
@@ -183,15 +184,16 @@ def published() -> list[str]:
 
 def named(task: str) -> str:
     """The task with this name, ignoring case and punctuation; a path of a file or folder stays as it is."""
-    known = {plain(name): name for name in published()}
-    if plain(task) in known:
+    known = {other: name for kind in kinds() for other, name in kind.also.items()}
+    known |= {plain(name): name for name in published()}
+    if plain(task) in known and not (set(task) & set("/\\~")) and not task.startswith("."):
         return known[plain(task)]
     with suppress(BadChoice, OSError):
         if given_path(task).exists():
             return task
     near = difflib.get_close_matches(plain(task), known, n=1, cutoff=0.7)
     hint = f" Did you mean '{known[near[0]]}'?" if near else ""
-    raise BadChoice(f"There is neither a task nor a file '{task}'.{hint} There are: {', '.join(known.values())}.")
+    raise BadChoice(f"There is neither a task nor a file '{task}'.{hint} There are: {', '.join(published())}.")
 
 
 def load(task: str, options: Options) -> Task[Any]:

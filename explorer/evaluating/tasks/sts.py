@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,6 +28,7 @@ class ScoredPairs(Task[text_sets.GradedPairs]):
 
     kind = STS
     suites = Suite("sts", SEVEN, 1, "the seven sets of papers"), Suite("sts-more", OTHERS, 5)
+    also: ClassVar[Mapping[str, str]] = {other: known.name for known in published.SETS for other in known.also}
     decided_by = ("text",)
 
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ class Classification(Task[LabelledSet]):
 
     kind = scored_task.TRANSFER
     suites = (Suite("transfer", TASKS, 2, "classification"),)
+    also: ClassVar[Mapping[str, str]] = {other: known.name for known in labelled_sets.SETS for other in known.also}
     decided_by = "probe", "seeds"
     any_file = True
 
