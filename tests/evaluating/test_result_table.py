@@ -77,6 +77,14 @@ def test_seeds_with_equal_weights_have_the_scores_of_either():
     assert row.cell(task("CR")) is not None
 
 
+def test_equal_weights_of_two_recipes_are_two_rows_with_names_of_their_own():
+    one = result("run:a", "MR", 80, recipe="r", seed=1)
+    other = replace(one, model=replace(one.model, origin=replace(one.model.origin, recipe="s")), task=task("CR"))
+    called = result("r", "MR", 70)  # a model whose name is the digest of a recipe
+    assert len(by_name([one, other, called])) == 3
+    assert [str(row.cell(task("MR"))) for row in models([one, called])] == ["80.00", "70.00"]
+
+
 def test_a_run_of_several_seeds_keeps_the_best_and_is_in_no_mean():
     results = [result("run:one", "MR", 80, recipe="r", seed=1), result("run:best", "MR", 84, recipe="r")]
     assert {row.name: str(row.cell(task("MR"))) for row in models(results)} == {

@@ -94,31 +94,31 @@ def models(results: Sequence[Result]) -> tuple[ModelRow, ...]:
     seeds; runs with equal weights are one model. A run that trained with several seeds kept the best, and is in no
     mean.
     """
-    scores: dict[tuple[str, str], dict[str, Measured]] = {}  # by recipe, or name, and model
-    trained: dict[str, dict[int | None, dict[str, ScoredModel]]] = {}  # by recipe, or name, seed and model
+    scores: dict[tuple[str, str, str], dict[str, Measured]] = {}  # by recipe, or name, and model
+    trained: dict[tuple[str, str], dict[int | None, dict[str, ScoredModel]]] = {}  # by recipe, or name, seed and model
     for result in results:
         model, made = result.model, result.model.origin
-        group = made.recipe or model.name
-        scores.setdefault((group, model.identity), {})[result.task.digest] = result.measured
+        group = made.recipe, "" if made.recipe else model.name
+        scores.setdefault((*group, model.identity), {})[result.task.digest] = result.measured
         same_seed = trained.setdefault(group, {}).setdefault(made.seed, {})
         same_seed[model.identity] = min(same_seed.get(model.identity, model), model, key=_by_name)
-    found: dict[tuple[str, str], list[ScoredModel]] = {}
+    found: dict[tuple[str, str, str], list[ScoredModel]] = {}
     for group, by_seed in trained.items():
         for seed, of_seed in sorted(by_seed.items(), key=lambda one: (one[0] is None, one[0] or 0)):
             first, *others = sorted(of_seed.values(), key=_by_name)
             if seed is None:
                 others = [first, *others]
             else:
-                found.setdefault((group, ""), []).append(first)
-            found |= {(group, one.identity): [one] for one in others}
+                found.setdefault((*group, ""), []).append(first)
+            found |= {(*group, one.identity): [one] for one in others}
     return tuple(
         ModelRow(
             name,
-            tuple(scores[group, one.identity] for one in of_row),
-            text_sets.digest_of((group, identity)),
+            tuple(scores[(*key[:2], one.identity)] for one in of_row),
+            text_sets.digest_of(key),
             of_row[0].origin.base if of_row[0].origin.recipe else "",
         )
-        for name, ((group, identity), of_row) in zip(_names(list(found.values())), found.items(), strict=True)
+        for name, (key, of_row) in zip(_names(list(found.values())), found.items(), strict=True)
     )
 
 
@@ -142,9 +142,13 @@ def _names(rows: Sequence[Sequence[ScoredModel]]) -> list[str]:
             more = f" and {len(of_runs) - MOST_RUNS} more" if len(of_runs) > MOST_RUNS else ""
             name = f"{name} ({', '.join(of_runs[:MOST_RUNS])}{more})"
         names.append(name)
-    for mark in ("revision", "digest"):
+    for mark in (
+        lambda one: one.revision,
+        lambda one: one.digest,
+        lambda one: text_sets.digest_of((one.origin.recipe,)),
+    ):
         names = [
-            f"{name} ({getattr(row[0], mark)[:14]})" if names.count(name) > 1 else name
+            f"{name} ({mark(row[0])[:14]})" if names.count(name) > 1 else name
             for name, row in zip(names, rows, strict=True)
         ]
     return names
