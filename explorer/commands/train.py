@@ -130,6 +130,8 @@ def train(options: argparse.Namespace) -> None:
         found = status.learned
         for text in learned.lines(found):
             output.say(text)
+        if status.frozen is not None:
+            output.say(f"Test rows: {status.frozen.sentence.text}")
         result = {"run": run.name, "folder": str(run.folder), "state": status.state,
                 "learned": learned.as_json(found),
                 "verdict": status.verdict and status.verdict.as_json(),

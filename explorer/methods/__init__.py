@@ -26,6 +26,7 @@ from explorer.methods._additions import (
     pooling_knob,
     temperature_knob,
 )
+from explorer.methods._class_layer import ClassLayer
 from explorer.methods._method import DEMONSTRATION, UNEVEN, Autocast, Method, Paper, Suggestion, cited, papers
 from explorer.methods._presets import (
     DEFAULTS,
@@ -52,6 +53,7 @@ __all__ = [
     "TRAINED_POOLINGS",
     "UNEVEN",
     "Autocast",
+    "ClassLayer",
     "Fitting",
     "Method",
     "MinedNegatives",

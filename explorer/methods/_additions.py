@@ -29,6 +29,7 @@ from explorer.encoding.tune.tunable import effective
 from explorer.gathering import gathered, mean_of_all
 from explorer.knobs import Values, knob
 from explorer.losses import info_nce, info_nce_hard
+from explorer.methods._class_layer import ClassLayer
 from explorer.methods._method import Autocast, Method, cited
 from explorer.methods._schedule import Schedule
 from explorer.optimizers import Group, adamw
@@ -127,9 +128,9 @@ class PredictedClasses(Method):
         """The class of each row; `texts` are its columns of sentences."""
         raise NotImplementedError
 
-    def classification(self) -> dict[str, Tensor]:
+    def classification(self) -> ClassLayer:
         """The classification layer, to be saved next to the exported encoder."""
-        return {}
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

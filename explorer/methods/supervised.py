@@ -21,7 +21,7 @@ from explorer.encoding.read.sentence_pairs import Composer
 from explorer.errors import BadChoice, WrongColumns
 from explorer.gathering import gathered
 from explorer.knobs import Values
-from explorer.methods import Autocast, Schedule, Suggestion, cited, knob
+from explorer.methods import Autocast, ClassLayer, Schedule, Suggestion, cited, knob
 from explorer.methods._additions import Pooled, PredictedClasses, UncorrectedAdam, pooling_knob
 from explorer.progress import Progress, Work
 
@@ -99,9 +99,9 @@ class Classify(Pooled, PredictedClasses):
             self.train(training)
         return tuple(found)
 
-    def classification(self) -> dict[str, Tensor]:
-        """The classification layer, with a row of weights for each class."""
-        return {"weight": self.classifier.weight, "bias": self.classifier.bias}
+    def classification(self) -> ClassLayer:
+        """The trained layer."""
+        return ClassLayer(self.classifier.weight, self.classifier.bias, self.classes)
 
     def _vectors(self, texts: Sequence[Sequence[str]]) -> Tensor:
         """Vectors (row, width) of texts, or of pairs as one input each."""

@@ -18,11 +18,9 @@ from explorer.training.loop import judging, measured_facts, preparing, stages
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.loop import Training
 from explorer.training.recipe import Recipe
-from explorer.training.record.model_card import CardFacts, MethodFacts, card
+from explorer.training.record.model_card import CLASSIFIER, CardFacts, MethodFacts, card
 from explorer.training.record.runs import Run
 from explorer.training.record.status import RunFacts
-
-CLASSIFIER = "classifier.safetensors"  # in the folder of a model that was fine-tuned on labelled texts
 
 
 def put(run: Run, training: Training, learner: Learner, facts: RunFacts, seconds: float) -> None:
@@ -38,9 +36,10 @@ def put(run: Run, training: Training, learner: Learner, facts: RunFacts, seconds
         shutil.rmtree(leftover, ignore_errors=True)
     stages.export(learner, new, text)
     if isinstance(learner.method, methods.PredictedClasses):  # the classification layer, a file that libraries ignore
-        tensors = learner.method.classification()
+        layer = learner.method.classification()
+        tensors = {"weight": layer.weight, "bias": layer.bias}
         weights = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-        content = save(weights, {"classes": json.dumps(learner.method.classes)})
+        content = save(weights, {"classes": json.dumps(layer.classes)})
         places.write_whole(new / CLASSIFIER, lambda file: file.write(content))
     if shown.cosines is not None:
         known = similarity.as_file(shown.cosines, shown.base_cosines)

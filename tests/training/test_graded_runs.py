@@ -4,14 +4,18 @@ import ast
 import json
 import random
 import re
+from dataclasses import asdict
 
+import numpy as np
 import pytest
 import torch
 from safetensors import safe_open
 from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
+from sklearn.linear_model import LogisticRegression
 from transformers import AutoModel, AutoTokenizer
 
+from explorer.__main__ import main
 from explorer.data import corpora
 from explorer.data.graded import sets
 from explorer.data.sources import written
@@ -20,16 +24,19 @@ from explorer.encoding.export.exporting import export
 from explorer.encoding.read.head import Head
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadScores, TooFewRows, WrongColumns
+from explorer.measuring.scores.bootstrap import mean_difference
 from explorer.measuring.scores.metrics import class_scores
 from explorer.progress import Phase
 from explorer.run_folder import LOG, Evaluation, TrainingStep
+from explorer.training.loop import judging, measured_facts
 from explorer.training.loop.learner import Learner
+from explorer.training.record import runs
 from explorer.training.record.runs import KEEP
 from explorer.training.saved_model import CLASSIFIER
 from tests.exports import assert_close, by_sentence_transformers, by_strata, dense
 from tests.spoiling import configure, encoder_of
 from tests.training.unbroken import assert_goes_on
-from tests.trainings import WORDS, new, spearman, texts_of, train, weights
+from tests.trainings import WORDS, new, recipe, spearman, texts_of, train, weights, words_of
 
 
 def rows(count: int, seed: int = 5) -> list[tuple[str, str, float]]:
@@ -214,7 +221,7 @@ def test_the_card_has_the_scores_and_code_that_classifies(run, capsys):
     kept = max(run.status().results, key=lambda one: one.criterion)
     section = (run.folder / "README.md").read_text().split("## Classification")[1].split("## Training")[0]
     for name, score in (("accuracy", kept.classes.accuracy), ("Matthews", kept.classes.matthews)):
-        assert f"| {name} | {score:.2f} | " in section
+        assert f"| {name} | {kept.frozen.classes.measure(name):.2f} | {score:.2f} | " in section
     (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
     code = code.replace('"path/to/this/folder"', repr(str(run.model)))
     code = code.replace("tokenizer(sentences,", "tokenizer(*texts,")
@@ -255,6 +262,85 @@ def test_a_run_that_was_broken_off_ends_as_if_it_never_was(run):
     ends = assert_goes_on(run, (*last, Phase.EVALUATING_HELD_OUT), (*last, rows), (*last, rows, Phase.TRAINING))
     for name in ("model/classifier.safetensors", "predictions/seed-1.tsv", "predictions/seed-2.tsv"):
         assert (ends.folder / name).read_bytes() == (run.folder / name).read_bytes()
+
+
+def of_base(place, texts):
+    """The mean over tokens of each text, read alone by the base, which declares no pooling."""
+    tokenizer, model = AutoTokenizer.from_pretrained(place.model), AutoModel.from_pretrained(place.model).eval()
+    with torch.no_grad():
+        states = [model(**tokenizer(text, truncation=True, return_tensors="pt")).last_hidden_state for text in texts]
+    return np.stack([state[0].mean(0).numpy() for state in states]).astype(np.float64)
+
+
+def by_frozen_base(place, rows, wanted):
+    """The classes of wanted rows by scikit-learn on vectors of the base; of two sentences |u - v| and u * v."""
+
+    def features(part):
+        sides = [of_base(place, column) for column in part.texts]
+        return sides[0] if len(sides) == 1 else np.concatenate([abs(sides[0] - sides[1]), sides[0] * sides[1]], axis=1)
+
+    model = LogisticRegression(tol=1e-8, max_iter=10_000).fit(features(rows), rows.labels)
+    return model.predict(features(wanted)).tolist()
+
+
+def test_the_test_rows_are_compared_with_a_logistic_layer_on_the_frozen_base(place, run):
+    rows, _ = corpora.corpus(run.recipe().data, LABELLED_TEXTS)
+    results = run.status().results
+    by_base = by_frozen_base(place, rows, rows.test)
+    kept = max(results, key=lambda one: one.criterion)
+    right = [
+        np.array([float(label == one) for label, one in zip(rows.test.labels, found, strict=True)])
+        for found in (by_base, [one for _, one in predicted(run, kept)])
+    ]
+    gap, verdict = mean_difference(*right), kept.frozen.verdict
+    assert (verdict.declared_base, verdict.exported) == pytest.approx([100 * one.mean() for one in right])
+    assert (verdict.difference, verdict.low, verdict.high) == (gap.difference, gap.low, gap.high)
+    assert [one.frozen.classes for one in results] == [class_scores(rows.test.labels, by_base)] * 2
+    assert [one.frozen.verdict.exported for one in results] == [one.classes.accuracy for one in results]
+    assert [one.frozen.rows for one in results] == [96, 96]
+
+
+def test_the_comparison_with_the_frozen_base_is_on_record_in_the_log_and_in_the_card(run):
+    status = run.status()
+    kept = max(status.results, key=lambda one: one.criterion)
+    assert status.frozen == kept.frozen
+    stored = json.loads((run.folder / "status.json").read_text())["results"]
+    assert [one["frozen"]["verdict"] for one in stored] == [asdict(one.frozen.verdict) for one in status.results]
+    assert f"test rows: {kept.frozen.sentence.text}" in (run.folder / LOG).read_text()
+    _, _, told = kept.frozen.sentence.text.partition(": ")
+    assert told in (run.folder / "README.md").read_text().split("## Classification")[1]
+
+
+def test_the_command_says_what_the_frozen_base_gets_and_prints_it_of_each_seed(place, files, monkeypatch, capsys):
+    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
+    asked = recipe(place, "classify", data=(files[False],), settings=SETTINGS | {"steps": 2})
+    assert main([*words_of(asked), "--name", "told"]) == 0
+    told = capsys.readouterr()
+    (seed,) = json.loads(told.out)["seeds"]
+    frozen = runs.find("told").status().frozen
+    assert seed["frozen"] == asdict(frozen)
+    assert f"Test rows: {frozen.sentence.text}" in told.err.splitlines()
+
+
+def test_of_many_rows_the_layer_on_the_frozen_base_has_some_and_the_sentence_says_so(place, files, monkeypatch):
+    for module in (judging, measured_facts):
+        monkeypatch.setattr(module, "MOST_FITTED", 20)
+    run = train(new(place, "classify", data=(files[False],), settings=SETTINGS | {"steps": 1}))
+    rows, _ = corpora.corpus(run.recipe().data, LABELLED_TEXTS)
+    frozen = run.status().frozen
+    by_base = by_frozen_base(place, corpora.drawn(rows, 20, 0), rows.test)
+    assert frozen.classes == class_scores(rows.test.labels, by_base)
+    assert "a logistic layer of 20 rows" in frozen.sentence.text
+
+
+def test_the_frozen_base_is_asked_once_for_all_seeds_that_train_on_the_same_rows(place, files, monkeypatch):
+    asked, original = [], judging.frozen_classes
+    monkeypatch.setattr(judging, "frozen_classes", lambda *given: asked.append(given) or original(*given))
+    settings = SETTINGS | {"steps": 1}
+    train(new(place, "classify", data=(files[False],), seeds=(1, 2, 3), settings=settings))
+    assert len(asked) == 1
+    train(new(place, "classify", data=(files[False],), seeds=(1, 2), settings=settings | {"rows": "50 %"}))
+    assert len(asked) == 3, "they draw other rows"
 
 
 SBERT = {"steps": 4, "batch_size": 8, "max_length": 24, "uncorrected_adam": True}

@@ -50,6 +50,11 @@ class ProbeData:
         return all(bool(np.isfinite(rows.x).all()) for rows in splits)
 
 
+def pair_features(first: Features, second: Features) -> Features:
+    """The features of a pair, as in SentEval: [|u - v|, u * v]."""
+    return np.concatenate((np.abs(first - second), first * second), axis=1)
+
+
 def folds(classes: Classes, seed: int) -> list[tuple[Places, Places]]:
     """The rows to train on and to test on, for each of some stratified folds."""
     from sklearn.model_selection import StratifiedKFold

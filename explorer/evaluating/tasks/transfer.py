@@ -16,7 +16,7 @@ from explorer.data.text_sets import Labelled
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import FLOAT, TaskCost, checked_titles, encoded, seconds_of, width_of
-from explorer.evaluating.probes import Classes, Features, ProbeData, Rows, logistic, senteval
+from explorer.evaluating.probes import Classes, Features, ProbeData, Rows, logistic, pair_features, senteval
 from explorer.evaluating.results import scored_task
 from explorer.evaluating.tasks import Subject, Suite, Task
 from explorer.knobs import LARGEST_SEED
@@ -150,11 +150,6 @@ def check_choice(probe: str, seeds: Sequence[int]) -> None:
 def usual_titles(probe: str) -> tuple[str, ...] | None:
     """Which layers & poolings a probe scores by default; None for all."""
     return (MODEL_DEFAULT,) if probe == scored_task.SENTEVAL else None
-
-
-def pair_features(first: Features, second: Features) -> Features:
-    """The features of a pair, as in SentEval: [|u - v|, u * v]."""
-    return np.concatenate((np.abs(first - second), first * second), axis=1)
 
 
 def order_of(rows: Labelled) -> NDArray[np.intp]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
+from itertools import chain
+from operator import eq
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -12,18 +14,22 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from explorer.data import corpora
 from explorer.data.text_sets import Corpus
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import DataError
+from explorer.evaluating.probes import pair_features
 from explorer.measuring.comparing.learned import NOTHING, pack_items_changes
-from explorer.measuring.scores import calibration, correlation, metrics, similarity
+from explorer.measuring.scores import bootstrap, calibration, correlation, similarity
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.item_store import item_key, keep_items, kept_items
 from explorer.measuring.scores.judge import PACKS, Floats, Judge, PairJudge, in_order
-from explorer.methods import Method, PredictedClasses, PromptedRows
+from explorer.measuring.scores.metrics import ClassScores, class_scores
+from explorer.methods import ClassLayer, Method, PredictedClasses, PromptedRows
 from explorer.progress import Phase, Progress, Work, in_phase
+from explorer.training.loop.measured_facts import MOST_FITTED, FrozenClasses
 from explorer.training.loop.resume_state import sow, untouched
 
 if TYPE_CHECKING:
@@ -111,12 +117,10 @@ def tuned_items(method: Method, judge: Judge) -> Work[tuple[Floats, Floats]]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The verdict on the best checkpoint of a seed, its cosines of dev, test and random pairs, classes of test rows."""
+    """The verdict on the best checkpoint of a seed, and its cosines of dev set, test set and random pairs."""
 
     verdict: verdicts.RunVerdict
     cosines: dict[str, Floats]
-    classes: metrics.ClassScores | None = None
-    predicted: tuple[tuple[str, str], ...] = ()  # true and predicted class of each test row
 
 
 def outcome(
@@ -150,12 +154,7 @@ def outcome(
         if prepared.packs is not None and judge.digest == prepared.packs.digest and name in base:
             learned = pack_items_changes(base[name][0], items)
     verdict = verdicts.of_uses(found, bool(prepared.seen), learned.packs, learned.pairs, tuple(elsewhere))
-    rows = prepared.corpus.test
-    if rows is None or not isinstance(method, PredictedClasses):
-        return Outcome(verdict, cosines)
-    words = yield from in_phase(method.predicted(rows.texts), Phase.EVALUATING_TEST_ROWS)  # in float32
-    predicted = tuple(zip(rows.labels, words, strict=True))
-    return Outcome(verdict, cosines, metrics.class_scores(rows.labels, words), predicted)
+    return Outcome(verdict, cosines)
 
 
 def exported_cosines(encoder: Encoder, judged: Mapping[str, Judge], stage: str) -> Work[dict[str, Floats]]:
@@ -207,7 +206,7 @@ def held_out_score(
     """The score × 100 of held-out rows: of triplets their accuracy, of labelled texts the measure `by`."""
     if isinstance(method, PredictedClasses):
         found = yield from method.predicted(held.texts, autocast)
-        return metrics.class_scores(held.labels, found).measure(by)
+        return class_scores(held.labels, found).measure(by)
     if isinstance(method, PromptedRows):
         held = replace(held, columns=method.prompted(held.texts))
     texts = list(dict.fromkeys(text for column in held.texts for text in column))
@@ -230,6 +229,50 @@ def loss_of(method: Method, rows: Corpus, size: int) -> float | None:
         losses = [float(method.loss(*columns)) for columns in batches]
         method.train(training)
     return sum(losses) / len(losses) if size > 1 else None
+
+
+@dataclass(frozen=True)
+class JudgedRows:
+    """Test rows of labelled texts: their scores, true and predicted class of each, and what the base gets."""
+
+    classes: ClassScores | None = None
+    predicted: tuple[tuple[str, str], ...] = ()
+    frozen: FrozenClasses | None = None
+
+
+def frozen_classes(encoder: Encoder, training: Corpus, wanted: Corpus) -> Work[tuple[str, ...]]:
+    """The class of each wanted row by a logistic layer on the vectors of the frozen encoder, fitted to other rows.
+
+    Vectors are those of the model default, in float32; the features of two sentences are those of SentEval. Of many
+    training rows the first MOST_FITTED that seed 0 draws are used.
+    """
+    training = corpora.drawn(training, min(MOST_FITTED, len(training)), seed=0)
+    texts = list(dict.fromkeys(chain.from_iterable((*training.texts, *wanted.texts))))
+    (vectors,) = yield from under_heads(encoder, texts, (encoder.default_head,), Phase.EVALUATING_BASE)
+    place = {text: at for at, text in enumerate(texts)}
+
+    def features(rows: Corpus) -> Tensor:
+        sides = [vectors[[place[text] for text in column]] for column in rows.texts]
+        return sides[0] if len(sides) == 1 else torch.from_numpy(pair_features(*(side.numpy() for side in sides)))
+
+    return ClassLayer.fitted(features(training), training.labels).predicted(features(wanted))
+
+
+def judged_rows(
+    method: PredictedClasses, rows: Corpus, training: Corpus, base: Encoder, known: dict[str, tuple[str, ...]]
+) -> Work[JudgedRows]:
+    """Judge the classes of test rows, in float32, and those by the frozen base and a layer fitted to the training rows.
+
+    `known` keeps the classes by the base, which are the same for all seeds, by the digest of the training rows.
+    """
+    if training.digest not in known:
+        known[training.digest] = yield from frozen_classes(base, training, rows)
+    frozen, tuned = known[training.digest], (yield from method.predicted(rows.texts))
+    before, after = (class_scores(rows.labels, found) for found in (frozen, tuned))
+    right = (np.array(list(map(eq, rows.labels, found)), dtype=np.float64) for found in (frozen, tuned))
+    verdict = verdicts.Verdict.of(before.accuracy, after.accuracy, bootstrap.mean_difference(*right))
+    fitted = min(MOST_FITTED, len(training))
+    return JudgedRows(after, tuple(zip(rows.labels, tuned, strict=True)), FrozenClasses(fitted, before, verdict))
 
 
 def triplet_accuracy(held: Corpus, texts: Sequence[str], vectors: np.ndarray) -> float:

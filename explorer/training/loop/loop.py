@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from explorer import run_folder, typed_json
+from explorer import methods, run_folder, typed_json
 from explorer.measuring.geometry.vector_geometry import Checkup
 from explorer.measuring.scores.judge import Floats
 from explorer.progress import Phase, Progress, Work, finish
@@ -64,6 +64,7 @@ class Training(TrainingFacts):
         self.results: list[SeedScores] = []
         self.best_weights: dict[str, Tensor] = {}  # the best weights of earlier seeds
         self.cosines: dict[str, Floats] = {}  # of the best seed: of dev and test set, and of random pairs
+        self.frozen: dict[str, tuple[str, ...]] = {}  # classes of test rows by the base, by the digest of what it saw
         self.best_seed = recipe.seeds[0]  # the seed whose weights the model has in the end
         self.stage = 1  # of the learner
         self.finished: list[StageScores] = []  # stages of the seed under way, or its folds
@@ -295,15 +296,18 @@ class Training(TrainingFacts):
             share = folds.set_share(learner, self.folds)
             learner.keep_all()
             nothing = folds.nothing_learned(learner, self.folds)
-            rows = {use: folds.pooled(self.prepared, self.folds, self.judged) for use in self.prepared.cross_fitted}
+            known = {use: folds.pooled(self.prepared, self.folds, self.judged) for use in self.prepared.cross_fitted}
         else:
             blend = yield from self._reported(learner.blended(learner.prepared.dev), Phase.EVALUATING_DEV)
             share = None if blend is None else blend.alpha
-            nothing = choosing.nothing_learned(learner)
-            rows = {}
+            nothing, known = choosing.nothing_learned(learner), {}
         nothing = nothing if self.recipe.trains_encoder else None
-        judged = judging.outcome(learner.method, self.prepared, self.base, rows, unchanged=nothing is not None)
-        found = yield from self._reported(judged)
+        work = judging.outcome(learner.method, self.prepared, self.base, known, unchanged=nothing is not None)
+        found = yield from self._reported(work)
+        rows, method, judged = self.prepared.corpus.test, learner.method, judging.JudgedRows()
+        if rows is not None and isinstance(method, methods.PredictedClasses):  # test rows of labelled texts
+            of_rows = judging.judged_rows(method, rows, learner.corpus, self.prepared.encoder, self.frozen)
+            judged = yield from self._reported(of_rows, Phase.EVALUATING_TEST_ROWS)
         # only now, together with the result: a state saved before it has the weights that are to be blended
         if blend is not None:
             learner.keep_blend(blend)
@@ -326,14 +330,15 @@ class Training(TrainingFacts):
             candidate=learner.best_candidate,
             blend=share,
             remark=remark,
-            classes=found.classes,
+            classes=judged.classes,
+            frozen=judged.frozen,
             stages=tuple(self.finished),
             folds=tuple(self.folds),
             nothing=nothing,
             ties=learner.ties,
         )
         self.results.append(result)
-        more = {"predicted": found.predicted, "items": found.cosines.get("test")}
+        more = {"predicted": judged.predicted, "items": found.cosines.get("test")}
         yield self._training(learner, result=result, message=remark, **more)
 
     def _restore(self, state: resume_state.State) -> Iterator[Step]:

@@ -37,12 +37,13 @@ _TASKS = {
     DISTINGUISHED: ("semantic-similarity", "Semantic Similarity"),
 }
 
+CLASSIFIER = "classifier.safetensors"  # in the folder of a model that was fine-tuned on labelled texts
 _CODE = """
 
 import json
 from safetensors import safe_open
 
-with safe_open(f"{folder}/classifier.safetensors", "pt") as file:
+with safe_open(f"{{folder}}/{}", "pt") as file:
     weight, bias, classes = file.get_tensor("weight"), file.get_tensor("bias"), json.loads(file.metadata()["classes"])
 print([classes[place] for place in (vectors @ weight.T + bias).argmax(1)])"""
 
@@ -290,11 +291,13 @@ def _learned(about: CardFacts) -> list[str]:
     found = about.facts.learned(about.verdict)
     line, elsewhere = learned.line(found), verdicts.elsewhere(found.elsewhere)
 
-    def piece(text: str) -> str:  # the spaces at its ends separate it from the next piece
-        return " " * text[:1].isspace() + plain(text) + " " * text[-1:].isspace()
-
-    shown = [rendered(one.pieces, piece, lambda text: f"**{text}**") for one in (line, elsewhere) if one is not None]
+    shown = [rendered(one.pieces, _piece, lambda text: f"**{text}**") for one in (line, elsewhere) if one is not None]
     return [*shown, plain(learned.sure(found))] if line is not None else shown
+
+
+def _piece(text: str) -> str:
+    """A piece of a sentence; the spaces at its ends separate it from the next one."""
+    return " " * text[:1].isspace() + plain(text) + " " * text[-1:].isspace()
 
 
 def _classification(about: CardFacts) -> list[str]:
@@ -302,24 +305,35 @@ def _classification(about: CardFacts) -> list[str]:
     scores = about.model.classes
     if scores is None:
         return []
-    rows = []
+    frozen, rows = about.model.frozen, []
     for name in MEASURES:
         seeds = [None if one.classes is None else one.classes.measure(name) for one in about.seeds]
         average = spread(seeds) if len(seeds) > 1 else None
-        over_seeds = [f"{average[0]:.2f} ± {average[1]:.2f}"] if average else []
-        rows.append((name, f"{scores.measure(name):.2f}", *over_seeds))
-    header = ("", "this model", f"mean ± standard deviation of {len(about.seeds)} seeds")[: len(rows[0])]
+        over_seeds = f"{average[0]:.2f} ± {average[1]:.2f}" if average else ""
+        before = "" if frozen is None else f"{frozen.classes.measure(name):.2f}"
+        rows.append((name, before, f"{scores.measure(name):.2f}", over_seeds))
+    header = ("", "frozen encoder + logistic layer", "this model",
+              f"mean ± standard deviation of {len(about.seeds)} seeds")  # fmt: skip
+    columns = [column for column in zip(header, *rows, strict=True) if any(column[1:])]
     text = (
         f"Classes of {scores.rows:,} test rows, which were neither trained on nor used to choose the step; × 100, "
         "higher is better. Matthews' correlation is 0 for classes by chance."
     )
+    compared = [rendered(frozen.sentence.pieces, _piece, lambda text: f"**{text}**")] if frozen else []
+    first, *others = zip(*columns, strict=True)
+    return ["\n\n".join(("## Classification", *compared, text, table(first, others), *_classifying(about)))]
+
+
+def _classifying(about: CardFacts) -> list[str]:
+    """Code that classifies; nothing if that takes more than a few lines."""
     # the most tokens of a row, in training and test
     longest = min(int(about.method.settings.get("max_length", about.max_length)), about.max_length)
-    code = source_code.transformers(
-        replace(about.head, normalize=False), about.opener, about.prompt, about.lower_case, longest
-    )
-    example = ["To classify (of two sentences each, give the tokenizer two lists):", fenced("python", f"{code}{_CODE}")]
-    return ["\n\n".join(("## Classification", text, table(header, rows), *(example if code else [])))]
+    head = replace(about.head, normalize=False)
+    code = source_code.transformers(head, about.opener, about.prompt, about.lower_case, longest)
+    if code is None:
+        return []
+    text = "To classify (of two sentences each, give the tokenizer two lists):"
+    return [text, fenced("python", code + _CODE.format(CLASSIFIER))]
 
 
 def _training(about: CardFacts) -> str:

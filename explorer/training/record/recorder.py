@@ -98,6 +98,8 @@ class Recorder:
             self.log(f"seed done: {', '.join(scores)}")
             if step.result.classes is not None:
                 self.log(f"test rows: {step.result.classes.words}")
+            if step.result.frozen is not None:
+                self.log(f"test rows: {step.result.frozen.sentence.text}")
         changed = (step.progress.stage, step.progress.about) != (self.status.phase, self.status.about)
         if changed and step.progress.stage is not Phase.TRAINING:
             self.log(step.progress.text)

@@ -31,6 +31,7 @@ from explorer.training.loop.measured_facts import (
     DrawnRows,
     Estimate,
     FoldFacts,
+    FrozenClasses,
     SeedScores,
     StageFacts,
     TextOverlap,
@@ -229,6 +230,14 @@ class Status:
     def scored_elsewhere(self) -> set[str]:
         """The names of the sets that it was scored on, but not trained for."""
         return {one.name for one in self.verdict.elsewhere} if self.verdict else set()
+
+    @property
+    def frozen(self) -> FrozenClasses | None:
+        """The test rows of the saved model beside those of its base; None if it has none, or is not finished."""
+        scored = [(score, one) for one in self.results if (score := one.selection_score) is not None]
+        if self.state != FINISHED or not scored:
+            return None
+        return max(scored, key=lambda one: one[0])[1].frozen
 
     @property
     def shown_best(self) -> float | None:

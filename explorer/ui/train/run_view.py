@@ -325,6 +325,8 @@ def classes(status: statuses.Status) -> None:
         return
     seeds = f", mean ± standard deviation of {len(found)} seeds" if len(found) > 1 else ""
     st.markdown(f"**Test rows**: classes of {found[0].rows:,} rows · × 100{seeds}")
+    if status.frozen is not None:
+        messages.verdict(status.frozen.sentence)
     cards = st.columns(3, gap="small")
     for card, name in zip(cards, MEASURES, strict=True):
         average = spread([one.measure(name) for one in found])

@@ -16,7 +16,7 @@ from explorer.measuring.scores.verdict import ElsewhereVerdict, RunVerdict, Verd
 from explorer.places import runs_folder
 from explorer.progress import Progress
 from explorer.training.example import NAME, POOLER
-from explorer.training.loop.measured_facts import Adapters, Cut, SeedScores
+from explorer.training.loop.measured_facts import Adapters, Cut, FrozenClasses, SeedScores
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.training.record.status import RunFacts
@@ -340,6 +340,24 @@ def test_the_scores_of_test_rows_are_their_means_over_seeds(app, place):
         "Test rows: macro F1": "77.00 ± 2.83",
         "Test rows: Matthews": "63.00 ± 4.24",
     }
+
+
+def test_the_test_rows_of_the_saved_seed_are_compared_with_the_frozen_base(app, place):
+    before, after = ClassScores(40, 70.0, 65.0, 50.0), ClassScores(40, 80.0, 75.0, 60.0)
+    gaps = (10.0, 2.5, 17.5), (-2.5, -7.5, 2.5)
+    frozen = [FrozenClasses(30, before, Verdict(70.0, None, 70 + gap[0], *gap)) for gap in gaps]
+    results = tuple(
+        result(seed=seed, classes=after, criterion=score, frozen=one)
+        for seed, (score, one) in enumerate(zip((81.0, 90.0), frozen, strict=True), start=1)
+    )
+    for state, shown, kind, sentence in (
+        (statuses.FINISHED, results, "info", frozen[1].sentence.text),
+        (statuses.FINISHED, results[:1], "success", frozen[0].sentence.text),
+        (statuses.STOPPED, results[:1], "success", None),  # its model may be of a seed that was not tested
+    ):
+        displayed(app, place, state, results=shown, verdict=RunVerdict())
+        found = [told.replace("**", "") for told in words(getattr(app, kind))]
+        assert (sentence in found) if sentence else not found
 
 
 def test_a_run_is_deleted_when_the_question_is_answered(app, place):
