@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from explorer.data.text_sets import PAIRS, SENTENCES, TRIPLETS
+from explorer.data.text_sets import PAIRS, SENTENCES, TRIPLETS, Corpus
 from explorer.encoding.load import language_models
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder
@@ -118,6 +118,8 @@ class PredictedClasses(Method):
     """Classes of labelled rows that the trained model predicts; they choose the checkpoint, and are tested."""
 
     kept_for_scores: ClassVar[tuple[str, ...]] = ()  # parts for training only that rows are scored with
+    classifies_exported: ClassVar[bool] = False  # whether its layer is of vectors as the exported encoder gives them
+    training_rows: Corpus | None = None  # set before the first step, for a layer that is fitted to them
 
     @classmethod
     def predicts(cls) -> bool:

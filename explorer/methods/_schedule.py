@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
 import torch
@@ -149,8 +149,11 @@ class Schedule(Knobs):
         """A schedule with some other values."""
         return Schedule(**{**self.values(), **values})
 
-    def rows_of(self, rows: int, name: str) -> int:
-        """How many of so many rows are trained on; an error if there are fewer than `rows` or a batch needs."""
+    def rows_of(self, rows: int, name: str, items: Callable[[int], int] = int) -> int:
+        """How many of so many rows are trained on; an error if there are fewer than `rows` or a batch needs.
+
+        `items` is how many items of batches a number of rows has: as many, unless a method pairs them.
+        """
         percent = percent_in(self.rows)
         taken = round(percent / 100 * rows) if percent is not None else whole_in(self.rows) or 0
         if taken > rows:
@@ -158,16 +161,16 @@ class Schedule(Knobs):
                 f"rows cannot be {taken:,}: {name} has {rows:,} rows to train on. Set rows to {rows} or less or to a "
                 "share such as 50 %, or add text."
             )
-        if taken < self.batch_size and self.rows != ALL_ROWS:
+        if items(taken) < self.batch_size and self.rows != ALL_ROWS:
             raise TooFewRows(
                 f"rows cannot be {self.rows}: of the {rows:,} rows of {name} these are {taken:,}, but a batch takes "
                 f"{self.batch_size}. Raise rows, lower batch_size, or add text."
             )
         return taken
 
-    def updates(self, rows: int) -> int:
-        """The number of updates for a number of rows."""
-        return self.steps or max(1, rows // self.batch_size * self.epochs // self.accumulate)
+    def updates(self, items: int) -> int:
+        """The number of updates for a number of rows, or of pairs of rows where these fill the batches."""
+        return self.steps or max(1, items // self.batch_size * self.epochs // self.accumulate)
 
     def warmup_updates(self, updates: int) -> int:
         """In how many of so many updates the rate rises: never a larger share than `warmup`, and none below one."""
@@ -183,6 +186,12 @@ class Updates(nn.Module):
 
     schedule: ClassVar[Schedule]
     unused: ClassVar[tuple[str, ...]] = ()  # settings of the schedule that it does not have
+    rows_each: ClassVar[int] = 1  # rows that an item of a batch is made of
+
+    @classmethod
+    def items(cls, values: Values, rows: int) -> int:
+        """How many items the batches of an epoch are made of, for so many rows under these settings: the rows."""
+        return rows
 
     def sampler(self) -> Sampler:
         """How its batches are drawn from the rows: all rows, in random order."""
@@ -213,16 +222,22 @@ class Sampler:
     """Rows in random order."""
 
     remark: str = ""  # which rows are left out, in words
+    rows_each: int = 1  # rows that an item of a batch is made of: 2 where it is a pair of rows
 
     def usable(self, corpus: Corpus) -> Sequence[int]:
         """The rows that can be trained on: all."""
         return range(len(corpus))
 
-    def batches(self, corpus: Corpus, order: Sequence[int], size: int) -> list[Sequence[int]]:
+    def items(self, rows: int) -> int:
+        """How many items the batches of an epoch are made of, for so many rows: the rows themselves."""
+        return rows
+
+    def batches(self, corpus: Corpus, order: Sequence[int], size: int, random: torch.Generator) -> list[Sequence[int]]:
         """The rows of each batch of an epoch, from all its rows in random order; what fills no batch is left out.
 
-        There are as many batches as the rows can fill, and each is full. They follow from the arguments alone, so that
-        a stopped run goes on with the same ones.
+        There are as many batches as the items can fill, and each is full: it has `size` items, one after the other with
+        all their rows. They follow from the arguments alone, so that a stopped run goes on with the same ones; what
+        else is drawn comes from `random`, which has drawn the order.
         """
         return [order[start : start + size] for start in range(0, len(order) - size + 1, size)]
 
@@ -234,7 +249,7 @@ class NoDuplicates(Sampler):
     the epoch fill these batches.
     """
 
-    def batches(self, corpus: Corpus, order: Sequence[int], size: int) -> list[Sequence[int]]:
+    def batches(self, corpus: Corpus, order: Sequence[int], size: int, random: torch.Generator) -> list[Sequence[int]]:
         """The same, without a text twice in a batch."""
         found: list[Sequence[int]] = []
         waiting: list[int] = []

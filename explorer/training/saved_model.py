@@ -116,6 +116,7 @@ def _shown(run: Run, training: Training, learner: Learner, facts: RunFacts, seco
         head=method.head(),
         prompt=encoder.head.prompt if encoder.head else "",
         prompts=learner.prepared.prompts,
+        classifies_exported=isinstance(method, methods.PredictedClasses) and method.classifies_exported,
         lower_case=encoder.lower_case,
         max_length=encoder.max_length,
         dimension=method.head().width(encoder.width),

@@ -69,6 +69,10 @@ classify
   beta2 0.999; weight_decay 0.01; decay linear   appendix A.2
   classifier_dropout 0.1   appendix A.3
   max_length 128; warmup 0.1; epsilon 1e-6; clip 1.0   released code
+setfit
+  iterations 20; epochs 1; batch_size 16; learning_rate 1e-3; max_length 256   the paper, as its script's defaults
+  pooling model default   section 3: that of a sentence transformer
+  dropout on; warmup 0.1; decay linear; weight_decay 0.01; beta2 0.999; epsilon 1e-8; clip 1.0   released code
 sbert-nli
   epochs 1; batch_size 16; learning_rate 2e-5; warmup 0.1; pooling mean   section 3.1
   decay linear; max_length 128; weight_decay 0.01; beta2 0.999; epsilon 1e-6; clip 1.0   released code
@@ -214,6 +218,8 @@ ct-in-batch
   keep_duplicates   as in the released code of the paper
 classify
   evaluate_every; early_stop   the paper evaluates after the last epoch
+setfit
+  evaluate_every; early_stop   the paper has no rows to choose a checkpoint by
 conisi-s conisi-o1 conisi-o2
   warmup   as SimCSE, on whose trainer such methods are built
   decay; clip; early_stop   as SimCSE
@@ -274,6 +280,8 @@ is-bert
   relu   as the released code, which has no activation
 cosent
   scale   5 scores higher on the dev set of STS-B: 89.3 against 87.4
+setfit
+  learning_rate   as the released code, which does not use the 0.001 of its command line and of the paper
 cosine-regression
   batch_size   the batch of the other method on scored pairs, so that they can be compared
   pooling   an encoder that is already tuned for similarity keeps its own pooling
@@ -310,6 +318,8 @@ flow
   optimizer as released   BERT's AdamWeightDecayOptimizer without its exclusions
 sbert-nli
   uncorrected_adam on   correct_bias=False
+setfit
+  learning_rate 2e-5   the default of its trainer, and of sentence-transformers before
 tsdae
   warmup 0.0008   100 of 125,000 steps, for Wikipedia
   decay linear   for Wikipedia

@@ -36,7 +36,7 @@ from tests.independent.bert import layers, linear, pool, wide
 from tests.independent.formulas import mean
 from tests.independent.models import FIRST, assert_same
 from tests.methods.hub import save_generator
-from tests.methods.rows import COLUMNS, COMPARING, FIXED_DRAWS, MANY, TUNING, vectors_of
+from tests.methods.rows import COMPARING, FIXED_DRAWS, MANY, TUNING, columns_of, vectors_of
 from tests.processes import ended, in_a_group_of_two, two
 from tests.spoiling import encoder_of
 from tests.tiny_models import POSITIONS, save_tiny
@@ -311,7 +311,7 @@ def in_each_process(folder: Path, file: Path) -> None:
     rank, found = dist.get_rank(), {}
     for name in TUNING:
         method = ready(name, folder)
-        half = [column[2 * rank : 2 * rank + 2] for column in COLUMNS[method.rows]]
+        half = [column[2 * rank : 2 * rank + 2] for column in columns_of(method)]
         module = DistributedDataParallel(method)  # it has to be there until the gradients are
         loss = loss_of(module, half)
         loss.backward()
@@ -372,7 +372,7 @@ def two_processes(tmp_path_factory, folder, words_with_opposites) -> dict:
 @pytest.mark.parametrize("name", TUNING)
 def test_two_processes_learn_what_one_would(two_processes, folder, name):
     method = ready(name, folder)
-    columns = COLUMNS[method.rows]
+    columns = columns_of(method)
     loss = loss_of(method, columns)
     loss.backward()
     shared, together = two_processes[name]

@@ -10,7 +10,7 @@ from explorer.methods import Fitting, Method, self_guided
 from explorer.progress import finish
 from tests.device import DEVICE
 from tests.methods import hub
-from tests.methods.rows import COLUMNS, FIRST, FIXED_DRAWS, MANY, TRAINED, TUNING
+from tests.methods.rows import FIRST, FIXED_DRAWS, MANY, TRAINED, TUNING, columns_of
 
 
 @pytest.fixture(autouse=True)
@@ -101,7 +101,7 @@ def made(kind: type[Method], base: Tunable) -> Method:
         finish(method.fit(MANY))
     if kind.after_update is not Method.after_update:  # a memory of earlier rows, if it has one, is then filled
         with torch.no_grad():
-            method(*COLUMNS[kind.rows])
+            method(*columns_of(kind))
             method.after_update()
         method.similarities = None
     return method

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 import torch
 
 from explorer import methods
-from explorer.data.text_sets import KINDS, Document, Kind, Score
+from explorer.data.text_sets import KINDS, LABELLED_TEXTS, Corpus, Document, Kind, Score
 from explorer.encoding.tune.tunable import Tunable
+from explorer.errors import WrongColumns
 from explorer.methods import Method
 from explorer.methods.post_processing import MappedVectors
 from explorer.optimizers import UPDATE
@@ -48,10 +49,21 @@ def _columns(kind: Kind) -> tuple[list[str] | list[float], ...]:
         texts = [[" ".join(random.Random(seed).choices(_WORDS, k=2100)) for seed in range(4)]]
     if kind.answer is None:
         return tuple(texts)
-    return (*texts, [0.0, 0.5, 0.25, 1.0] if isinstance(kind.answer, Score) else ["0", "1", "1", "0"])
+    return (*texts, [0.0, 0.5, 0.25, 1.0] if isinstance(kind.answer, Score) else ["0", "0", "1", "0"])
 
 
 COLUMNS = {kind: _columns(kind) for kind in KINDS}
+
+
+def columns_of(method: Method | type[Method]) -> tuple[list[str] | list[float], ...]:
+    """Rows that a method can train on; of labelled texts those of one sentence, if it refuses two."""
+    columns = COLUMNS[method.rows]
+    if method.rows == LABELLED_TEXTS:
+        try:
+            method.check_rows(Corpus("labelled", LABELLED_TEXTS, tuple(map(tuple, columns))))
+        except WrongColumns:
+            return columns[0], columns[-1]
+    return columns
 
 
 def vectors_of(method: Method, sentences: list[str]) -> torch.Tensor:
@@ -86,7 +98,7 @@ def descend(method: Method, columns: Sequence[object], steps: int, rate: float =
 
 def take_steps(method: Method) -> None:
     """Two large steps."""
-    descend(method, COLUMNS[method.rows], 2, 1e-2)
+    descend(method, columns_of(method), 2, 1e-2)
 
 
 # more than a vector of theirs has dimensions

@@ -19,7 +19,7 @@ from explorer.progress import finish
 from explorer.training.loop.resume_state import changing
 from tests.device import DEVICE
 from tests.live import ROOT
-from tests.methods.rows import COLUMNS, FIRST, MANY, SECOND, TUNING, descend, take_steps
+from tests.methods.rows import FIRST, MANY, SECOND, TUNING, columns_of, descend, take_steps
 from tests.waits import FAR, Waits, far_away
 
 pytestmark = pytest.mark.device
@@ -91,7 +91,7 @@ def test_every_default_passes_its_check_every_knob_says_what_it_is_good_for_and_
 
 
 def test_the_loss_is_one_finite_number_that_can_be_followed(trained):
-    loss = trained(*COLUMNS[trained.rows])
+    loss = trained(*columns_of(trained))
     assert loss.shape == ()
     assert loss.dtype == torch.float32
     assert torch.isfinite(loss)
@@ -142,7 +142,7 @@ def test_training_leaves_the_encoder_and_constant_parts_as_they_were_rebuilds_no
     unsaved = {id(one) for name, one in trained.named_buffers() if name not in known}
     assert saved == everything - {id(one) for one in fixed} - unsaved
     trained.eval()
-    losses = descend(trained, COLUMNS[trained.rows], 6)
+    losses = descend(trained, columns_of(trained), 6)
     assert min(losses[1:]) < losses[0]
     assert losses[-1] < losses[0] - 1e-3
 
@@ -151,7 +151,7 @@ def test_nothing_is_random_but_what_is_drawn_and_rows_matter_by_what_belongs_tog
     trained, quiet
 ):
     trained.eval()
-    columns = COLUMNS[trained.rows]
+    columns = columns_of(trained)
     losses = []
     for seed in (1, 2):
         torch.manual_seed(seed)
@@ -171,7 +171,7 @@ def test_nothing_is_random_but_what_is_drawn_and_rows_matter_by_what_belongs_tog
 
 def test_similarities_of_positive_and_of_random_pairs_are_recorded(tuning, quiet):
     assert tuning.similarities is None
-    tuning(*COLUMNS[tuning.rows])
+    tuning(*columns_of(tuning))
     if not tuning.has_positive_pairs:
         assert tuning.similarities is None
         return
@@ -193,7 +193,7 @@ def test_recorded_similarities_are_the_slow_means(method):
 
 
 def test_a_step_makes_no_gpu_wait_and_on_another_device_mixes_none_and_waits_for_no_copy(trained):
-    columns = COLUMNS[trained.rows]
+    columns = columns_of(trained)
     trained.train()
     trained(*columns).backward()  # the first pass may prepare what later ones reuse
     with Waits() as waits:

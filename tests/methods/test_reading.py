@@ -20,7 +20,7 @@ from explorer.training.loop import learner
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.loop import Training
 from tests import trainings
-from tests.methods.rows import COLUMNS, FIRST, SECOND, TRAINED, vectors_of
+from tests.methods.rows import FIRST, SECOND, TRAINED, columns_of, vectors_of
 from tests.tiny_models import POSITIONS
 
 
@@ -115,7 +115,7 @@ ODD = {
 
 def test_odd_rows_have_a_finite_loss_that_can_be_followed_and_lengths_of_all_kinds_meet_in_a_batch(trained):
     answered = trained.rows.answer is not None
-    given = COLUMNS[trained.rows]
+    given = columns_of(trained)
     weights = [weight for weight in trained.parameters() if weight.requires_grad]
     for what, rows in ODD.items():
         trained.zero_grad()
@@ -217,7 +217,7 @@ def test_the_declared_maps_are_not_trained_and_what_is_below_them_is(declaring, 
     method = methods.load(name)(base)
     trained = [weight for weight in method.parameters() if weight.requires_grad]
     assert not any(weight is step.weight for weight in trained)
-    method(*COLUMNS[method.rows]).backward()
+    method(*columns_of(method)).backward()
     assert all(weight.grad is not None and torch.isfinite(weight.grad).all() for weight in trained)
     assert any(weight.grad.any() for name, weight in base.model.named_parameters() if weight.requires_grad)
     assert not step.weight.requires_grad
@@ -234,7 +234,7 @@ def test_several_poolings_side_by_side_are_trained_or_refused_with_a_way_out(dec
     else:
         assert vectors_of(kind(base), FIRST).shape == (len(FIRST), 2 * base.width)
     method = kind(base, {"pooling": "mean"} if issubclass(kind, SelfGuided) else {})
-    assert torch.isfinite(method(*COLUMNS[method.rows]))
+    assert torch.isfinite(method(*columns_of(method)))
 
 
 @pytest.mark.parametrize("name", ["simcse-sup", "simcse-hard"])
@@ -246,7 +246,7 @@ def test_the_dense_layer_that_is_trained_stays_or_not(declaring, name, keep_head
     assert method.head().dense[0].weight is step.weight
     assert method.head().normalize
     assert method.base_head().dense == method.base_head().dense[:1]
-    method(*COLUMNS[method.rows]).backward()
+    method(*columns_of(method)).backward()
     assert all(weight.grad.any() for weight in (method.dense.weight, method.dense.bias)), "it is trained either way"
 
 

@@ -123,7 +123,7 @@ def test_the_values_of_a_paper_are_allowed_and_of_every_setting():
         assert settings == {one: value for one, value in found.items() if value != knobs_of(kind)[one].default}
         apart = {
             "pooling", "scale", "guided", "activation", "normaliser", "relu", "reads", "whole_window", "batch_size",
-            "keep_base",
+            "keep_base", "learning_rate",
         }  # fmt: skip
         assert settings.keys() <= apart
 

@@ -21,13 +21,21 @@ _SENTENCES = 'sentences = ["The kettle boils.", "The water is hot."]'
 _OWN = __name__.partition(".")[0]  # the package whose code is copied; others are imported
 
 
-def sentence_transformers(head: Head | None = None) -> str:
-    """The lines for sentence-transformers, which reads pooling, length limit and prompt from the folder."""
-    trusting = ", trust_remote_code=True" if head is not None and head.own_modules else ""  # it runs the modules
-    return f"""from sentence_transformers import SentenceTransformer
+def sentence_transformers(head: Head | None = None, named: bool = False) -> str:
+    """The lines for sentence-transformers, which reads pooling, length limit and prompt from the folder.
 
-{_SENTENCES}
-vectors = SentenceTransformer("{FOLDER}"{trusting}).encode(sentences)  # (sentence, dimension)"""
+    It is `named` for lines that follow.
+    """
+    trusting = ", trust_remote_code=True" if head is not None and head.own_modules else ""  # it runs the modules
+    folder = "folder" if named else f'"{FOLDER}"'
+    lines = [
+        "from sentence_transformers import SentenceTransformer",
+        "",
+        *[f'folder = "{FOLDER}"'] * named,
+        _SENTENCES,
+        f"vectors = SentenceTransformer({folder}{trusting}).encode(sentences)  # (sentence, dimension)",
+    ]
+    return "\n".join(lines)
 
 
 def transformers(

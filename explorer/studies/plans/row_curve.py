@@ -81,8 +81,9 @@ class RowCurve:
     @property
     def rows_read(self) -> int:
         """How many rows the fixed steps read, each time that one is read; 0 if there are as many as epochs need."""
-        schedule = self.points[0].recipe.schedule()
-        return schedule.steps * schedule.batch_size * schedule.accumulate
+        recipe = self.points[0].recipe
+        schedule = recipe.schedule()
+        return schedule.steps * schedule.batch_size * schedule.accumulate * recipe.kind.rows_each
 
 
 def curves(found: PlanTable) -> tuple[RowCurve, ...]:

@@ -243,8 +243,8 @@ class JudgedRows:
 def frozen_classes(encoder: Encoder, training: Corpus, wanted: Corpus) -> Work[tuple[str, ...]]:
     """The class of each wanted row by a logistic layer on the vectors of the frozen encoder, fitted to other rows.
 
-    Vectors are those of the model default, in float32; the features of two sentences are those of SentEval. Of many
-    training rows the first MOST_FITTED that seed 0 draws are used.
+    Vectors are those of the model default, in float32, and the layer is that of SetFit; the features of two sentences
+    are those of SentEval. Of many training rows the first MOST_FITTED that seed 0 draws are used.
     """
     training = corpora.drawn(training, min(MOST_FITTED, len(training)), seed=0)
     texts = list(dict.fromkeys(chain.from_iterable((*training.texts, *wanted.texts))))

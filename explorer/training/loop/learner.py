@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
+from itertools import cycle, islice
 
 import torch
 from torch import Tensor
@@ -42,6 +43,8 @@ class Learner:
         self.method.train()
         sow(seed + 7919 * world.rank)  # … but draws its own dropout
         self.corpus, self.held_out = prepared.rows[seed], prepared.held_out
+        if isinstance(self.method, PredictedClasses):
+            self.method.training_rows = self.corpus
         if self.method.trains():
             sampler = self.method.sampler()
             self.feed = Feed(self.corpus, self.schedule, seed, world.rank, world.size, sampler)
@@ -400,20 +403,21 @@ class Feed:
         self.sampler = sampler or Sampler()
         self.rows = self.sampler.usable(corpus)
         self.size, self.share = schedule.batch_size, schedule.batch_size // world
-        rows = len(self.rows)
-        if rows < self.size:
+        items = self.sampler.items(len(self.rows))
+        if items < self.size:
             left_out = f" to train on ({self.sampler.remark})" if self.sampler.remark else ""
-            remedies = [f"set batch_size to {rows} or less"] * (rows > 1) + ["use more rows"]
+            given = f"{len(self.rows):,} rows{left_out}"
+            given += f", which make {items:,} pairs" * (self.sampler.rows_each == 2)
+            remedies = [f"set batch_size to {items} or less"] * (items > 1) + ["use more rows"]
             remedies += ["choose settings that leave out fewer"] * bool(left_out)
             lower = ", or ".join(remedies).capitalize()
-            raise TooFewRows(f"{corpus.name} has {rows:,} rows{left_out}, but a batch takes {self.size}. {lower}.")
+            raise TooFewRows(f"{corpus.name} has {given}, but a batch takes {self.size}. {lower}.")
         if self.size % world:
             raise BadChoice(
                 f"batch_size cannot be {self.size} with {world} processes: each takes an equal share. "
                 f"Set it to a multiple of {world}."
             )
-        self.a_batch = rows // self.size
-        self.steps = schedule.updates(rows)
+        self.a_batch, self.steps = items // self.size, schedule.updates(items)
         self._epoch = -1
         self._batches: list[Sequence[int]] = []
 
@@ -423,16 +427,16 @@ class Feed:
         if epoch != self._epoch:
             mixed = torch.Generator().manual_seed(self.seed * 1_000_003 + epoch)
             order = torch.randperm(len(self.rows), generator=mixed).tolist()
-            self._batches = self.sampler.batches(self.corpus, [self.rows[row] for row in order], self.size)
+            self._batches = self.sampler.batches(self.corpus, [self.rows[row] for row in order], self.size, mixed)
             self._epoch = epoch
-        start = self.rank * self.share
-        return self._rows(self._batches[place][start : start + self.share])
+        share = self.share * self.sampler.rows_each
+        return self._rows(self._batches[place][self.rank * share : (self.rank + 1) * share])
 
-    def longest(self, rows: int) -> Batch:
-        """The rows with the most text, which need the most memory."""
+    def longest(self, items: int) -> Batch:
+        """So many items of the rows with the most text, which need the most memory; of few rows again and again."""
         texts = self.corpus.texts
         longest_first = sorted(self.rows, key=lambda row: -sum(len(column[row]) for column in texts))
-        return self._rows(longest_first[:rows])
+        return self._rows(list(islice(cycle(longest_first), items * self.sampler.rows_each)))
 
     def _rows(self, places: Sequence[int]) -> Batch:
         return tuple([column[place] for place in places] for column in self.corpus.columns)  # type: ignore[misc]

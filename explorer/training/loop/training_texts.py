@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 
 from explorer.data import corpora, retrieval_sets, sources, splitting
@@ -139,7 +140,9 @@ def _without_held_out(corpus: Corpus, sentences: set[str]) -> tuple[Corpus, list
 
 def drawn_count(recipe: Recipe, corpus: Corpus) -> int:
     """How many of the rows are trained on; an error if they are too few."""
-    return recipe.schedule().rows_of(len(corpus), corpus.name) if recipe.kind.trains() else len(corpus)
+    if not recipe.kind.trains():
+        return len(corpus)
+    return recipe.schedule().rows_of(len(corpus), corpus.name, partial(recipe.kind.items, recipe.settings))
 
 
 def held_out_set(corpus: Corpus) -> tuple[Corpus, sources.EvaluationSet]:

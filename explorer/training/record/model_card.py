@@ -43,7 +43,7 @@ _CODE = """
 import json
 from safetensors import safe_open
 
-with safe_open(f"{{folder}}/{}", "pt") as file:
+with safe_open(f"{{folder}}/{}", "{}") as file:
     weight, bias, classes = file.get_tensor("weight"), file.get_tensor("bias"), json.loads(file.metadata()["classes"])
 print([classes[place] for place in (vectors @ weight.T + bias).argmax(1)])"""
 
@@ -87,6 +87,7 @@ class CardFacts:
     versions: Mapping[str, str]
     command: str
     prompts: RolePrompts = NO_PROMPTS  # of queries and documents
+    classifies_exported: bool = False  # whether its classification layer is of vectors as the model gives them
     base_cosines: CosineMeaning | None = None  # what they meant before the training
     cosines: CosineMeaning | None = None
 
@@ -325,15 +326,25 @@ def _classification(about: CardFacts) -> list[str]:
 
 
 def _classifying(about: CardFacts) -> list[str]:
-    """Code that classifies; nothing if that takes more than a few lines."""
-    # the most tokens of a row, in training and test
-    longest = min(int(about.method.settings.get("max_length", about.max_length)), about.max_length)
-    head = replace(about.head, normalize=False)
-    code = source_code.transformers(head, about.opener, about.prompt, about.lower_case, longest)
-    if code is None:
-        return []
-    text = "To classify (of two sentences each, give the tokenizer two lists):"
-    return [text, fenced("python", code + _CODE.format(CLASSIFIER))]
+    """What the classification layer is, and code that classifies; nothing if that takes more than a few lines."""
+    if about.classifies_exported:
+        from explorer.methods import ClassLayer
+
+        text = (
+            f"The layer in `{CLASSIFIER}` is a logistic regression (C = {ClassLayer.strength:g}) of the training rows, "
+            "on their vectors as sentence-transformers gives them. To classify:"
+        )
+        code, kind = source_code.sentence_transformers(about.head, named=True), "np"
+    else:
+        text = "To classify (of two sentences each, give the tokenizer two lists):"
+        # the most tokens of a row, in training and test
+        longest = min(int(about.method.settings.get("max_length", about.max_length)), about.max_length)
+        head = replace(about.head, normalize=False)
+        found = source_code.transformers(head, about.opener, about.prompt, about.lower_case, longest)
+        if found is None:
+            return []
+        code, kind = found, "pt"
+    return [text, fenced("python", code + _CODE.format(CLASSIFIER, kind))]
 
 
 def _training(about: CardFacts) -> str:

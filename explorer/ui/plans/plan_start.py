@@ -110,9 +110,10 @@ def _checked(plan: Plan) -> tuple[PlanCell, ...]:
         for cell in found:
             for of in (one for one in cell.recipe.chain if one.kind.trains()):
                 rows, *_ = cached.rows(of.data, of.method, of.columns, of.keeps_duplicates)
-                if rows < (batch := of.schedule().batch_size):
+                items = partial(of.kind.items, of.settings)
+                if items(rows) < (batch := of.schedule().batch_size):
                     raise errors.BadChoice(TOO_FEW_ROWS.format(cell.row, rows, batch))
-                of.schedule().rows_of(rows, "the text")
+                of.schedule().rows_of(rows, "the text", items)
     except errors.StrataError as error:
         messages.trouble(error)
         return ()

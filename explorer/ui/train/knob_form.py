@@ -42,6 +42,8 @@ def fields(card: MethodCard, knobs: Iterable[Knob]) -> dict[str, bool | int | fl
 def fit_batch(card: MethodCard, rows: int) -> int | None:
     """Start the batch size at what fits if the text has fewer rows than the paper's batch; return that size.
 
+    Where batches are of pairs of rows, it is given their number.
+
     The field follows the text until the visitor changes it.
     """
     key, last = key_of(card.name, "batch_size"), f"fitted {card.name}"

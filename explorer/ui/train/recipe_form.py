@@ -38,6 +38,7 @@ OF_PAPER, OF_DEFAULTS = "the paper's", "the default"
 FITTED = "Batch size starts at {}: {:,} rows are too few for {} batch of {}."
 OF_ENCODERS = "Defaults are the paper's for {}: {}."
 PLAN = "{:,} rows in batches of {}: {:,} steps, evaluated on the dev set every {}."
+OF_PAIRS = " The rows make {:,} pairs in an epoch, and these fill the batches."
 TOO_FEW_ROWS = "The text has {:,} rows; a batch needs {}. Lower the batch size or add text."
 BASE = "recipe base"
 SEEDS, DEV, TEST, MORE_TESTS = "recipe seeds", "recipe dev", "recipe test", "recipe more tests"
@@ -93,7 +94,7 @@ def recipe() -> Recipe | None:
         return None
     if not text_and_method.generators_ready(card, model, sources, settings):
         return None
-    if rows < batch and card.kind.trains():
+    if card.kind.items(settings, rows) < batch and card.kind.trains():
         messages.trouble(TOO_FEW_ROWS.format(rows, batch))
         return None
     state = st.session_state
@@ -113,7 +114,7 @@ def _settings(
 ) -> tuple[knobs.Values | None, st.delta_generator.DeltaGenerator]:
     """The hyperparameters: the important ones open, the rest folded; with a container for the number of steps."""
     st.subheader("Training settings" if card.kind.trains() else "Settings")
-    fitting = knob_form.fit_batch(card, rows) if card.kind.trains() and rows is not None else None
+    fitting = None if rows is None or not card.kind.trains() else knob_form.fit_batch(card, card.kind.items({}, rows))
     front = [knob for knob in card.knobs.values() if knob.front]
     folded = [knob for knob in card.knobs.values() if not knob.front]
     knob_form.presets(card)
@@ -151,10 +152,12 @@ def plan(card: training_form.MethodCard, settings: knobs.Values, rows: int, held
     for _ in range(held_out_sets):
         held += training_texts.evaluated_count(rows - held)
     held += 0 if schedule.select_by == "dev" else training_texts.held_out_count(rows - held)
-    trained = schedule.rows_of(rows - held, "the text")
-    steps = schedule.updates(trained)
+    items = partial(card.kind.items, settings)
+    trained = schedule.rows_of(rows - held, "the text", items)
+    steps = schedule.updates(items(trained))
     every = schedule.evaluation_interval(steps)
     summary = PLAN.format(trained, schedule.batch_size, steps, f"{every} steps" if every > 1 else "step")
+    summary += OF_PAIRS.format(items(trained)) * (card.kind.rows_each == 2)
     summary += f" They are drawn from {rows - held:,} rows." * (trained < rows - held)
     return summary + f" {held:,} rows are held out." * bool(held)
 

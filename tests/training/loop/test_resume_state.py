@@ -243,6 +243,8 @@ def rows_of(place, tmp_path_factory):
             ["sentence1,sentence2,label", *(f"{row[0]} {at},{row[1]},{at % 2}" for at, row in enumerate(columns * 5))]
         ),
     }
+    single = (f"{row[0]} {at},{at % 2}" for at, row in enumerate(columns * 5))
+    written["labelled sentences"] = "\n".join(["sentence,label", *single])
     words = " ".join(row[0] for row in columns).split()
     texts = (" ".join(random.Random(seed).choices(words, k=2100)) for seed in range(16))
     written["documents"] = "\n".join(["document", *texts])
@@ -278,7 +280,8 @@ def prepared_for(name: str, place, rows_of: Path, **changes) -> Prepared:
     settings = {knob: value for knob, value in SMALL.items() if knob in kind.knobs} | changes
     if "generator" in kind.knobs:
         settings["generator"] = str(rows_of / "generator")
-    return finish(prepare(recipe(place, name, data=(str(rows_of / f"{kind.rows}.csv"),), settings=settings)))
+    file = "labelled sentences" if kind.rows_each == 2 else kind.rows  # rows that are paired have one sentence
+    return finish(prepare(recipe(place, name, data=(str(rows_of / f"{file}.csv"),), settings=settings)))
 
 
 def goes_on_to_the_bit(prepared: Prepared, folder: Path) -> None:

@@ -85,6 +85,18 @@ def test_rows_that_a_method_refuses_are_refused_before_the_start(app, tmp_path):
     assert refusals(app) == [error_of(lambda: methods.load("sbert-nli").check_rows(rows))]
 
 
+def test_few_rows_whose_pairs_fill_batches_can_be_trained_on_and_the_plan_counts_the_pairs(app, tmp_path):
+    for split, count in (("train", 8), ("dev", 10), ("test", 12)):
+        lines = [f"{split} sentence {row},{'yn'[row % 2]}" for row in range(count)]
+        (tmp_path / f"{split}.csv").write_text("\n".join(["text,label", *lines]), "utf-8")
+    by_link(app, method="setfit", data=str(tmp_path))
+    assert refusals(app) == []
+    assert planned(app, 8, 16, 2 * 20 * 8 // 16)
+    assert any(recipe_form.OF_PAIRS.format(320) in told for told in words(app.caption))
+    app.number_input(key="knob setfit batch_size").set_value(321).run()
+    assert refusals(app) == [recipe_form.TOO_FEW_ROWS.format(8, 321)]
+
+
 def test_the_form_of_a_link_can_be_started_as_it_stands_and_a_nonsense_setting_is_an_error_that_names_the_range(app):
     app.run()
     assert "select_by" not in app.code[0].value
