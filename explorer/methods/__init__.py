@@ -39,7 +39,7 @@ from explorer.methods._presets import (
     released_values,
     start_values,
 )
-from explorer.methods._schedule import ADAPTERS, ENCODERS, NoDuplicates, Sampler, Schedule
+from explorer.methods._schedule import ADAPTERS, ENCODERS, Batch, Feed, NoDuplicates, Sampler, Schedule
 
 __all__ = [
     "ADAPTERS",
@@ -53,7 +53,9 @@ __all__ = [
     "TRAINED_POOLINGS",
     "UNEVEN",
     "Autocast",
+    "Batch",
     "ClassLayer",
+    "Feed",
     "Fitting",
     "Method",
     "MinedNegatives",

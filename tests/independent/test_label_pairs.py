@@ -10,9 +10,8 @@ import torch
 from explorer import methods
 from explorer.data.text_sets import LABELLED_TEXTS, Corpus
 from explorer.errors import TooFewRows, WrongColumns
-from explorer.methods import ClassLayer, Schedule
+from explorer.methods import ClassLayer, Feed, Schedule
 from explorer.methods.setfit import LabelPairs
-from explorer.training.loop.learner import Feed
 from tests.independent import formulas
 from tests.independent.models import FIRST, SECOND, assert_same
 

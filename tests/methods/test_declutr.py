@@ -13,9 +13,8 @@ from explorer.encoding.export.exporting import export
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, TooFewRows, UnsupportedModel
 from explorer.losses import nt_xent
-from explorer.methods import Schedule
+from explorer.methods import Feed, Schedule
 from explorer.methods.declutr import DRAWN, anchors_of, contrast
-from explorer.training.loop.learner import Feed
 from explorer.training.loop.loop import Training
 from tests import trainings
 from tests.methods.rows import COLUMNS, FIRST, seeded, vectors_of

@@ -19,7 +19,7 @@ from explorer.data.text_sets import Corpus
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import MODEL_DEFAULT
-from explorer.errors import DataError
+from explorer.errors import DataError, TooFewRows
 from explorer.evaluating.probes import pair_features
 from explorer.measuring.comparing.learned import NOTHING, pack_items_changes
 from explorer.measuring.scores import bootstrap, calibration, correlation, similarity
@@ -35,6 +35,7 @@ from explorer.training.loop.resume_state import sow, untouched
 if TYPE_CHECKING:
     from explorer.training.loop.preparing import Prepared
 
+MOST_BATCHES = 32  # of held-out rows, whose loss decides between equal scores
 RANDOM = "random pairs"  # what the cosines of random pairs of the dev set are kept under
 
 
@@ -215,12 +216,17 @@ def held_out_score(
 
 
 def loss_of(method: Method, rows: Corpus, size: int) -> float | None:
-    """The mean loss of rows in batches of this size, without dropout; None if a batch takes more than there are.
+    """The mean loss of rows in batches of at most this size, without dropout; None if they fill no batch.
 
-    Nothing of the method changes, and the same numbers are drawn each time.
+    Nothing of the method changes, and the same batches and numbers are drawn each time.
     """
-    size = min(size, len(rows))
-    places = [range(start, start + size) for start in range(0, len(rows) - size + 1, size)]
+    sampler, random = method.sampler(), torch.Generator().manual_seed(0)
+    try:
+        order = sampler.usable(rows)
+        size = min(size, sampler.items(len(order)))
+        places = sampler.batches(rows, order, size, random)[:MOST_BATCHES] if size > 1 else []
+    except TooFewRows:
+        return None
     training = method.training
     with untouched(method), torch.no_grad():
         method.eval()
@@ -228,7 +234,7 @@ def loss_of(method: Method, rows: Corpus, size: int) -> float | None:
         batches = ([[column[at] for at in batch] for column in rows.columns] for batch in places)
         losses = [float(method.loss(*columns)) for columns in batches]
         method.train(training)
-    return sum(losses) / len(losses) if size > 1 else None
+    return sum(losses) / len(losses) if losses else None
 
 
 @dataclass(frozen=True)

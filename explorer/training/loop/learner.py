@@ -4,19 +4,17 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
-from itertools import cycle, islice
 
 import torch
 from torch import Tensor
 
 from explorer import optimizers, run_folder
-from explorer.data.text_sets import Corpus
 from explorer.encoding.tune.tunable import Tunable
-from explorer.errors import BadChoice, Diverged, TooFewRows
+from explorer.errors import BadChoice, Diverged
 from explorer.measuring.geometry.vector_geometry import Checkup, checkup, probe_places
 from explorer.measuring.scores.judge import Floats, Judge
 from explorer.measuring.sentences.attention_weights import ProbeWeights
-from explorer.methods import Fitting, Method, PredictedClasses, Sampler, Schedule
+from explorer.methods import Batch, Feed, Fitting, Method, PredictedClasses
 from explorer.progress import Work
 from explorer.training.loop import judging, preparing, processes
 from explorer.training.loop.choosing import enough, is_better, tied
@@ -26,7 +24,6 @@ from explorer.training.loop.resume_state import sow
 # steps between two fetches of what was measured, unless the device is this processor: each one makes a GPU wait
 FETCH_EVERY = 20
 SHARES = tuple(round(0.1 * tenth, 1) for tenth in range(1, 11))  # of which a blend is chosen
-Batch = tuple[list[str] | list[float], ...]  # a list for each column: sentences, or scores
 
 
 class Learner:
@@ -335,8 +332,9 @@ class Learner:
 
     @property
     def starts_as_base(self) -> bool:
-        """Whether the model before the first update is the base: it adds no weights and no classes."""
-        return not self.adds_weights and not isinstance(self.method, PredictedClasses)
+        """Whether the model before the first update is the base: it adds no weights, and no layer that is trained."""
+        layer = isinstance(self.method, PredictedClasses) and not self.method.classifies_exported
+        return not self.adds_weights and not layer
 
     @property
     def adds_weights(self) -> bool:
@@ -382,61 +380,3 @@ class Learner:
         unused = set(self.method.training_only) - set(scored_with)
         outside = tuple(f"{name}." for name in unused)
         return [(weight, name) for weight, name in self.names.items() if not name.startswith(outside)]
-
-
-class Feed:
-    """The batches of a run: every epoch is shuffled anew, and the method's sampler divides it.
-
-    Seed and number of the batch alone decide its rows, so that nothing has to be stored to resume.
-    """
-
-    def __init__(
-        self,
-        corpus: Corpus,
-        schedule: Schedule,
-        seed: int,
-        rank: int = 0,
-        world: int = 1,
-        sampler: Sampler | None = None,
-    ) -> None:
-        self.corpus, self.seed, self.rank = corpus, seed, rank
-        self.sampler = sampler or Sampler()
-        self.rows = self.sampler.usable(corpus)
-        self.size, self.share = schedule.batch_size, schedule.batch_size // world
-        items = self.sampler.items(len(self.rows))
-        if items < self.size:
-            left_out = f" to train on ({self.sampler.remark})" if self.sampler.remark else ""
-            given = f"{len(self.rows):,} rows{left_out}"
-            given += f", which make {items:,} pairs" * (self.sampler.rows_each == 2)
-            remedies = [f"set batch_size to {items} or less"] * (items > 1) + ["use more rows"]
-            remedies += ["choose settings that leave out fewer"] * bool(left_out)
-            lower = ", or ".join(remedies).capitalize()
-            raise TooFewRows(f"{corpus.name} has {given}, but a batch takes {self.size}. {lower}.")
-        if self.size % world:
-            raise BadChoice(
-                f"batch_size cannot be {self.size} with {world} processes: each takes an equal share. "
-                f"Set it to a multiple of {world}."
-            )
-        self.a_batch, self.steps = items // self.size, schedule.updates(items)
-        self._epoch = -1
-        self._batches: list[Sequence[int]] = []
-
-    def batch(self, number: int) -> Batch:
-        """The rows of a batch for this process."""
-        epoch, place = divmod(number, self.a_batch)
-        if epoch != self._epoch:
-            mixed = torch.Generator().manual_seed(self.seed * 1_000_003 + epoch)
-            order = torch.randperm(len(self.rows), generator=mixed).tolist()
-            self._batches = self.sampler.batches(self.corpus, [self.rows[row] for row in order], self.size, mixed)
-            self._epoch = epoch
-        share = self.share * self.sampler.rows_each
-        return self._rows(self._batches[place][self.rank * share : (self.rank + 1) * share])
-
-    def longest(self, items: int) -> Batch:
-        """So many items of the rows with the most text, which need the most memory; of few rows again and again."""
-        texts = self.corpus.texts
-        longest_first = sorted(self.rows, key=lambda row: -sum(len(column[row]) for column in texts))
-        return self._rows(list(islice(cycle(longest_first), items * self.sampler.rows_each)))
-
-    def _rows(self, places: Sequence[int]) -> Batch:
-        return tuple([column[place] for place in places] for column in self.corpus.columns)  # type: ignore[misc]

@@ -14,11 +14,10 @@ from explorer.encoding.locate import model_names
 from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, TooFewRows
-from explorer.methods import MinedNegatives, Mining, NoDuplicates, Sampler, Schedule, load
+from explorer.methods import Feed, MinedNegatives, Mining, NoDuplicates, Sampler, Schedule, load
 from explorer.progress import finish
 from explorer.run_folder import LOG
 from explorer.training.loop import mining
-from explorer.training.loop.learner import Feed
 from tests.trainings import losses, new, train
 
 ROWS = 23
