@@ -18,7 +18,7 @@ from explorer.data.tables import text_rows
 from explorer.data.tables.columns import are_unlabelled_pairs, guess
 from explorer.data.tables.files import read_file
 from explorer.data.tables.text_rows import Report
-from explorer.data.text_sets import ANY_PAIRS, TRIPLETS, GradedPairs, Triplets
+from explorer.data.text_sets import ANY_PAIRS, TRIPLETS, Corpus, GradedPairs, Triplets
 from explorer.errors import SetNotFound, StrataError
 from explorer.places import given_path
 
@@ -33,6 +33,8 @@ AT_HAND = "at hand"  # in place of the names of sets that need no download
 # the sample's, and the first of the others that is in the folder of published sets
 MAYBE_AT_HAND = (sample.PAIRS, sample.SEARCH, "SICK-R test", "STS-B test")
 EvaluationSet = GradedPairs | RetrievalSet | Triplets | ProbePairs
+# what a run is evaluated on: labelled rows of its own text, too
+RunSet = EvaluationSet | Corpus
 # sets that ship, by name, other than scored pairs
 NAMED_SETS: Mapping[str, Callable[[], EvaluationSet]] = {
     **RETRIEVAL_SETS,
@@ -117,13 +119,15 @@ def at_hand() -> tuple[str, ...]:
     return *MAYBE_AT_HAND[:2], *[name for name in MAYBE_AT_HAND[2:] if name in there][:1]
 
 
-def texts_of(given: EvaluationSet) -> tuple[str, ...]:
+def texts_of(given: RunSet) -> tuple[str, ...]:
     """Every sentence, query and document of an evaluation set once."""
     return given.texts if isinstance(given, RetrievalSet) else given.sentences
 
 
-def taken(given: EvaluationSet, rows: Sequence[int]) -> EvaluationSet:
+def taken(given: RunSet, rows: Sequence[int]) -> RunSet:
     """Some items; of a retrieval set some queries, which are searched in all documents."""
+    if isinstance(given, Corpus):
+        return given.taken(rows)
     if isinstance(given, GradedPairs):
         return given.taken(rows, given.name)
     if isinstance(given, Triplets):

@@ -196,6 +196,11 @@ class Corpus:
         """The class of each row; () if the rows have none."""
         return cast(tuple[str, ...], self.columns[-1]) if isinstance(self.kind.answer, Label) else ()
 
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """Every sentence once."""
+        return tuple(dict.fromkeys(chain.from_iterable(self.texts)))
+
     @property
     def scores(self) -> tuple[float, ...]:
         """The score of each row; () if the rows have none."""

@@ -16,7 +16,7 @@ from explorer.measuring.scores.verdict import ElsewhereVerdict, Verdict
 LEAST = 10  # items; the interval of fewer says nothing
 LEFT_OUT = "elsewhere, {} is left out: {:,} of its {:,} items share no text with the training text, dev and test set"
 UNREADABLE = "elsewhere, {} is left out: {}"
-Choice = tuple[str, sources.EvaluationSet, int]  # the name of a set, what of it is scored, and the size of the whole
+Choice = tuple[str, sources.RunSet, int]  # the name of a set, what of it is scored, and the size of the whole
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def choose(
     return list(found.values()), left_out
 
 
-def used(rows: Iterable[Corpus | None], judged_by: Iterable[sources.EvaluationSet]) -> set[str]:
+def used(rows: Iterable[Corpus | None], judged_by: Iterable[sources.RunSet]) -> set[str]:
     """Every text of the rows of a run, whether they are drawn or held out, and of its evaluation sets."""
     columns = (column for one in rows if one is not None for column in one.texts)
     return {*chain.from_iterable(columns), *chain.from_iterable(map(sources.texts_of, judged_by))}

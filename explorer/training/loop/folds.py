@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import median_low
 
 import numpy as np
@@ -18,11 +18,13 @@ import numpy as np
 from explorer.data import sources
 from explorer.data.retrieval_sets import RetrievalSet
 from explorer.data.text_sets import Corpus
-from explorer.evaluating.tasks import judges
+from explorer.evaluating.probes.class_rows import RowsJudge
 from explorer.measuring.comparing.nothing_learned import IN_FOLDS, NothingLearned
 from explorer.measuring.scores.judge import Floats
+from explorer.measuring.scores.metrics import class_scores
 from explorer.progress import Work
 from explorer.training.loop import choosing, preparing
+from explorer.training.loop.judging import NO_ROWS, JudgedRows
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import FoldScores
 from explorer.training.loop.preparing import Prepared
@@ -31,7 +33,7 @@ from explorer.training.loop.training_texts import drawn_count
 PROBED = 100  # items of the rows whose vectors are saved while all rows are trained on
 
 
-def items_of(given: sources.EvaluationSet, corpus: Corpus, fold: Sequence[int]) -> list[int]:
+def items_of(given: sources.RunSet, corpus: Corpus, fold: Sequence[int]) -> list[int]:
     """The places of the items of a fold in the set of all rows: the rows themselves, or those of their queries."""
     if not isinstance(given, RetrievalSet):
         return list(fold)
@@ -52,7 +54,7 @@ def prepare(
     rows, summaries = yield from preparing.rows_of(own, [seed], mine=mine)
     given = whole.texts.dev
     places = items_of(given, corpus, held) if held else range(min(PROBED, len(given)))
-    dev = judges.judge_of(sources.taken(given, places), whole.encoder, whole.prompts)
+    dev = preparing.judge_of(sources.taken(given, places), whole.texts, whole.encoder, whole.prompts)
     held_rows = corpus.taken(held) if held else None
     recipe = replace(whole.recipe, settings={**whole.recipe.settings, "steps": updates(whole)})
     return replace(
@@ -88,7 +90,8 @@ def chosen(finished: Sequence[FoldScores], without: int | None = None) -> float:
 def pooled(whole: Prepared, finished: Sequence[FoldScores], items: Sequence[Floats]) -> Floats:
     """What each item of the set of all rows gets from the model of its fold, at the median of the other folds.
 
-    `items` has, for each fold, what its items got from everything that was tried (tried, item).
+    `items` has, for each fold, what its items got from everything that was tried (tried, item): of labelled rows the
+    number of the predicted class.
     """
     found = np.full(len(whole.dev), math.nan)
     for place, (one, of_fold) in enumerate(zip(finished, items, strict=True)):
@@ -116,18 +119,28 @@ def finish(learner: Learner, steps: int) -> Work[tuple[FoldScores, Floats]]:
     return FoldScores(steps, len(items[0]), tuple(map(float, tried)), known, float(best)), np.stack(items)
 
 
-def set_share(learner: Learner, finished: Sequence[FoldScores]) -> float | None:
-    """Blend what is trained on all rows by the share that the folds have chosen; None if they chose updates."""
-    if not learner.shares:
-        return None
-    share = chosen(finished)
-    learner.mixer()(share)
-    return share
+@dataclass(frozen=True)
+class FoldOutcome:
+    """What the folds say of the model that is trained on all rows, whose weights are in place."""
+
+    known: dict[str, Floats]  # what each row gets, by use of the set of all rows
+    share: float | None = None  # of the tuned weights; None if the folds chose the number of updates
+    nothing: NothingLearned | None = None
+    rows: JudgedRows = NO_ROWS  # of labelled rows
 
 
-def nothing_learned(learner: Learner, finished: Sequence[FoldScores]) -> NothingLearned | None:
-    """Why the weights in place equal those of the base; None if one of them differs."""
-    found = choosing.nothing_learned(learner)
-    if found is None or chosen(finished):
-        return found
-    return NothingLearned(IN_FOLDS, sum(one.best == 0 for one in finished), items=len(finished))
+def outcome(whole: Prepared, learner: Learner, finished: Sequence[FoldScores], items: Sequence[Floats]) -> FoldOutcome:
+    """Blend what is trained on all rows, if the folds have chosen a share, and say what each row gets."""
+    best = chosen(finished)
+    if learner.shares:
+        learner.mixer()(best)
+    learner.keep_all()
+    nothing = choosing.nothing_learned(learner)
+    if nothing is not None and not best:
+        nothing = NothingLearned(IN_FOLDS, sum(not one.best for one in finished), items=len(finished))
+    judged, rows = pooled(whole, finished, items), NO_ROWS
+    if isinstance(whole.dev, RowsJudge):
+        labels, words = whole.corpus.labels, whole.dev.words(judged)
+        rows = JudgedRows(class_scores(labels, words), tuple(zip(labels, words, strict=True)))
+        judged = np.array([label == word for label, word in rows.predicted], dtype=np.float64)
+    return FoldOutcome(dict.fromkeys(whole.cross_fitted, judged), best if learner.shares else None, nothing, rows)

@@ -20,7 +20,7 @@ from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import DataError, TooFewRows
-from explorer.evaluating.probes import pair_features
+from explorer.evaluating.probes.class_rows import features
 from explorer.measuring.comparing.learned import NOTHING, pack_items_changes
 from explorer.measuring.scores import bootstrap, calibration, correlation, similarity
 from explorer.measuring.scores import verdict as verdicts
@@ -106,14 +106,16 @@ def under_heads(
     return [side for side in found if side is not None]
 
 
-def tuned_items(method: Method, judge: Judge) -> Work[tuple[Floats, Floats]]:
-    """Judge the model as exported: in float32, whatever the precision of the training.
+def tuned_items(method: Method, judge: Judge, known: Floats | None = None) -> Work[tuple[Floats, Floats]]:
+    """Judge the model as exported: in float32, whatever the precision of the training; or by `known` items.
 
     Also the cosines of random pairs of the judge's texts, in rising order; none of a single text.
     """
     vectors = yield from method.vectors(judge.texts)
     some = len(judge.texts) > 1
-    return judge.items(vectors), similarity.random_pairs(vectors, judge.name).cosines if some else np.empty(0)
+    return judge.items(vectors) if known is None else known, similarity.random_pairs(
+        vectors, judge.name
+    ).cosines if some else np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -144,8 +146,7 @@ def outcome(
     elsewhere: list[verdicts.ElsewhereVerdict] = []
     cosines: dict[str, Floats] = {}
     for name, judge in prepared.measured.items():
-        items, drawn = yield from in_phase(tuned_items(method, judge), Phase.EVALUATING_BEST)
-        items = known.get(name, items)
+        items, drawn = yield from in_phase(tuned_items(method, judge, known.get(name)), Phase.EVALUATING_BEST)
         cosines |= {name: items} if name in ("dev", "test") else {}
         cosines |= {RANDOM: drawn} if name == "dev" or name in known else {}
         if name in prepared.elsewhere:
@@ -246,6 +247,9 @@ class JudgedRows:
     frozen: FrozenClasses | None = None
 
 
+NO_ROWS = JudgedRows()
+
+
 def frozen_classes(encoder: Encoder, training: Corpus, wanted: Corpus) -> Work[tuple[str, ...]]:
     """The class of each wanted row by a logistic layer on the vectors of the frozen encoder, fitted to other rows.
 
@@ -257,11 +261,10 @@ def frozen_classes(encoder: Encoder, training: Corpus, wanted: Corpus) -> Work[t
     (vectors,) = yield from under_heads(encoder, texts, (encoder.default_head,), Phase.EVALUATING_BASE)
     place = {text: at for at, text in enumerate(texts)}
 
-    def features(rows: Corpus) -> Tensor:
-        sides = [vectors[[place[text] for text in column]] for column in rows.texts]
-        return sides[0] if len(sides) == 1 else torch.from_numpy(pair_features(*(side.numpy() for side in sides)))
+    def of(rows: Corpus) -> Tensor:
+        return features([vectors[[place[text] for text in column]] for column in rows.texts])
 
-    return ClassLayer.fitted(features(training), training.labels).predicted(features(wanted))
+    return ClassLayer.fitted(of(training), training.labels).predicted(of(wanted))
 
 
 def judged_rows(

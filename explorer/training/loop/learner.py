@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -11,8 +12,10 @@ from torch import Tensor
 from explorer import optimizers, run_folder
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, Diverged
+from explorer.evaluating.probes.class_rows import RowsJudge
 from explorer.measuring.geometry.vector_geometry import Checkup, checkup, probe_places
 from explorer.measuring.scores.judge import Floats, Judge
+from explorer.measuring.scores.metrics import class_scores
 from explorer.measuring.sentences.attention_weights import ProbeWeights
 from explorer.methods import Batch, Feed, Fitting, Method, PredictedClasses
 from explorer.progress import Work
@@ -190,6 +193,10 @@ class Learner:
             probe = ProbeWeights(self.method.head().attention, probe_places(dev.texts))
             vectors = yield from self.method.vectors(dev.texts, None, autocast, probe.add)
             found[name] = checkup(dev, vectors, probe.mean(), precision)
+            if self.prepared.fold and isinstance(dev, RowsJudge) and isinstance(self.method, PredictedClasses):
+                words = yield from self.method.predicted(dev.rows.texts)
+                score = class_scores(dev.rows.labels, words).measure(self.schedule.validate_by)
+                found[name] = replace(found[name], items=dev.numbers(words), score=score)
         scores = {name: -math.inf if math.isnan(one.score) else one.score for name, one in found.items()}
         self.method.candidate = best = max(scores, key=scores.__getitem__)
         return found[best]

@@ -293,20 +293,17 @@ class Training(TrainingFacts):
         learner.restore_best()
         blend: Blend | None = None
         if self.prepared.folds:
-            share = folds.set_share(learner, self.folds)
-            learner.keep_all()
-            nothing = folds.nothing_learned(learner, self.folds)
-            known = {use: folds.pooled(self.prepared, self.folds, self.judged) for use in self.prepared.cross_fitted}
+            of_folds = folds.outcome(self.prepared, learner, self.folds, self.judged)
         else:
             blend = yield from self._reported(learner.blended(learner.prepared.dev), Phase.EVALUATING_DEV)
             share = None if blend is None else blend.alpha
-            nothing, known = choosing.nothing_learned(learner), {}
-        nothing = nothing if self.recipe.trains_encoder else None
-        work = judging.outcome(learner.method, self.prepared, self.base, known, unchanged=nothing is not None)
+            of_folds = folds.FoldOutcome({}, share, choosing.nothing_learned(learner))
+        nothing = of_folds.nothing if self.recipe.trains_encoder else None
+        work = judging.outcome(learner.method, self.prepared, self.base, of_folds.known, unchanged=nothing is not None)
         found = yield from self._reported(work)
-        rows, method, judged = self.prepared.corpus.test, learner.method, judging.JudgedRows()
-        if rows is not None and isinstance(method, methods.PredictedClasses):  # test rows of labelled texts
-            of_rows = judging.judged_rows(method, rows, learner.corpus, self.prepared.encoder, self.frozen)
+        tested, method, judged = self.prepared.corpus.test, learner.method, of_folds.rows
+        if tested is not None and isinstance(method, methods.PredictedClasses):  # test rows of labelled texts
+            of_rows = judging.judged_rows(method, tested, learner.corpus, self.prepared.encoder, self.frozen)
             judged = yield from self._reported(of_rows, Phase.EVALUATING_TEST_ROWS)
         # only now, together with the result: a state saved before it has the weights that are to be blended
         if blend is not None:
@@ -328,7 +325,7 @@ class Training(TrainingFacts):
             verdict=verdict,
             criterion=own if self.prepared.held_out else None,
             candidate=learner.best_candidate,
-            blend=share,
+            blend=of_folds.share,
             remark=remark,
             classes=judged.classes,
             frozen=judged.frozen,

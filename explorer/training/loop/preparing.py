@@ -18,6 +18,7 @@ from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head_facts import NO_PROMPTS, RolePrompts
 from explorer.errors import CannotResume, StrataError
+from explorer.evaluating.probes.class_rows import RowsJudge
 from explorer.evaluating.tasks import judges, retrieval
 from explorer.measuring.neighbours import ranking_judge
 from explorer.measuring.scores import verdict
@@ -223,15 +224,15 @@ def on_encoder(recipe: Recipe, texts: Texts, found: model_names.Found, encoder: 
     prompts = method.prompts(values, encoder) if issubclass(method, methods.PromptedRows) else encoder.role_prompts
     if prompts_rows and prompts.pooled:
         retrieval.check(prompts, encoder, encoder.limit(min(recipe.schedule().max_length, encoder.max_length)))
-    dev = judges.judge_of(texts.dev, encoder, prompts)
-    tests = tuple(judges.judge_of(one, encoder, prompts) for one in texts.tests)
+    dev = judge_of(texts.dev, texts, encoder, prompts)
+    tests = tuple(judge_of(one, texts, encoder, prompts) for one in texts.tests)
     reports = texts.reports
     if any(isinstance(one, ranking_judge.RankingJudge) and one.prompted for one in (dev, *tests)):
         reports = (*reports, TRAINED_TOO if prompts_rows else UNTRAINED)
     others, left_out = [], []
     for name, part, of in texts.elsewhere:
         try:
-            others.append(Elsewhere(name, judges.judge_of(part, encoder, prompts), of))
+            others.append(Elsewhere(name, judge_of(part, texts, encoder, prompts), of))
         except StrataError as error:  # an encoder that cannot search may be trained
             left_out.append(UNREADABLE.format(sources.shown(name), error))
     return Prepared(
@@ -248,6 +249,14 @@ def on_encoder(recipe: Recipe, texts: Texts, found: model_names.Found, encoder: 
         prompts=prompts,
         others_judged=tuple(others),
     )
+
+
+def judge_of(given: sources.RunSet, texts: Texts, encoder: Encoder, prompts: RolePrompts) -> Judge:
+    """How a set of a run is scored; its own labelled rows by a layer that is fitted to those of other folds."""
+    if isinstance(given, Corpus):
+        folds = texts.folds if len(given) == len(texts.corpus) else ()
+        return RowsJudge(given, given.name, texts.corpus.classes, folds)
+    return judges.judge_of(given, encoder, prompts)
 
 
 def rows_of(

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
@@ -43,8 +43,8 @@ class Texts:
     """What a run trains on and what it is evaluated on."""
 
     corpus: Corpus
-    dev: sources.EvaluationSet
-    tests: tuple[sources.EvaluationSet, ...]
+    dev: sources.RunSet
+    tests: tuple[sources.RunSet, ...]
     reports: tuple[str, ...] = ()
     held_out: Corpus | None = None  # triplets that are not trained on, but choose the best checkpoint
     dev_rows: Corpus | None = None  # the rows that the dev set is made of, if they are held out of the text
@@ -67,7 +67,7 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
     last, names = len(recipe.chain), (recipe.dev, *recipe.tests)
     with naming(recipe, last):
         corpus, reports = _corpus(recipe, online)
-    sets: dict[int, sources.EvaluationSet] = {}
+    sets: dict[int, sources.RunSet] = {}
     dev_rows: Corpus | None = None
     for place in (*range(1, len(names)), 0):  # held-out rows of the test sets are drawn before those of the dev set
         if names[place] == sources.HELD_OUT:
@@ -107,15 +107,13 @@ def _corpus(recipe: Recipe, online: bool) -> tuple[Corpus, list[str]]:
         recipe.columns,
         online=online,
         keep_duplicates=recipe.keeps_duplicates,
-        divide=recipe.kind.predicts(),
+        divide=recipe.kind.predicts() and not recipe.is_cross_fitted,
     )
     recipe.kind.check_rows(corpus)
     return corpus, [str(one) for one in reports]
 
 
-def _without_evaluated(
-    recipe: Recipe, corpus: Corpus, judged: Sequence[sources.EvaluationSet]
-) -> tuple[StageText, list[str]]:
+def _without_evaluated(recipe: Recipe, corpus: Corpus, judged: Sequence[sources.RunSet]) -> tuple[StageText, list[str]]:
     """The rows to train on, without scored pairs of evaluation sets, those that choose the checkpoint, and notes."""
     batch = recipe.schedule().batch_size if recipe.kind.trains() else 1
     corpus, dropped = corpora.without_evaluated(corpus, map(sources.texts_of, judged), batch)
@@ -145,7 +143,7 @@ def drawn_count(recipe: Recipe, corpus: Corpus) -> int:
     return recipe.schedule().rows_of(len(corpus), corpus.name, partial(recipe.kind.items, recipe.settings))
 
 
-def held_out_set(corpus: Corpus) -> tuple[Corpus, sources.EvaluationSet]:
+def held_out_set(corpus: Corpus) -> tuple[Corpus, sources.RunSet]:
     """The rows to train on, and an evaluation set of held-out rows."""
     left, held = held_out_rows(corpus)
     return left, set_of_rows(held, sources.HELD_OUT)
@@ -164,9 +162,11 @@ def held_out_rows(corpus: Corpus) -> tuple[Corpus, Corpus]:
     return hold_out(corpus, evaluated_count(len(corpus)), otherwise="name another evaluation set")
 
 
-def set_of_rows(rows: Corpus, which: str) -> sources.EvaluationSet:
-    """Rows of a text as an evaluation set: scored pairs, or a retrieval set in which a first text finds its second."""
+def set_of_rows(rows: Corpus, which: str) -> sources.RunSet:
+    """Rows of a text as a set: scored pairs, labelled rows, or queries, where a first text is to find its second."""
     name = f"{which} of {rows.name}"
+    if rows.labels:
+        return replace(rows, name=name)
     if isinstance(rows.kind.answer, Score):
         first, second = rows.texts
         return GradedPairs(name, first, second, rows.scores, ("",) * len(rows))
@@ -227,9 +227,7 @@ def evaluated_count(rows: int) -> int:
     return min(max(held_out_count(rows), LEAST_HELD_OUT), MOST_HELD_OUT)
 
 
-def set_digests(
-    dev: sources.EvaluationSet | Judge, tests: Sequence[sources.EvaluationSet | Judge]
-) -> dict[str, str | None]:
+def set_digests(dev: sources.RunSet | Judge, tests: Sequence[sources.RunSet | Judge]) -> dict[str, str | None]:
     """Digests of the evaluation sets by their name in recipe.yaml."""
     more = {f"test_{number}{DIGEST}": one.digest for number, one in enumerate(tests[1:], start=2)}
     return {"dev_digest": dev.digest, "test_digest": tests[0].digest if tests else None, **more}

@@ -131,6 +131,7 @@ def load_test_rows(given: SetIdentity) -> judges.Evaluated:
     if sources.HELD_OUT in recipe.tests:
         use = recipe.tests.index(sources.HELD_OUT)
         rows = texts.tests[use]
+        assert not isinstance(rows, text_sets.Corpus), "labelled rows are not held out by this name"
         known = recipe.digest_of("test" if use == 0 else f"test {use + 1}")
         _check_unchanged(name, known, rows.digest)
         return replace(rows, name=name)
