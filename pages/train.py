@@ -3,14 +3,14 @@
 from explorer.ui import blend
 from explorer.ui.frame import page_frame
 from explorer.ui.runs import run_status, training_form
-from explorer.ui.train import recipe_form, run_view
+from explorer.ui.train import recipe_form, run_view, start_form
 from explorer.ui.widgets import controls
 
 page_frame.enter()
 controls.refused()
 run = training_form.asked_for()
 if run is None:
-    recipe_form.buttons(recipe_form.recipe())
+    start_form.buttons(recipe_form.recipe())
 else:
     run_view.actions(run)
     run_view.show(run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import flags, output
@@ -43,7 +43,8 @@ def plan(options: argparse.Namespace) -> None:
     in STRATA_RUNS), and the Train page shows them too.
     """
     from explorer.studies.plans import execution, plan_folder, plan_report, plan_table, row_curve
-    from explorer.studies.plans.plan import cells, read, sets_of, with_sets
+    from explorer.studies.plans.plan import cells, sets_of, with_sets
+    from explorer.studies.plans.plan_file import read
 
     # the plan in a file, or one that was begun, by its name
     path = given_path(options.plan)
@@ -183,7 +184,7 @@ def check_same(plan: Plan, begun: PlanFolder) -> None:
     from explorer.studies.plans.plan import with_sets
 
     known = begun.plan()
-    given, there = with_sets(plan), with_sets(known)
+    given, there = with_sets(replace(plan, fitted=known.fitted)), with_sets(known)
     names = [one.name for one in fields(plan) if one.name != "budget"]
     other = [name for name in names if getattr(given, name) != getattr(there, name)]
     if other:
@@ -192,7 +193,7 @@ def check_same(plan: Plan, begun: PlanFolder) -> None:
             "delete that plan; what both have in common is not trained again."
         )
     if plan.budget != known.budget:
-        begun.redefine(plan)
+        begun.redefine(replace(known, budget=plan.budget))
 
 
 def work_off(begun: PlanFolder, again: str, processes: int = 1) -> bool:

@@ -183,7 +183,7 @@ def _new_run(recipe: Recipe, options: argparse.Namespace, started: int) -> runs.
 def _recipe(options: argparse.Namespace) -> Recipe:
     """The recipe of a file, or the defaults, changed by the flags."""
     from explorer import methods
-    from explorer.training import recipe_file
+    from explorer.training import recipe_file, text_defaults
     from explorer.training.recipe import Recipe
 
     if options.recipe:
@@ -202,9 +202,6 @@ def _recipe(options: argparse.Namespace) -> Recipe:
         changes["method"] = options.method
     if test := changes.pop("test", ()):
         changes |= {"test": None if test[0] == "none" else test[0], "more_tests": test[1:]}
-    if not options.recipe:  # the dev and test parts that belong to a train part are the defaults
-        matching = corpora.matching_sets(changes.get("data", recipe.data), recipe.kind.rows)
-        changes = dict(zip(("dev", "test"), matching or (), strict=False)) | changes
     if options.column:
         changes["columns"] = flags.roles(options)
     if hasattr(options, "stages"):
@@ -219,6 +216,12 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     settings |= flags.settings(options)
     if options.steps is not None:
         settings["steps"] = options.steps
+    if not options.recipe:  # what belongs to the text is the default
+        text = changes.get("data", recipe.data), changes.get("columns", recipe.columns)
+        found = text_defaults.of_text(kind.name, *text, online=options.online)
+        changes = dict(zip(("dev", "test"), found.sets_with(changes.get("dev")) or (), strict=False)) | changes
+        if values == methods.DEFAULTS:
+            settings |= methods.beside(found.settings, settings)
     changed = {name for name, value in changes.items() if value != getattr(recipe, name)}
     new = {"method", "model", "data", "columns", "dev", "test", "more_tests", "elsewhere", "elsewhere_most", "stages"}
     if changed & new:

@@ -5,15 +5,18 @@ sets of a run are left out.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 
+from explorer import places
 from explorer.data import sample, sources, text_sets
-from explorer.data.graded import sets, sts
+from explorer.data.graded import question_pairs, sets, sts
 from explorer.data.graded.sets import SetKind
 from explorer.data.labelled import labelled_sets, training_rows
-from explorer.data.sources import HELD_OUT, is_file
+from explorer.data.sources import CROSS_FITTED, HELD_OUT, is_file
+from explorer.data.splitting import linked
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import guess, scaled, table_kind
 from explorer.data.tables.files import ENDINGS, read_file
@@ -28,6 +31,9 @@ OTHER_SETS = (
     "Choose other dev or test pairs, or use more training rows. For an uploaded set, train on its train part, with "
     "its dev part and its test half."
 )
+FEW = 500  # rows of one's own text, below which all of them are cross-fitted
+LEAST = 4  # rows that can be: two to train on, and two to judge
+Sets = tuple[str, str]  # a dev set and a test set
 # 150 MB of vectors for each side of width 384, and as much again for its index
 MOST = 100_000
 
@@ -95,18 +101,53 @@ def kind_of(sources: Sequence[str]) -> tuple[Kind, int]:
     return next(shared, (text_sets.SENTENCES, 1))
 
 
-def matching_sets(named: Sequence[str], wanted: Kind) -> tuple[str, str] | None:
+def matching_sets(named: Sequence[str], rows: Corpus | None, wanted: Kind, *, labels: bool = False) -> Sets | None:
     """The dev set and the test set that belong to a text; None if it has none.
 
     Those of a train part, or of the train split of a published set, are of the same set, whatever is trained on of it;
-    of several, those of the first. Of own pairs they are held-out rows.
+    of several, those of the first. Text of one's own is judged by its `rows`: few are cross-fitted, of more some are
+    held out. With `labels`, their classes are judged too.
     """
-    if wanted.pairs_up and named and all(map(is_file, named)):
-        return HELD_OUT, HELD_OUT
+    if named and all(map(_is_own, named)):
+        if rows is not None and len(rows) < FEW and (wanted.is_judged or labels) and _is_divisible(rows):
+            return CROSS_FITTED, CROSS_FITTED
+        return (HELD_OUT, HELD_OUT) if wanted.is_judged else None
     graded = wanted == text_sets.SCORED_PAIRS
     given = (sets.parts()[0] if graded and source == SAMPLE else sources.identity(source) for source in named)
     found = next(filter(None, map(sets.of_train_part, given)), None)
     return None if found is None else (sources.written(found[0]), sources.written(found[1]))
+
+
+def _is_own(source: str) -> bool:
+    """Whether a source is a file, or all of an uploaded set."""
+    given = sources.identity(source)
+    return is_file(source) or (given.kind == SetKind.UPLOADED and given == given.whole)
+
+
+def _is_divisible(rows: Corpus) -> bool:
+    """Whether each of two parts of the rows can train a model and be judged by one that did not see it."""
+    return len(rows) >= LEAST and len(linked(zip(*rows.texts, strict=True))) > 1
+
+
+def stamp(source: str) -> Hashable:
+    """A value that changes when the text of a source does: with a file, one in a folder, or one of a set."""
+    given = sources.identity(source)
+    if given.is_scored:
+        return sets.stamp(given)
+    try:
+        located = sources.located(given)
+    except SetNotFound:
+        return ()  # what loads the set says so
+    if located == sources.QUORA:
+        named = tuple(filter(None, [question_pairs.path()]))
+    else:
+        named = labelled_sets.files(located) if labelled_sets.is_known(located) else ()
+    try:  # a file, or a folder with all that is read of it, such as the judgements of a retrieval set
+        path = Path(located).expanduser()
+        there = [path, *sorted((*path.glob("*"), *path.glob("qrels/*")))] if located else []
+    except (OSError, RuntimeError, ValueError):  # too long, no such user, a null byte
+        there = []
+    return places.stamps([*there, *named])
 
 
 def _offered(source: str) -> tuple[Kind, Table | None]:

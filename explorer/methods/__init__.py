@@ -27,6 +27,7 @@ from explorer.methods._additions import (
     temperature_knob,
 )
 from explorer.methods._class_layer import ClassLayer
+from explorer.methods._few_rows import beside, few_rows
 from explorer.methods._method import DEMONSTRATION, UNEVEN, Autocast, Method, Paper, Suggestion, cited, papers
 from explorer.methods._presets import (
     DEFAULTS,
@@ -70,7 +71,9 @@ __all__ = [
     "Schedule",
     "Suggestion",
     "UncorrectedAdam",
+    "beside",
     "cited",
+    "few_rows",
     "follow",
     "knob",
     "knobs_of",

@@ -31,25 +31,26 @@ TABLE: Mapping[Kind, tuple[FewRows, ...]] = {
     LABELLED_TEXTS: (FewRows(100, 8, 100, {}), FewRows(500, 16, 100, {}), FewRows(5000, 32, 150, {})),
 }
 OTHERS = SENTENCES  # whose settings texts of other kinds have
-STATED = ("steps", "epochs")  # who states one of them has chosen the number of updates
 
 
-def few_rows(kind: type[Method], rows: int, stated: Values) -> dict[str, bool | int | float | str]:
-    """The settings for so many rows that differ from the method's defaults; nothing that is stated is among them.
-
-    None if the rows are many enough for the method's own batches and epochs.
-    """
+def few_rows(kind: type[Method], rows: int) -> dict[str, bool | int | float | str]:
+    """The settings for so many rows; none if there are many, for which the method's batches and epochs are made."""
     usual = kind.schedule
     row = next((one for one in TABLE.get(kind.rows, TABLE[OTHERS]) if rows <= one.most), None)
     if row is None or not kind.trains():
         return {}
-    batch = int(stated.get("batch_size", min(row.batch, usual.batch_size, fitting_batch(rows))))
-    settings: dict[str, bool | int | float | str] = {"batch_size": batch}
-    if not any(name in stated for name in STATED) and usual.updates(rows) < row.updates:
+    settings: dict[str, bool | int | float | str] = {}
+    if (batch := min(row.batch, usual.batch_size, fitting_batch(rows))) != usual.batch_size:
+        settings["batch_size"] = batch
+    if not usual.steps and usual.updates(kind.items({}, rows)) < row.updates:
         settings["steps"] = row.updates
-    if kind.suggestion is not None:
-        settings |= row.suggested
-    return {name: value for name, value in settings.items() if name not in stated}
+    return settings | dict(row.suggested if kind.suggestion is not None else {})
+
+
+def beside(fitted: Values, stated: Values) -> dict[str, bool | int | float | str]:
+    """Of the settings for few rows those that leave what is stated as it is; with `epochs` also the number of steps."""
+    names = {*stated, *(["steps"] if "epochs" in stated else [])}
+    return {name: value for name, value in fitted.items() if name not in names}
 
 
 def fitting_batch(rows: int) -> int:

@@ -11,7 +11,7 @@ from explorer.__main__ import _options, main
 from explorer.commands import train as train_command
 from explorer.data import sample
 from explorer.errors import Diverged
-from explorer.studies.plans import plan as plans
+from explorer.studies.plans import plan_file
 from explorer.studies.plans.plan import Plan
 from explorer.training.loop import resume_state as states
 from explorer.training.loop.learner import Learner
@@ -309,7 +309,7 @@ def file(place, tmp_path, monkeypatch):
 
     def write(**changes):
         path = tmp_path / "plan.yaml"
-        path.write_text(plans.as_yaml(replace(plan, **changes)), encoding="utf-8")
+        path.write_text(plan_file.as_yaml(replace(plan, **changes)), encoding="utf-8")
         return path
 
     return write

@@ -15,7 +15,7 @@ from explorer.data.graded.sts import SETS
 from explorer.data.reference_scores import AGGREGATED, FOLDER, find_table, tables
 from explorer.errors import BadChoice
 from explorer.methods import papers
-from explorer.studies.plans import plan as plans
+from explorer.studies.plans import plan_file
 from tests.live import ROOT
 
 SEVEN = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
@@ -215,7 +215,7 @@ def rows():
 
 
 def test_every_row_is_of_its_plan_finished_and_named_after_its_method(rows):
-    plan = plans.read(reference_scores.MEASURED.with_suffix(".yaml"))
+    plan = plan_file.read(reference_scores.MEASURED.with_suffix(".yaml"))
     labels = [", ".join(filter(None, (row["method"], row["setting"]))) for row in rows]
     assert labels == [variant.label for variant in plan.variants]
     assert [row["method"] for row in rows] == [variant.method for variant in plan.variants]

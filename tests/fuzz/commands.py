@@ -15,7 +15,7 @@ from unittest import mock
 
 from explorer.__main__ import main
 from explorer.errors import StrataError
-from explorer.studies.plans import plan as plans
+from explorer.studies.plans import plan_file
 from explorer.studies.plans.plan import Plan
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
@@ -54,9 +54,9 @@ def prepare(folder: Path) -> None:
     sets = {"dev": str(place.dev), "test": str(place.test), "device": "cpu"}
     settings = {"batch_size": 4, "steps": 2, "max_length": 16}
     plan = Plan("mine", ("simcse",), (str(place.model),), ((str(place.text),),), settings, seeds=(1,), **sets)
-    (folder / "plan.yaml").write_text(plans.as_yaml(plan), encoding="utf-8")
+    (folder / "plan.yaml").write_text(plan_file.as_yaml(plan), encoding="utf-8")
     wrong = replace(plan, methods=("sg-opt",), grid={"first_layer": (9,)}, name="wrong")
-    (folder / "wrong.yaml").write_text(plans.as_yaml(wrong), encoding="utf-8")
+    (folder / "wrong.yaml").write_text(plan_file.as_yaml(wrong), encoding="utf-8")
     run = runs.new(trainings.recipe(place, "simcse", settings={"steps": 2, "keep_steps": True}), "one", folder / "home")
     trainings.train(run)
 

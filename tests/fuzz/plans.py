@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from random import Random
 
-from explorer.studies.plans import plan
+from explorer.studies.plans import plan, plan_file
 from explorer.training import safe_yaml
 from tests.fuzz import mutants, yaml_texts
 from tests.fuzz.cases import Fault, may_be_refused
@@ -36,12 +36,12 @@ def attempt(seed: int, folder: Path, place: Path) -> None:
     drawn = Random(seed)
     path = place / drawn.choice(("plan.yaml", "plan.yaml", "plan.yaml", f"{mutants.OTHER_BYTES}.yaml"))
     path.write_bytes(yaml_texts.damaged(drawn, drawn.choice(PLANS)))
-    read = plan.read(path)
-    yaml_texts.check_one_meaning(safe_yaml.text_of(path, ""), plan.SINGULAR)
+    read = plan_file.read(path)
+    yaml_texts.check_one_meaning(safe_yaml.text_of(path, ""), plan_file.SINGULAR)
     _check_budget(read.budget)
-    text = plan.as_yaml(read)
+    text = plan_file.as_yaml(read)
     text.encode()
-    if plan.from_yaml(text, "the plan written again", read.name) != read:
+    if plan_file.from_yaml(text, "the plan written again", read.name) != read:
         raise Fault("it changes when it is written and read")
     with may_be_refused():
         for cell in plan.cells(read):

@@ -1,11 +1,11 @@
-"""A plan of many runs and its YAML file: models × methods × texts × settings × seeds, with evaluations and a budget."""
+"""A plan of many runs: models × methods × texts × settings × seeds, with evaluations and a budget."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,9 @@ from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.tasks import named, suites
 from explorer.knobs import Knob, Knobs, Values, knob
-from explorer.methods import DEFAULTS, PAPER, QUICK, RELEASED, Schedule, knobs_of, load, start_values
+from explorer.methods import DEFAULTS, PAPER, QUICK, RELEASED, Schedule, beside, knobs_of, load, start_values
 from explorer.training import recipe as recipes
-from explorer.training import recipe_file, safe_yaml
+from explorer.training import text_defaults
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED, Status
 
@@ -42,7 +42,6 @@ TRAINING_ROWS = replace(  # tried in turn, for a curve
     "those of fewer. Dev and test set stay the same.",
 )
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
-SINGULAR = {"method": "methods", "model": "models", "seed": "seeds", "task": "tasks"}
 
 
 @dataclass(frozen=True)
@@ -90,6 +89,17 @@ class Variant:
 
 
 @dataclass(frozen=True)
+class Fitted:
+    """The defaults that a method has for a text, as they were when the plan began: the text may change, or be gone."""
+
+    method: str
+    data: tuple[str, ...]
+    settings: Values = field(default_factory=dict)
+    dev: str = ""
+    test: str = ""
+
+
+@dataclass(frozen=True)
 class Plan:
     """The definition of a plan; every list is multiplied with every other."""
 
@@ -110,6 +120,7 @@ class Plan:
     budget: PlanBudget = PlanBudget()
     precision: str = "auto"
     device: str = "auto"
+    fitted: tuple[Fitted, ...] = ()  # of a plan that has begun
 
     @property
     def rows(self) -> int:
@@ -169,6 +180,21 @@ def sets_of(every: Sequence[PlanCell]) -> tuple[tuple[str, ...], tuple[str, ...]
     """The dev sets and the test sets of trainings, each once; a training without a test set has `NO_TEST`."""
     dev = dict.fromkeys(cell.recipe.dev for cell in every)
     return tuple(dev), tuple(dict.fromkeys(cell.recipe.test or NO_TEST for cell in every))
+
+
+def begun(plan: Plan) -> Plan:
+    """The plan with the defaults that its methods have for its texts now."""
+    every = dict.fromkeys((cell.recipe.method, cell.recipe.data) for cell in cells(plan))
+    return replace(plan, fitted=tuple(_fitted(plan, *one) for one in every))
+
+
+def _fitted(plan: Plan, method: str, data: tuple[str, ...]) -> Fitted:
+    known = (one for one in plan.fitted if (one.method, one.data) == (method, data))
+    if (found := next(known, None)) is not None:
+        return found
+    usual = text_defaults.of_text(method, data)
+    dev, test = usual.sets_with(plan.dev) or ("", "")
+    return Fitted(method, data, usual.settings if plan.values == DEFAULTS else {}, dev, test)
 
 
 def with_sets(plan: Plan) -> Plan:
@@ -249,139 +275,23 @@ def _start(plan: Plan, method: str, model: str) -> dict[str, Any]:
 def _recipe(
     plan: Plan, method: str, model: str, data: tuple[str, ...], values: Values, stages: tuple[recipes.Stage, ...]
 ) -> recipes.Recipe:
-    from explorer.data.corpora import matching_sets
-
     kind, settings = load(method), _start(plan, method, model)
     knobs = knobs_of(kind)
     # a method without a loss has no schedule: what the plan states of it for all methods does not apply
     settings |= {name: value for name, value in plan.settings.items() if kind.trains() or name in knobs}
-    dev, test = matching_sets(data, kind.rows) or (recipes.Recipe.dev, recipes.Recipe.test)
+    settings |= dict(values)
+    fitted = _fitted(plan, method, data)
     recipe = recipes.Recipe(
         method=method,
         model=model,
         data=data,
-        dev=plan.dev or dev,
-        test=(None if plan.test == NO_TEST else plan.test) if plan.test else test,
+        dev=plan.dev or fitted.dev or recipes.Recipe.dev,
+        test=(None if plan.test == NO_TEST else plan.test) if plan.test else fitted.test or recipes.Recipe.test,
         elsewhere=plan.elsewhere,
-        settings=settings | dict(values),
+        settings=settings | beside(fitted.settings, settings),
         stages=tuple(replace(one, settings=_start(plan, one.method, model) | dict(one.settings)) for one in stages),
         seeds=plan.seeds[:1],
         precision=plan.precision,
         device=plan.device,
     )
     return recipe.checked()
-
-
-def as_yaml(plan: Plan) -> str:
-    """The text of plan.yaml: what differs from a plan without settings."""
-    usual = Plan(plan.name)
-    content = {name: value for name, value in asdict(plan).items() if name == "name" or value != asdict(usual)[name]}
-    return safe_yaml.written(_plain(content))
-
-
-def _plain(value: Any) -> Any:
-    """Lists in place of tuples, without what is not set."""
-    if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items() if one is not None and one != {}}
-    return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
-
-
-def read(path: Path) -> Plan:
-    """The plan in a file."""
-    return from_yaml(safe_yaml.text_of(path, "Give the file of a plan."), str(path), path.stem)
-
-
-def from_yaml(text: str, where: str, name: str = "plan") -> Plan:
-    """The plan that a text states; a list of one value may be the value itself.
-
-    `name` is its name if it states none. Every value is checked by `cells`.
-    """
-    content = safe_yaml.parsed(text, where, "Give the file of a plan.", SINGULAR)
-    known = {TRAINING_ROWS.name, *(one.name for one in fields(Plan))}
-    if not isinstance(content, dict):
-        raise BadChoice(f"{where} is not a plan: a plan has any of {', '.join(sorted(known))}.")
-    content = {SINGULAR.get(key, key): value for key, value in content.items()}
-    unknown = sorted(map(str, set(content) - known))
-    if unknown:
-        raise BadChoice(f"{where}: a plan has no '{unknown[0]}'. It has {', '.join(sorted(known))}.")
-    given: dict[str, Any] = {"name": name, **content}
-    for key in ("methods", "models", "tasks", "elsewhere"):
-        if key in given:
-            given[key] = tuple(_text(one, key, where) for one in _listed(given[key]))
-    if "data" in given:
-        given["data"] = tuple(
-            tuple(_text(one, "data", where) for one in _listed(text)) for text in _listed(given["data"])
-        )
-    if "seeds" in given:
-        given["seeds"] = _listed(given["seeds"])
-        for seed in given["seeds"]:
-            if type(seed) is not int:
-                raise BadChoice(f"{where}: a seed cannot be {seed!r}; it must be a whole number.")
-    for key in ("name", "dev", "test", "values", "precision", "device"):
-        if key in given:
-            given[key] = _text(given[key], key, where)
-    for key in ("settings", "grid", "budget"):
-        if not isinstance(given.get(key, {}), dict):
-            raise BadChoice(f"{where}: {key} cannot be {given[key]!r}; it must have a value for each name.")
-    if TRAINING_ROWS.name in content:  # a word for a list of the grid
-        if TRAINING_ROWS.name in given.get("grid", {}):
-            raise BadChoice(f"{where} has rows, and rows in its grid. Keep one of them.")
-        given["grid"] = {TRAINING_ROWS.name: given.pop(TRAINING_ROWS.name), **given.get("grid", {})}
-    given["settings"] = _settings(given.get("settings", {}), "settings", where)
-    given["grid"] = {str(key): tuple(_listed(values)) for key, values in given.get("grid", {}).items()}
-    for key, values in given["grid"].items():
-        for value in values:
-            _settings({key: value}, "grid", where)
-    given["stages"] = _stages(given.get("stages", ()), where)
-    given["variants"] = tuple(_variant(one, where) for one in _listed(given.get("variants", ())))
-    given["budget"] = _budget(given.get("budget", {}), where)
-    return Plan(**given)
-
-
-def _listed(value: Any) -> tuple[Any, ...]:
-    return tuple(value) if isinstance(value, list | tuple) else (value,)
-
-
-def _text(value: Any, key: str, where: str) -> str:
-    if not isinstance(value, str):
-        raise BadChoice(f"{where}: {key} cannot be {value!r}; it must be text, in quotes if necessary.")
-    return value
-
-
-def _settings(values: Mapping[Any, Any], key: str, where: str) -> Values:
-    for name, value in values.items():
-        if not isinstance(value, bool | int | float | str):
-            raise BadChoice(f"{where}: {key}.{name} cannot be {value!r}; it must be a number, a text, on or off.")
-    return {str(name): value for name, value in values.items()}
-
-
-def _variant(stated: Any, where: str) -> Variant:
-    known = {"label", "settings", "method", "data", "stages"}
-    if not isinstance(stated, dict) or not set(stated) <= known or "label" not in stated:
-        raise BadChoice(
-            f"{where}: a variant has a label and any of settings, method, data, stages; this one is {stated!r:.200}."
-        )
-    if not isinstance(stated.get("settings", {}), dict):
-        raise BadChoice(
-            f"{where}: settings of a variant cannot be {stated['settings']!r}; it must have names and values."
-        )
-    return Variant(
-        _text(stated["label"], "label", where),
-        _settings(stated.get("settings", {}), "settings", where),
-        _text(stated["method"], "method", where) if "method" in stated else None,
-        tuple(_text(one, "data", where) for one in _listed(stated["data"])) if "data" in stated else None,
-        _stages(stated["stages"], where) if "stages" in stated else None,
-    )
-
-
-def _stages(stated: Any, where: str) -> tuple[recipes.Stage, ...]:
-    return tuple(recipe_file.stage(one, f"{where}, stage {at}") for at, one in enumerate(_listed(stated), start=1))
-
-
-def _budget(stated: Mapping[str, Any], where: str) -> PlanBudget:
-    if not set(stated) <= {"minutes", "steps"}:
-        raise BadChoice(f"{where}: a budget has minutes or steps, each a number; this one is {dict(stated)!r:.200}.")
-    try:
-        return PlanBudget(**stated).checked()
-    except BadChoice as error:
-        raise BadChoice(f"{where}: {error}") from error

@@ -15,6 +15,7 @@ from explorer import places, run_folder, typed_json
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.evaluating.results.scored_task import ScoredTask
 from explorer.studies.plans import plan as plans
+from explorer.studies.plans import plan_file
 
 FOLDER, PLAN, STATUS = "plans", "plan.yaml", "status.json"
 WAITING, RUNNING, FINISHED, STOPPED, FAILED = "waiting", "running", "finished", "stopped", "failed"
@@ -57,7 +58,7 @@ class PlanFolder:
 
     def plan(self) -> plans.Plan:
         """The definition of the plan."""
-        return plans.read(self.folder / PLAN)
+        return plan_file.read(self.folder / PLAN)
 
     def status(self) -> PlanStatus:
         """The state; interrupted if its process has ended."""
@@ -89,7 +90,7 @@ class PlanFolder:
 
     def redefine(self, plan: plans.Plan) -> None:
         """Replace the definition, such as its budget."""
-        places.write_whole(self.folder / PLAN, lambda file: file.write(plans.as_yaml(plan).encode()), _ROOM)
+        places.write_whole(self.folder / PLAN, lambda file: file.write(plan_file.as_yaml(plan).encode()), _ROOM)
 
     def request_stop(self) -> None:
         """Ask the process that works on the plan to stop within a step."""
@@ -127,7 +128,8 @@ def new(plan: plans.Plan, *, of_app: bool = False) -> PlanFolder:
     try:
         part.mkdir(parents=True)
         PlanFolder(part).put(PlanStatus(id=new_id(), of_app=of_app, started=next_start()))
-        places.write_whole(part / PLAN, lambda file: file.write(plans.as_yaml(plan).encode()), _ROOM)
+        text = plan_file.as_yaml(plans.begun(plan)).encode()
+        places.write_whole(part / PLAN, lambda file: file.write(text), _ROOM)
         (home / plan.name).mkdir(exist_ok=True)
         part.rename(home / plan.name)  # onto an empty folder only
     except OSError as error:

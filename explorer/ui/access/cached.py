@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from explorer import errors, places, progress, run_folder
 from explorer.data import corpora, map_sentences, splitting
 from explorer.data import sources as evaluation_sets
-from explorer.data.graded import question_pairs, sets
-from explorer.data.labelled import labelled_sets
+from explorer.data.graded import sets
 from explorer.data.tables.columns import guess, table_kind
 from explorer.data.tables.files import read_bytes, read_file
 from explorer.data.tables.table import Table
@@ -84,25 +83,10 @@ def stamp(source: str, *_: object) -> Hashable:
 
 def _of_set(given: sets.SetIdentity) -> Hashable:
     """The stamp of a set; of the test rows of a run, those of its recipe and of its texts."""
-    if given.is_scored:
-        return sets.stamp(given)
     if given.kind == sets.SetKind.TEST_ROWS:
         run = runs.find(given.name)
         return *places.stamps([run.folder / run_folder.RECIPE]), *map(stamp, run.status().facts.data)
-    try:
-        source = evaluation_sets.located(given)
-    except errors.SetNotFound:
-        return ()  # what loads the set says so
-    if source == evaluation_sets.QUORA:
-        named = tuple(filter(None, [question_pairs.path()]))
-    else:
-        named = labelled_sets.files(source) if labelled_sets.is_known(source) else ()
-    try:  # a file, or a folder with all that is read of it, such as the judgements of a retrieval set
-        path = Path(source).expanduser()
-        there = [path, *sorted((*path.glob("*"), *path.glob("qrels/*")))] if source else []
-    except (OSError, RuntimeError, ValueError):  # too long, no such user, a null byte
-        there = []
-    return places.stamps([*there, *named])
+    return corpora.stamp(evaluation_sets.written(given))
 
 
 def _of_scored_set(given: sets.SetIdentity, *_: object) -> Hashable:

@@ -67,11 +67,11 @@ def form() -> None:
         st.info(messages.plain(f"Estimate: {estimate.text}."), icon=":material/speed:")
         for row, error in estimate.failures.items():
             messages.trouble(f"{row}: {error}")
-    from explorer.studies.plans import plan as plans
+    from explorer.studies.plans import plan_file
 
     st.caption("The same plan from the command line:")
     st.code("python -m explorer plan plan.yaml", language=None, wrap_lines=True)
-    downloads.file("plan.yaml", plans.as_yaml(named), "plan.yaml", "application/yaml", key="plan yaml")
+    downloads.file("plan.yaml", plan_file.as_yaml(named), "plan.yaml", "application/yaml", key="plan yaml")
 
 
 def _uploaded() -> Plan | None:
@@ -85,10 +85,10 @@ def _uploaded() -> Plan | None:
         )
     if upload is None:
         return None
-    from explorer.studies.plans import plan as plans
+    from explorer.studies.plans import plan_file
 
     try:
-        found = plans.from_yaml(
+        found = plan_file.from_yaml(
             upload.getvalue().decode("utf-8", errors="replace"), upload.name, Path(upload.name).stem
         )
     except errors.StrataError as error:
@@ -97,7 +97,7 @@ def _uploaded() -> Plan | None:
     if any(plan_form.unreadable(text) for text in found.data):
         return None
     st.info(f"The plan of {messages.plain(upload.name)} replaces the form. Remove the file to use the form.")
-    st.code(plans.as_yaml(found), language="yaml")
+    st.code(plan_file.as_yaml(found), language="yaml")
     return found
 
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
 
-from explorer.data.corpora import matching_sets
 from explorer.data.graded import sets
 from explorer.data.sample import PROBE_PACKS
 from explorer.data.sources import (
     AT_HAND,
+    CROSS_FITTED,
     HELD_OUT,
     NAMED_SETS,
     EvaluationSet,
@@ -38,6 +38,7 @@ from explorer.ui.access import cached, sidebar_choice
 
 if TYPE_CHECKING:
     from explorer.methods import Method
+    from explorer.training.text_defaults import TextDefaults
 
 RUN = "run"
 GONE = "{} is no longer there: it was renamed or deleted."
@@ -48,6 +49,7 @@ METHOD_BY_HAND = "_method by hand"  # whether the visitor has chosen the method,
 ASKED_FOR_FILE = "_a file is asked for"  # whether the upload box of the form is open until there is a text
 BY_HAND = "_dev and test by hand"  # the fields that the visitor has set, which keep their value
 NO_TEST = "none"
+OWN_ROWS = CROSS_FITTED, HELD_OUT
 ELSEWHERE = "sets elsewhere"
 TEST_IN_DEV = "The dev set contains sentences of the test set: the test score will be too good. Choose another dev set."
 OPTIMISTIC = (
@@ -122,8 +124,19 @@ def lacks(text: Sequence[str]) -> dict[Kind, str]:
 
 
 def held_out_of(cards: Sequence[MethodCard]) -> list[str]:
-    """Held-out rows of the text as an evaluation set, if every method has them."""
-    return [HELD_OUT] if cards and all(card.kind.rows.pairs_up for card in cards) else []
+    """Rows of the text as an evaluation set, held out or cross-fitted, if every method has them."""
+    judged = [card.kind.rows.is_judged for card in cards]
+    fitted = [card.kind.trains() and (own or card.kind.predicts()) for card, own in zip(cards, judged, strict=True)]
+    return [*([CROSS_FITTED] if cards and all(fitted) else []), *([HELD_OUT] if cards and all(judged) else [])]
+
+
+def text_defaults(sources: Sequence[str], method: str, columns: Mapping[str, str] | None = None) -> TextDefaults | None:
+    """What a method has by default for a text; None if there is no text, or if it cannot be read."""
+    from explorer.training.text_defaults import of_text
+
+    with suppress(StrataError):  # the field of the text shows the error
+        return of_text(method, sources, columns) if sources else None
+    return None
 
 
 def dev_field(key: str, held_out: list[str]) -> tuple[str, EvaluationSet | None]:
@@ -172,7 +185,7 @@ def _set_field(title: str, key: str, first: list[str], help: str) -> tuple[str, 
         persist_state="session",
         help=f"{help} The path of a file or of a folder in BEIR's layout can be typed.",
     )
-    return name, None if name in (NO_TEST, HELD_OUT) else sidebar_choice.evaluation_set(identity(name))
+    return name, None if name in (NO_TEST, *OWN_ROWS) else sidebar_choice.evaluation_set(identity(name))
 
 
 def elsewhere_field() -> tuple[str, ...] | None:
@@ -228,8 +241,9 @@ def _defaults(sources: tuple[str, ...], cards: Sequence[MethodCard]) -> tuple[st
     shown = demonstration()
     if (sources, [card.name for card in cards]) == (shown.data, [shown.method]) and shown.test is not None:
         return shown.dev, shown.test
-    every = [matching_sets(sources, card.kind.rows) for card in cards]
-    possible = [one for one in every if one is not None and (HELD_OUT not in one or held_out_of(cards))]
+    every = [found.sets for card in cards if (found := text_defaults(sources, card.name)) is not None]
+    own = held_out_of(cards)
+    possible = [one for one in every if one is not None and all(name in own for name in one if name in OWN_ROWS)]
     if possible:
         return possible[0]
     chosen = sidebar_choice.chosen().evaluation_set

@@ -271,9 +271,9 @@ def estimate_plan(plan: Plan) -> jobs.Job:
 
 def estimate_key(plan: Plan) -> str:
     """The job key of a plan's estimate, which does not depend on the plan's name."""
-    from explorer.studies.plans import plan as plans
+    from explorer.studies.plans import plan_file
 
-    return f"estimate {inputs_digest(plan)} {plans.as_yaml(replace(plan, name='plan'))}"
+    return f"estimate {inputs_digest(plan)} {plan_file.as_yaml(replace(plan, name='plan'))}"
 
 
 def inputs_digest(plan: Plan) -> str:

@@ -39,21 +39,26 @@ def fields(card: MethodCard, knobs: Iterable[Knob]) -> dict[str, bool | int | fl
     return None if wrong else found
 
 
-def fit_batch(card: MethodCard, rows: int) -> int | None:
-    """Start the batch size at what fits if the text has fewer rows than the paper's batch; return that size.
+def fit(card: MethodCard, values: Values) -> Values:
+    """Give fields the values that fit the text; they follow it until the visitor changes them. Returns these values.
 
-    Where batches are of pairs of rows, it is given their number.
-
-    The field follows the text until the visitor changes it.
+    Fields that were filled with other values than Strata's defaults stay.
     """
-    key, last = key_of(card.name, "batch_size"), f"fitted {card.name}"
-    paper = int(card.knobs["batch_size"].default)
-    # the largest power of two that gives at least eight batches, and at least 2
-    fitting = max(2, 1 << max(1, rows // 8).bit_length() - 1) if rows < paper else paper
-    if st.session_state.get(key, paper) == st.session_state.get(last, paper) or key not in st.session_state:
-        st.session_state[key] = fitting
-    st.session_state[last] = fitting
-    return fitting if fitting != paper else None
+    state, key = st.session_state, _fitted_key(card)
+    before, now = state.get(key, {}), {name: value for name, value in values.items() if name in card.knobs}
+    if before is None:
+        return {}
+    for name in {**before, **now}:
+        knob, field = card.knobs[name], key_of(card.name, name)
+        last = _shown(knob, before.get(name, knob.default))
+        if state.get(field, last) == last:
+            state[field] = _shown(knob, now.get(name, knob.default))
+    state[key] = now
+    return now
+
+
+def _fitted_key(card: MethodCard) -> str:
+    return f"fitted {card.name}"
 
 
 def follow_encoder(card: MethodCard, plain: MethodCard) -> None:
@@ -62,17 +67,18 @@ def follow_encoder(card: MethodCard, plain: MethodCard) -> None:
     before = MethodCard(plain.kind, state.get(key, ""))
     for name in {**before.of_encoders, **card.of_encoders}:
         knob, field = card.knobs[name], key_of(card.name, name)
-        # the batch size follows the text
-        if name != "batch_size" and state.get(field) == _shown(knob, before.knobs[name].default):
+        if name not in (state.get(_fitted_key(card)) or {}) and state.get(field) == _shown(
+            knob, before.knobs[name].default
+        ):
             state[field] = _shown(knob, knob.default)
     state[key] = card.encoders
 
 
-def fill(card: MethodCard, settings: Values) -> None:
-    """Set the fields to a recipe's values; only in a callback."""
+def fill(card: MethodCard, settings: Values, *, follow: bool = False) -> None:
+    """Set the fields to a recipe's values, or with `follow` to what then follows the text; only in a callback."""
     for name, knob in card.knobs.items():
         st.session_state[key_of(card.name, name)] = _shown(knob, settings.get(name, knob.default))
-    st.session_state.pop(f"fitted {card.name}", None)
+    st.session_state[_fitted_key(card)] = {} if follow else None
     st.session_state[f"encoders {card.name}"] = card.encoders
 
 
@@ -96,25 +102,26 @@ def presets(card: MethodCard) -> None:
     st.session_state[key] = marked_preset(card)
 
     def choose() -> None:
-        if (chosen := settings.get(st.session_state[key])) is not None:
-            fill(card, chosen)
+        name = st.session_state[key]
+        if (chosen := settings.get(name)) is not None:
+            fill(card, {} if name == DEFAULTS else chosen, follow=name == DEFAULTS)
 
     st.segmented_control(
         "Values of the settings",
         list(settings),
         key=key,
         on_change=choose,
-        help="Sets every field. Marked while the fields have these values, whatever the batch size. Quick: a short "
-        "trial on small batches. On the command line: `--as-in-paper`, `--as-released`, `--preset quick`.",
+        help="Sets every field. Marked while the fields have these values; Strata's defaults follow the number of "
+        "rows. Quick: a short trial on small batches. On the command line: `--as-in-paper`, `--as-released`, "
+        "`--preset quick`.",
     )
 
 
 def marked_preset(card: MethodCard) -> str | None:
-    """The name of the set of values that the fields have, whatever the batch size, which follows the text."""
+    """The name of the set of values that the fields have."""
     shown = {
         name: st.session_state.get(key_of(card.name, name), _shown(knob, knob.default))
         for name, knob in card.knobs.items()
-        if name != "batch_size"
     }
     for preset, values in _presets(card).items():
         if all(value == _shown(card.knobs[name], values[name]) for name, value in shown.items()):
@@ -126,7 +133,7 @@ def _presets(card: MethodCard) -> dict[str, Values]:
     """The sets of values that a method has, each under its name; equal ones once."""
     usual = {name: knob.default for name, knob in card.knobs.items()}
     paper = {name: knob.paper_value for name, knob in card.knobs.items()}
-    found: dict[str, Values] = {DEFAULTS: usual}
+    found: dict[str, Values] = {DEFAULTS: {**usual, **(st.session_state.get(_fitted_key(card)) or {})}}
     if card.kind.as_published and paper != usual:
         found[PAPER] = paper
     if card.kind.as_published and {**paper, **card.kind.released} not in (usual, paper):

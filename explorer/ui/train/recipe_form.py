@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer import errors, knobs, places, progress, run_folder
+from explorer import errors, knobs, places, run_folder
 from explorer.data import sources, text_sets
-from explorer.data.graded.sets import SetKind
 from explorer.data.sources import HELD_OUT, identity, label, shown
 from explorer.encoding.locate import layout, model_names
 from explorer.training.record import runs
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs, sidebar_choice
+from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_list, sidebar
-from explorer.ui.runs import run_status, training_form, training_queue
+from explorer.ui.runs import training_form
 from explorer.ui.train import knob_form, stage_form, text_and_method
-from explorer.ui.widgets import controls, downloads
+from explorer.ui.widgets import controls
 
 if TYPE_CHECKING:
-    from explorer.training.loop.estimate import RoomToGain
     from explorer.training.recipe import Recipe
 
 KEEP_DUPLICATES = "keep_duplicates"
@@ -34,18 +32,20 @@ ABOUT_DEMONSTRATION = (
     "The included encoder learns to distinguish a sentence from its negation, and from one with another number. Press "
     "**Start** below, or upload your own text."
 )
-OF_PAPER, OF_DEFAULTS = "the paper's", "the default"
-FITTED = "Batch size starts at {}: {:,} rows are too few for {} batch of {}."
+OF_PAPER, OF_DEFAULTS = "The paper's values", "Those for many rows"
+FITTED = (
+    "Batch, steps and share are set for a text of {:,} rows, as measured. {} are below each field, and would hardly "
+    "train on so few."
+)
 OF_ENCODERS = "Defaults are the paper's for {}: {}."
-PLAN = "{:,} rows in batches of {}: {:,} steps, evaluated on the dev set every {}."
+PLAN = "{:,} rows: {} a batch, {:,} updates ({:.3g} passes), evaluated every {}."
+NO_WARMUP = " A warmup of {:g} % is less than one update, and is left out."
+IN_FOLDS = " {} folds, each without its own rows; then all rows."
 OF_PAIRS = " The rows make {:,} pairs in an epoch, and these fill the batches."
 TOO_FEW_ROWS = "The text has {:,} rows; a batch needs {}. Lower the batch size or add text."
 BASE = "recipe base"
 SEEDS, DEV, TEST, MORE_TESTS = "recipe seeds", "recipe dev", "recipe test", "recipe more tests"
 MOST_ELSEWHERE = "recipe most elsewhere"
-NAME = "run name"
-_STARTED = "_run started"
-ESTIMATE = "Estimate: {}."
 
 
 def recipe() -> Recipe | None:
@@ -84,7 +84,8 @@ def recipe() -> Recipe | None:
         rows = text_and_method.left(sources, card.kind.rows, judged_on, batch)
     if rows is not None and settings is not None:
         try:
-            steps.caption(plan(card, settings, rows, judged_on.count(HELD_OUT)))
+            folds = judging.folds if judging is not None and judging.is_cross_fitted else 0
+            steps.caption(plan(card, settings, rows, judged_on.count(HELD_OUT), folds))
         except errors.StrataError as error:  # `rows` is more than there are, or less than a batch
             messages.trouble(error)
             return None
@@ -114,14 +115,15 @@ def _settings(
 ) -> tuple[knobs.Values | None, st.delta_generator.DeltaGenerator]:
     """The hyperparameters: the important ones open, the rest folded; with a container for the number of steps."""
     st.subheader("Training settings" if card.kind.trains() else "Settings")
-    fitting = None if rows is None or not card.kind.trains() else knob_form.fit_batch(card, card.kind.items({}, rows))
+    from explorer.methods import few_rows
+
+    fitted = {} if rows is None else knob_form.fit(card, few_rows(card.kind, rows))
     front = [knob for knob in card.knobs.values() if knob.front]
     folded = [knob for knob in card.knobs.values() if not knob.front]
     knob_form.presets(card)
     few = knob_form.fields(card, front)
-    if fitting is not None:
-        whose = OF_PAPER if card.kind.as_published else OF_DEFAULTS
-        st.caption(FITTED.format(fitting, rows, whose, card.knobs["batch_size"].default))
+    if fitted:
+        st.caption(FITTED.format(rows, OF_PAPER if card.kind.as_published else OF_DEFAULTS))
     if card.of_encoders:
         values = [f"{name.replace('_', ' ')} {knobs.Knob.text(value)}" for name, value in card.of_encoders.items()]
         st.caption(OF_ENCODERS.format(card.encoders, messages.plain(", ".join(values))))
@@ -139,8 +141,13 @@ def _settings(
     return (None if few is None or rest is None else {**card.of_encoders, **few, **rest}), place
 
 
-def plan(card: training_form.MethodCard, settings: knobs.Values, rows: int, held_out_sets: int = 0) -> str:
-    """Summarise the settings as `1,280 rows in batches of 16: 80 steps, …`; some evaluation sets are held-out rows."""
+def plan(
+    card: training_form.MethodCard, settings: knobs.Values, rows: int, held_out_sets: int = 0, folds: int = 0
+) -> str:
+    """Summarise the settings as `22 rows: 8 a batch, 100 updates (36 passes), …`.
+
+    Some evaluation sets are held-out rows, or all rows are cross-fitted in so many folds.
+    """
     if not card.kind.trains():
         return f"{rows:,} rows. This method is fitted in closed form: no training steps."
     from explorer.methods import Schedule
@@ -156,7 +163,10 @@ def plan(card: training_form.MethodCard, settings: knobs.Values, rows: int, held
     trained = schedule.rows_of(rows - held, "the text", items)
     steps = schedule.updates(items(trained))
     every = schedule.evaluation_interval(steps)
-    summary = PLAN.format(trained, schedule.batch_size, steps, f"{every} steps" if every > 1 else "step")
+    passes = steps * schedule.batch_size * schedule.accumulate / max(1, items(trained))
+    summary = PLAN.format(trained, schedule.batch_size, steps, passes, f"{every} steps" if every > 1 else "step")
+    summary += IN_FOLDS.format(folds) * bool(folds)
+    summary += NO_WARMUP.format(100 * schedule.warmup) * (schedule.warmup > 0 and not schedule.warmup_updates(steps))
     summary += OF_PAIRS.format(items(trained)) * (card.kind.rows_each == 2)
     summary += f" They are drawn from {rows - held:,} rows." * (trained < rows - held)
     return summary + f" {held:,} rows are held out." * bool(held)
@@ -316,79 +326,3 @@ def _more_tests(test: str, held_out: list[str]) -> tuple[str, ...]:
         help="The base and the best checkpoint are evaluated on these too. Each has a comparison of its own.",
     )
     return tuple(found)
-
-
-def buttons(recipe: Recipe | None) -> None:
-    """Start, estimate, and the same run from the command line."""
-    if st.session_state.pop(_STARTED, False):
-        st.session_state[NAME] = ""  # the next run has another name
-    if recipe is not None:
-        _base_on_test(recipe)
-    line = st.container(horizontal=True, vertical_alignment="bottom")
-    name = line.text_input(
-        "Run name",
-        key=NAME,
-        width=280,
-        placeholder="method, model and a number",
-        persist_state="session",
-        help="The name of the run's folder: letters, digits, '-', '_' and '.'. Optional.",
-    )
-
-    def start(recipe: Recipe) -> None:
-        training_form.choose(training_queue.start(recipe, name.strip()))
-        st.session_state[_STARTED] = True
-
-    act = None if recipe is None else partial(start, recipe)
-    controls.button(line, "Start", act, key="run start", type="primary", icon=":material/play_arrow:")
-    if recipe is None:
-        asked = st.session_state.get(training_form.ASKED_FOR_FILE)
-        st.caption("A text is needed to start." if asked else "Fix the highlighted fields to start.")
-        return
-    if recipe.trains:
-        job = jobs.find(training_queue.trial_key(recipe))
-        found = run_status.estimate(
-            job, line, "run estimate", "on the longest rows", lambda: training_queue.try_one_step(recipe)
-        )
-        if found is not None:
-            st.info(messages.plain(ESTIMATE.format(found.words)), icon=":material/speed:")
-    st.caption("The same run from the command line:")
-    st.code(recipe.command(), language=None, wrap_lines=True)
-    again = "Repeat the run with `python -m explorer train --recipe recipe.yaml`."
-    downloads.file("recipe.yaml", recipe.as_yaml(), "recipe.yaml", help=again)
-
-
-def _base_on_test(recipe: Recipe) -> None:
-    """The base's score, once a background job has it; nothing for sets that are not the visitor's."""
-    test = recipe.test
-    if test is None or not recipe.trains:
-        return
-    uploaded = sources.identity(test).kind == SetKind.UPLOADED
-    if not (test == sources.HELD_OUT or uploaded or sources.is_file(test) or sources.is_folder(test)):
-        return
-    # what decides the score: the models and texts as they are, the rows that are held out, and the device
-    now = cached.inputs_digest((recipe.model,), (*recipe.data, *recipe.tests))
-    parts = recipe.data, sorted(recipe.columns.items()), recipe.tests, recipe.keeps_duplicates, recipe.device
-    key = f"base on test {now} {recipe.kind.rows} {parts}"
-    job = jobs.follow(key, "the base on the test rows", lambda: _tested(recipe))
-    st.fragment(_gain, run_every=1.0 if job.live else None)(job, job.live)
-
-
-def _gain(job: jobs.Job, was_live: bool) -> None:
-    if job.live:
-        st.caption("Testing the base on your test rows …")
-        return
-    if was_live:
-        st.rerun()  # the whole page: with it this fragment's clock goes
-    found: RoomToGain | None = job.result  # a failed job says nothing: the start shows its error
-    if found is None:
-        return
-    if found.is_little:
-        st.info(messages.plain(found.text), icon=":material/trending_flat:")
-    else:
-        st.caption(messages.plain(found.text))
-
-
-def _tested(recipe: Recipe) -> progress.Work[RoomToGain | None]:
-    from explorer.training.loop.estimate import room_to_gain
-
-    return (yield from room_to_gain(recipe))

@@ -92,7 +92,7 @@ def _key(number: int, what: str) -> str:
 def _stage(
     place: int, number: int, of_run: tuple[tuple[str, ...], dict[str, str]], encoders: str, plan: Plan
 ) -> Stage | None:
-    from explorer.methods import suggested
+    from explorer.methods import few_rows, suggested
     from explorer.training.recipe import Stage
 
     cards = {name: card for name, card in training_form.methods().items() if card.kind.trains_encoder()}
@@ -132,7 +132,8 @@ def _stage(
         text = text or of_run[0]
         rows = _rows(text, card, columns)
         if rows is not None:
-            knob_form.fit_batch(card, rows)
+            few = few_rows(card.kind, rows)
+            knob_form.fit(card, {name: value for name, value in few.items() if name not in LEFT_OUT})
         with st.expander("Settings of the stage", icon=":material/tune:"):
             own = (one for one in card.knobs.values() if one.name not in LEFT_OUT)
             settings = knob_form.fields(card, sorted(own, key=lambda one: not one.front))

@@ -203,7 +203,7 @@ def follow_text() -> None:
     name = shown.method if is_shown else of_text(chosen)
     if name and (name != state.get(training_form.METHOD) or before in ((), shown.data) or is_shown):
         state[training_form.METHOD] = name
-        knob_form.fill(training_form.methods()[name], shown.every_setting() if is_shown else {})
+        knob_form.fill(training_form.methods()[name], shown.every_setting() if is_shown else {}, follow=not is_shown)
 
 
 def of_text(chosen: tuple[str, ...]) -> str:
@@ -227,7 +227,7 @@ def explain(chosen: tuple[str, ...], card: training_form.MethodCard, fits: bool)
 
     def use_fitting() -> None:
         st.session_state[training_form.METHOD], st.session_state[training_form.METHOD_BY_HAND] = name, False
-        knob_form.fill(training_form.methods()[name], {})
+        knob_form.fill(training_form.methods()[name], {}, follow=True)
 
     why = messages.plain(suggestion.sentence(ONE_FILE if len(chosen) == 1 else OTHERS, name))
     if card.name == name and fits:

@@ -10,8 +10,7 @@ from explorer.drawing.reports import standalone
 from explorer.errors import BadChoice
 from explorer.measuring.scores.verdict import BETTER, CHANCE, WORSE, ElsewhereVerdict, RunVerdict, Verdict
 from explorer.methods import PAPER, QUICK, knobs_of, load, paper_values
-from explorer.studies.plans import plan as plans
-from explorer.studies.plans import plan_report, plan_table
+from explorer.studies.plans import plan_file, plan_report, plan_table
 from explorer.studies.plans.plan import Plan, PlanBudget, Variant, cells
 from explorer.studies.plans.plan_report import scored, verdict
 from explorer.studies.plans.plan_table import PlanRow, PlanTable, seconds_left
@@ -109,15 +108,15 @@ def test_a_mistake_is_refused_with_its_name(changes, named):
 
 def test_a_file_says_the_same_as_the_plan_and_single_values_need_no_list(plan):
     whole = replace(plan, budget=PlanBudget(minutes=5, steps=100), tasks=("sts", "MR"), values=PAPER)
-    assert plans.from_yaml(plans.as_yaml(whole), "there") == whole
+    assert plan_file.from_yaml(plan_file.as_yaml(whole), "there") == whole
     some = replace(whole, grid={}, variants=(Variant("a", {"temperature": 0.2}, "simcse", ("sample",)), Variant("b")))
-    assert plans.from_yaml(plans.as_yaml(some), "there") == some
+    assert plan_file.from_yaml(plan_file.as_yaml(some), "there") == some
     first = Stage("tsdae", ("sample",), settings={"steps": 2})
     staged = replace(some, variants=(Variant("a", stages=(first,)), Variant("b", stages=())), stages=(first, first))
-    assert plans.from_yaml(plans.as_yaml(staged), "there") == staged
+    assert plan_file.from_yaml(plan_file.as_yaml(staged), "there") == staged
     text = "method: simcse\nmodel: here\ndata: sample\nseed: 3\ntask: MR\ngrid: {temperature: 0.1}\n"
     text += "budget: {minutes: 2}\n"
-    found = plans.from_yaml(text, "there", "mine")
+    found = plan_file.from_yaml(text, "there", "mine")
     assert found == Plan(
         "mine", ("simcse",), ("here",), (("sample",),), {}, {"temperature": (0.1,)}, seeds=(3,), tasks=("MR",),
         budget=PlanBudget(2),
@@ -150,7 +149,7 @@ def test_a_file_says_the_same_as_the_plan_and_single_values_need_no_list(plan):
 )
 def test_a_file_of_another_form_is_refused_with_the_value(text, named):
     with pytest.raises(BadChoice) as caught:
-        plans.from_yaml(text, "there")
+        plan_file.from_yaml(text, "there")
     assert named in str(caught.value)
     assert len(str(caught.value)) < 2000
 
@@ -165,14 +164,14 @@ def test_a_file_of_another_form_is_refused_with_the_value(text, named):
 )
 def test_a_budget_that_is_no_limit_is_refused_with_its_value(name, most):
     with pytest.raises(BadChoice, match=rf"there: budget\.{name} cannot be .*above 0.*or leave it out"):
-        plans.from_yaml(f"methods: simcse\nbudget: {{{name}: {most}}}\n", "there")
+        plan_file.from_yaml(f"methods: simcse\nbudget: {{{name}: {most}}}\n", "there")
 
 
 def test_a_budget_of_the_form_is_checked_too_and_a_whole_number_of_steps_may_be_a_power():
     for budget in (PlanBudget(steps=1.5), PlanBudget(math.nan), PlanBudget(10**400), PlanBudget(steps=True)):
         with pytest.raises(BadChoice, match="budget"):
             cells(Plan("one", ("simcse",), settings=STEPS, budget=budget))
-    found = plans.from_yaml("methods: simcse\nbudget: {steps: 1e3, minutes: 0.5}\n", "there").budget
+    found = plan_file.from_yaml("methods: simcse\nbudget: {steps: 1e3, minutes: 0.5}\n", "there").budget
     assert (found, type(found.steps)) == (PlanBudget(0.5, 1000), int)
 
 
@@ -241,9 +240,9 @@ def test_what_a_row_costs_elsewhere_is_the_mean_over_seeds_of_the_sets_that_all_
     assert (told.kind, told.text) == (WORSE, "Elsewhere, temperature 0.1: b −2.50 (−4.00 to −1.00), worse.")
     assert standalone.verdict(told).encode() in plan_report.report(table)
     assert plan_table.as_json(table)["rows"][0]["elsewhere"][0]["verdict"]["difference"] == -2.5
-    text = plans.as_yaml(replace(PLAN, elsewhere=("Sample search",)))
-    assert cells(plans.from_yaml(text, "there"))[0].recipe.elsewhere == ("Sample search",)
-    assert "elsewhere" not in plans.as_yaml(PLAN)
+    text = plan_file.as_yaml(replace(PLAN, elsewhere=("Sample search",)))
+    assert cells(plan_file.from_yaml(text, "there"))[0].recipe.elsewhere == ("Sample search",)
+    assert "elsewhere" not in plan_file.as_yaml(PLAN)
 
 
 def test_a_row_that_lacks_a_seed_or_has_another_base_is_not_compared(tmp_path):

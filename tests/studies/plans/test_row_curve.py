@@ -14,7 +14,7 @@ from explorer.errors import BadChoice, TooFewRows
 from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores.verdict import Verdict
 from explorer.progress import finish
-from explorer.studies.plans import execution, plan_folder, plan_report, plan_table, row_curve
+from explorer.studies.plans import execution, plan_file, plan_folder, plan_report, plan_table, row_curve
 from explorer.studies.plans import plan as plans
 from explorer.studies.plans.row_curve import RowCurve
 from explorer.training.recipe import Recipe
@@ -112,7 +112,7 @@ def test_a_doubling_is_the_gain_by_the_logarithm_of_the_rows():
 
 def test_rows_are_a_list_of_a_plan_like_any_other(curve_plan):
     text = "methods: [simcse, sg-opt]\nrows: [25 %, 50%, 12]\nsettings: {{batch_size: 4}}\nseeds: [1, 2]\n{}"
-    stated = plans.from_yaml(text.format(""), "plan.yaml")
+    stated = plan_file.from_yaml(text.format(""), "plan.yaml")
     assert stated.grid == {"rows": ("25 %", "50%", 12)}
     every = plans.cells(stated)
     assert len(every) == 2 * 3 * 2
@@ -121,9 +121,9 @@ def test_rows_are_a_list_of_a_plan_like_any_other(curve_plan):
         ("simcse (rows 12)", "simcse"),
         ("sg-opt (rows 25 %)", "sg-opt"),
     ]
-    assert plans.from_yaml(plans.as_yaml(stated), "plan.yaml") == stated
+    assert plan_file.from_yaml(plan_file.as_yaml(stated), "plan.yaml") == stated
     with pytest.raises(BadChoice, match="has rows, and rows in its grid"):
-        plans.from_yaml(text.format("grid: {rows: [1, 2]}"), "plan.yaml")
+        plan_file.from_yaml(text.format("grid: {rows: [1, 2]}"), "plan.yaml")
 
 
 @pytest.mark.parametrize(

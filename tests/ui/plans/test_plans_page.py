@@ -10,8 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from explorer.data import sample
-from explorer.studies.plans import plan as plans
-from explorer.studies.plans import plan_folder, plan_table
+from explorer.studies.plans import plan_file, plan_folder, plan_table
 from explorer.studies.plans.plan import Plan, PlanBudget, Variant, cells
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
@@ -312,7 +311,7 @@ def upload(app, name, text):
 
 def test_an_uploaded_file_replaces_the_form_and_names_the_plan(form, plan):
     whole = replace(plan, grid={}, variants=(Variant("plain"), Variant("hot", {"temperature": 0.5})))
-    text = plans.as_yaml(whole).partition("\n")[2]  # without its name
+    text = plan_file.as_yaml(whole).partition("\n")[2]  # without its name
     upload(form, "mine.yaml", text)
     assert not form.multiselect
     assert any(one.value.startswith("**2 trainings**") for one in form.markdown)

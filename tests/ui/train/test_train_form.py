@@ -16,7 +16,7 @@ from explorer.training.recipe import demonstration
 from explorer.training.record import runs
 from explorer.ui.access import jobs, sidebar_choice
 from explorer.ui.runs import training_form
-from explorer.ui.train import knob_form, recipe_form, text_and_method
+from explorer.ui.train import knob_form, recipe_form, start_form, text_and_method
 from tests import trainings
 from tests.train_visits import PAGE, START, refusals, say
 from tests.visits import by_link, error_of, fetches, lead, wait_until, words
@@ -372,7 +372,7 @@ def test_one_step_can_be_tried_first(tiny):
     wait_until(lambda: not any(job.live for job in jobs._jobs.values()))
     tiny.run()
     (job,) = (job for job in jobs._jobs.values() if job.key.startswith("try "))
-    assert recipe_form.ESTIMATE.format(job.result.words) in words(tiny.info)
+    assert start_form.ESTIMATE.format(job.result.words) in words(tiny.info)
     assert runs.every() == []
 
 

@@ -1,0 +1,49 @@
+"""What a training has by default for its text, where nobody has chosen: dev set and test set, and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from explorer.data import corpora, sources
+from explorer.knobs import Values
+from explorer.methods import few_rows, load
+
+
+@dataclass(frozen=True)
+class TextDefaults:
+    """The rows that a text has for a method, the sets that belong to them, and the settings for so few of them."""
+
+    rows: int
+    sets: corpora.Sets | None  # a dev set and a test set; None if the text has none
+    settings: Values
+    held_out: bool  # whether rows can be held out as a test set
+
+    def sets_with(self, dev: str | None) -> corpora.Sets | None:
+        """The sets of a training whose dev set may be stated: then no rows are cross-fitted, which also choose."""
+        if not dev or self.sets is None or sources.CROSS_FITTED not in self.sets or dev == sources.CROSS_FITTED:
+            return self.sets
+        return (dev, sources.HELD_OUT) if self.held_out else None
+
+
+def of_text(
+    method: str, data: Sequence[str], columns: Mapping[str, str] | None = None, *, online: bool = False
+) -> TextDefaults:
+    """The defaults of a method for a text; an error if the text cannot be read, or has no rows for it."""
+    stamps = tuple(map(corpora.stamp, data))
+    return _of_text(method, tuple(data), tuple(sorted((columns or {}).items())), online, stamps)
+
+
+@lru_cache(maxsize=256)  # every row of a plan asks, and every rerun of its page
+def _of_text(
+    method: str,
+    data: tuple[str, ...],
+    columns: tuple[tuple[str, str], ...],
+    online: bool,
+    stamps: tuple[Hashable, ...],
+) -> TextDefaults:
+    kind = load(method)
+    corpus, _ = corpora.corpus(data, kind.rows, dict(columns), online=online, divide=False)
+    sets = corpora.matching_sets(data, corpus if kind.trains() else None, kind.rows, labels=kind.predicts())
+    return TextDefaults(len(corpus), sets, few_rows(kind, len(corpus)), kind.rows.is_judged)

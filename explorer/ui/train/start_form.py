@@ -1,0 +1,100 @@
+"""Start a run: its name, the buttons, the estimate, what the base leaves to gain, and the same run from a command."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from explorer import progress
+from explorer.data import sources
+from explorer.data.graded.sets import SetKind
+from explorer.ui import messages
+from explorer.ui.access import cached, jobs
+from explorer.ui.runs import run_status, training_form, training_queue
+from explorer.ui.widgets import controls, downloads
+
+if TYPE_CHECKING:
+    from explorer.training.loop.estimate import RoomToGain
+    from explorer.training.recipe import Recipe
+
+NAME = "run name"
+_STARTED = "_run started"
+ESTIMATE = "Estimate: {}."
+
+
+def buttons(recipe: Recipe | None) -> None:
+    """Start, estimate, and the same run from the command line."""
+    if st.session_state.pop(_STARTED, False):
+        st.session_state[NAME] = ""  # the next run has another name
+    if recipe is not None:
+        _base_on_test(recipe)
+    line = st.container(horizontal=True, vertical_alignment="bottom")
+    name = line.text_input(
+        "Run name",
+        key=NAME,
+        width=280,
+        placeholder="method, model and a number",
+        persist_state="session",
+        help="The name of the run's folder: letters, digits, '-', '_' and '.'. Optional.",
+    )
+
+    def start(recipe: Recipe) -> None:
+        training_form.choose(training_queue.start(recipe, name.strip()))
+        st.session_state[_STARTED] = True
+
+    act = None if recipe is None else partial(start, recipe)
+    controls.button(line, "Start", act, key="run start", type="primary", icon=":material/play_arrow:")
+    if recipe is None:
+        asked = st.session_state.get(training_form.ASKED_FOR_FILE)
+        st.caption("A text is needed to start." if asked else "Fix the highlighted fields to start.")
+        return
+    if recipe.trains:
+        job = jobs.find(training_queue.trial_key(recipe))
+        found = run_status.estimate(
+            job, line, "run estimate", "on the longest rows", lambda: training_queue.try_one_step(recipe)
+        )
+        if found is not None:
+            st.info(messages.plain(ESTIMATE.format(found.words)), icon=":material/speed:")
+    st.caption("The same run from the command line:")
+    st.code(recipe.command(), language=None, wrap_lines=True)
+    again = "Repeat the run with `python -m explorer train --recipe recipe.yaml`."
+    downloads.file("recipe.yaml", recipe.as_yaml(), "recipe.yaml", help=again)
+
+
+def _base_on_test(recipe: Recipe) -> None:
+    """The base's score, once a background job has it; nothing for sets that are not the visitor's."""
+    test = recipe.test
+    if test is None or not recipe.trains:
+        return
+    uploaded = sources.identity(test).kind == SetKind.UPLOADED
+    if not (test == sources.HELD_OUT or uploaded or sources.is_file(test) or sources.is_folder(test)):
+        return
+    # what decides the score: the models and texts as they are, the rows that are held out, and the device
+    now = cached.inputs_digest((recipe.model,), (*recipe.data, *recipe.tests))
+    parts = recipe.data, sorted(recipe.columns.items()), recipe.tests, recipe.keeps_duplicates, recipe.device
+    key = f"base on test {now} {recipe.kind.rows} {parts}"
+    job = jobs.follow(key, "the base on the test rows", lambda: _tested(recipe))
+    st.fragment(_gain, run_every=1.0 if job.live else None)(job, job.live)
+
+
+def _gain(job: jobs.Job, was_live: bool) -> None:
+    if job.live:
+        st.caption("Testing the base on your test rows …")
+        return
+    if was_live:
+        st.rerun()  # the whole page: with it this fragment's clock goes
+    found: RoomToGain | None = job.result  # a failed job says nothing: the start shows its error
+    if found is None:
+        return
+    if found.is_little:
+        st.info(messages.plain(found.text), icon=":material/trending_flat:")
+    else:
+        st.caption(messages.plain(found.text))
+
+
+def _tested(recipe: Recipe) -> progress.Work[RoomToGain | None]:
+    from explorer.training.loop.estimate import room_to_gain
+
+    return (yield from room_to_gain(recipe))
