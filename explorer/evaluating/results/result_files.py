@@ -43,6 +43,7 @@ class Origin:
     base: str = ""
     recipe: str = ""
     seed: int | None = None
+    nothing: bool = False  # nothing was learned: its weights equal the base's
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,7 @@ def _names(rows: Sequence[Sequence[ScoredModel]]) -> list[str]:
             names.append(one.name)
             continue
         how = f", mean of {len(others) + 1} seeds" if others else ", best of several seeds" * (made.seed is None)
-        name = f"{made.method} on {sources.shown(made.base)}{how}"
+        name = f"{made.method} on {sources.shown(made.base)}{how}{_nothing((one, *others))}"
         if alike[made.method, sources.shown(made.base)] > 1:
             of_runs = [each.name for each in (one, *others)]
             more = f" and {len(of_runs) - MOST_RUNS} more" if len(of_runs) > MOST_RUNS else ""
@@ -152,6 +152,14 @@ def _names(rows: Sequence[Sequence[ScoredModel]]) -> list[str]:
             for name, row in zip(names, rows, strict=True)
         ]
     return names
+
+
+def _nothing(of_seeds: Sequence[ScoredModel]) -> str:
+    """What the name of a row says of models that equal their base."""
+    count = sum(one.origin.nothing for one in of_seeds)
+    if not count:
+        return ""
+    return ", nothing was learned" + (f" with {count} of {len(of_seeds)} seeds" if count < len(of_seeds) else "")
 
 
 def without_base(rows: Sequence[ModelRow], every: Sequence[ModelRow], tasks: Sequence[ScoredTask]) -> tuple[str, ...]:

@@ -20,12 +20,13 @@ from explorer.encoding.read.pooling import OWN, Reading, Row
 from explorer.errors import BadChoice
 from explorer.in_words import rounded
 from explorer.measuring.comparing.learned import NOTHING, Learned, probe_changes
+from explorer.measuring.comparing.nothing_learned import NothingLearned
 from explorer.measuring.comparing.pair_changes import GoldBins, RankErrors, gold_bins, rank_errors
 from explorer.measuring.scores.bootstrap import RESAMPLES, Interval, difference
 from explorer.measuring.scores.judge import Floats
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.metrics import SPEARMAN
-from explorer.measuring.scores.verdict import UNKNOWN, Sentence, Verdict, sentence
+from explorer.measuring.scores.verdict import UNKNOWN, UNLEARNED, Sentence, Verdict, sentence
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
@@ -197,8 +198,15 @@ class ComparisonVerdict:
         """Whether the judged model was trained on sentences of the pairs."""
         return self.tuning is not None and self.tuning.optimistic
 
+    @property
+    def nothing(self) -> NothingLearned | None:
+        """Why the tuned model equals its base, if it does."""
+        return self.tuning.probes.nothing if self.tuning else None
+
     def learned(self, probes: Learned) -> Learned:
         """What the judged model learned, or does better than the other, by its score and the probe packs."""
+        if self.nothing:
+            return Learned(nothing=self.nothing)
         tuned = self.tuning is not None
         probes = replace(probes, elsewhere=self.tuning.probes.elsewhere if self.tuning else ())
         if self.score.kind == UNKNOWN:
@@ -213,6 +221,8 @@ class ComparisonVerdict:
 
     def sentence(self) -> Sentence:
         """The verdict in words."""
+        if self.nothing:
+            return Sentence.of(UNLEARNED, self.nothing.words)
         before, after = (f"{one.model} ({one.title})" for one in (self.before, self.after))
         if self.tuning:
             before, after = f"base {self.before.model}", f"tuned {after}"

@@ -192,7 +192,7 @@ def shown_pairs(
 def line(found: Learned) -> Sentence | None:
     """The best news and the worst news, in one line of at most two clauses; None if nothing was measured."""
     if found.nothing:
-        return Sentence.of(UNLEARNED, f"{found.nothing.reason}. {found.nothing.next_step}")
+        return Sentence.of(UNLEARNED, found.nothing.words)
     best: Marked = ()
     worst: Marked = ()
     scored = _scored(found, found.score) if found.score else ()

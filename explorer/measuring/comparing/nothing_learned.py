@@ -58,3 +58,8 @@ class NothingLearned:
     def next_step(self) -> str:
         """What to do, as a sentence."""
         return _NEXT.get(self.why, _NEXT[NO_GRADIENT])
+
+    @property
+    def words(self) -> str:
+        """Why, and what to do."""
+        return f"{self.reason}. {self.next_step}"

@@ -15,7 +15,16 @@ from explorer.evaluating.results import result_files, scored_task
 from explorer.evaluating.results.result_table import MeanScore, mean_score
 from explorer.evaluating.tasks import column_of
 from explorer.measuring.scores.metrics import SPEARMAN
-from explorer.measuring.scores.verdict import BETTER, ELSEWHERE, ElsewhereVerdict, RunVerdict, Verdict, elsewhere
+from explorer.measuring.scores.verdict import (
+    BETTER,
+    ELSEWHERE,
+    UNLEARNED,
+    WORDS,
+    ElsewhereVerdict,
+    RunVerdict,
+    Verdict,
+    elsewhere,
+)
 from explorer.run_folder import model_name
 from explorer.studies.plans import plan_folder
 from explorer.studies.plans.execution import name_of, tasks_of
@@ -31,6 +40,7 @@ ROW, SEEDS, DEV_SET, TEST_SET = "row", "seeds", "dev set", "test set"
 BEFORE, GAIN, SECONDS, PER_POINT, MEMORY = (
     "base, trained layer & pooling", "difference to the base", "seconds", "seconds per point", "memory (GB)",
 )  # fmt: skip
+NOTHING = "nothing was learned with {} of {} seeds"
 NOT_YET = "{}: the plan has not evaluated it yet."
 WITHOUT = "{}: no result with the plan's data and settings, of {}. Resume the plan to evaluate them."
 
@@ -58,7 +68,12 @@ class PlanRow:
     @property
     def verdict(self) -> Verdict | None:
         """The verdict on the test set: means over seeds, and the widest of their intervals; None if a seed lacks it."""
-        return _over_seeds([one.done.verdict.test if one.done and one.done.verdict else None for one in self.cells])
+        return _over_seeds([_of_test(one.done) for one in self.cells])
+
+    @property
+    def nothing(self) -> int:
+        """With how many seeds nothing was learned."""
+        return sum(one.done is not None and one.done.facts.nothing is not None for one in self.cells)
 
     @property
     def elsewhere(self) -> tuple[ElsewhereVerdict, ...]:
@@ -88,6 +103,15 @@ class PlanRow:
         if self.verdict is None or self.seconds is None or self.verdict.kind != BETTER:
             return None
         return self.seconds / self.verdict.known[2]
+
+
+def _of_test(status: Status | None) -> Verdict | None:
+    """The verdict of a run on its test set; where nothing was learned, the difference is the pooling's, and certain."""
+    found = status.verdict.test if status and status.verdict else None
+    if found is None or status is None or status.facts.nothing is None:
+        return found
+    gap = None if found.exported is None or found.declared_base is None else found.exported - found.declared_base
+    return replace(found, difference=gap, low=gap, high=gap)
 
 
 def _over_seeds(of_seeds: Sequence[Verdict | None]) -> Verdict | None:
@@ -253,6 +277,12 @@ def written(found: PlanTable) -> tuple[list[str], list[list[str]]]:
         if row.verdict is not None:
             _, _, difference, low, high = row.verdict.known
             gap = f"{difference:+.2f} ({low:.2f} to {high:.2f})"
+        if row.nothing:
+            gap = (
+                WORDS[UNLEARNED]
+                if row.nothing == len(row.cells)
+                else f"{gap}; {NOTHING.format(row.nothing, len(row.cells))}"
+            )
         scores = {BEFORE: row.before, **{name: row.score(name) for name in (TEST, DEV, *found.tasks)}}
         every.append(
             {
@@ -289,6 +319,7 @@ def as_json(found: PlanTable) -> dict[str, object]:
             "test": _parts(row.score(TEST)),
             "dev": _parts(row.score(DEV)),
             "difference": row.verdict and row.verdict.known[2:],
+            "nothing_learned": row.nothing,
             **({"elsewhere": [asdict(one) for one in row.elsewhere]} if row.elsewhere else {}),
             "tasks": {task: _parts(row.score(task)) for task in found.tasks},
             "seconds": row.seconds,

@@ -53,7 +53,8 @@ def of_run(run: runs.Run, checkpoint: str = "") -> Origin:
     """How the model of a run was trained, or that of one of its checkpoints, which is another model."""
     recipe = run.recipe()
     seed = recipe.seeds[0] if len(recipe.seeds) == 1 else None
-    return Origin(recipe.methods, recipe.model, text_sets.digest_of((recipe.of_any_seed, checkpoint)), seed)
+    nothing = not checkpoint and run.status().facts.nothing is not None
+    return Origin(recipe.methods, recipe.model, text_sets.digest_of((recipe.of_any_seed, checkpoint)), seed, nothing)
 
 
 def of_runs() -> list[Result]:
@@ -170,6 +171,7 @@ def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:
             status.verdict if run_folder.model_of(found[place].folder) == run_folder.model_name(run.name) else None
         )
         measured = Learned(verdict.packs, pairs=verdict.pairs, elsewhere=verdict.elsewhere) if verdict else NOTHING
+        measured = replace(measured, nothing=status.facts.nothing) if verdict else measured
         return Tuning(place, status.facts.reading, seen, measured, status.facts.listed(REPORT))
     return None
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from explorer import run_folder
-from explorer.data import sample, sources, text_sets
+from explorer.data import corpora, sample, sources, text_sets
 from explorer.data.graded import sets
 from explorer.training.record import run_results, runs
 from explorer.ui.access import cached
@@ -152,14 +152,25 @@ def compare_with_base(run: runs.Run) -> None:
 
 
 def train_on_own_pairs(given: sets.SetIdentity) -> dict[str, str]:
-    """Fill the form of the Train page: the train part of an own set as text, its dev and test set, a method that fits.
+    """Fill the form of the Train page: an own set as text, or its train part, with the sets and the method that fit.
 
     Returns what the address says of it, for a reload.
     """
-    part = sources.written(sets.parts(given)[0])
+    part = sources.written(training_text(given))
     method = _fill(part, text_sets.SCORED_PAIRS, len(text_sets.SCORED_PAIRS.texts))
     sidebar.choose_set(given)
     return {training_form.SOURCES: part} | method
+
+
+def training_text(given: sets.SetIdentity) -> sets.SetIdentity:
+    """What is trained on of own pairs: few of them as a whole, since each is judged; of more the train part."""
+    return given if corpora.LEAST <= len(cached.graded_pairs(given)) < corpora.FEW else sets.parts(given)[0]
+
+
+def why_not_trained_on(given: sets.SetIdentity) -> str:
+    """Why nothing of own pairs can be trained on and judged; "" if it can."""
+    text = training_text(given)
+    return cached.why_not_split(given, text.piece) if text.piece else ""
 
 
 def train_on_file(path: str, kind: text_sets.Kind) -> dict[str, str]:

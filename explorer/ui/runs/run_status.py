@@ -180,7 +180,7 @@ def _score(help: str) -> Any:
 
 def _row(run: runs.Run) -> dict[str, Any]:
     status = training_queue.standing(run)
-    tested = status.verdict and status.verdict.test
+    tested = status.verdict and status.verdict.test if status.facts.nothing is None else None
     scores = [one.dev for one in numbers(run.folder).evaluations()]
     stride = max(1, len(scores) // ROW_POINTS)
     return {

@@ -7,7 +7,7 @@ from typing import Literal
 
 import streamlit as st
 
-from explorer.data import sources, splitting, text_sets, uploads
+from explorer.data import corpora, sources, splitting, text_sets, uploads
 from explorer.data.graded import sets
 from explorer.data.tables import columns, text_rows
 from explorer.data.tables.table import ColumnRoles, Table
@@ -37,7 +37,10 @@ _LAYERS_HELP = (
     "Without halves, the best layer & pooling is chosen on the pairs it is scored on.",
     "The best layer & pooling is chosen on the dev half and reported on the test half.",
 )
-_TRAIN_HELP = "Train on the train part, choose the best checkpoint on the dev part, report on the test half."
+_TRAIN_HELP = (
+    "Train on the train part, choose the best checkpoint on the dev part, report on the test half; of fewer than "
+    f"{corpora.FEW} pairs train on all, each of which is judged by a model that did not see it."
+)
 _ADVISE_HELP = "Tries the methods that fit within a time limit, and answers whether the model becomes better."
 KINDS = (
     text_sets.SCORED_PAIRS,
@@ -234,8 +237,10 @@ def offer_pairs(pairs: text_sets.GradedPairs) -> None:
     """What the pairs are split into, and what can be done with them."""
     split = cached.split_summary(pairs)
     st.markdown(_split_in_words(pairs, split))
-    if split.no_halves or split.no_parts:
-        st.warning(messages.plain(split.no_halves or split.no_parts), icon=":material/call_split:")
+    few = corpora.LEAST <= len(pairs) < corpora.FEW  # all of them are trained on
+    why_not = split.no_halves if few else split.no_halves or split.no_parts
+    if why_not:
+        st.warning(messages.plain(why_not), icon=":material/call_split:")
 
     def keep_and_open(page: str) -> None:
         given = sets.keep(pairs)
@@ -264,8 +269,8 @@ def offer_pairs(pairs: text_sets.GradedPairs) -> None:
                 icon=icon,
                 on_click=controls.attempt,
                 args=(partial(keep_and_open, page),),
-                disabled=bool(split.no_parts),
-                help=messages.plain(split.no_parts) if split.no_parts else help,
+                disabled=bool(split.no_parts) and not few,
+                help=messages.plain(split.no_parts) if split.no_parts and not few else help,
             )
         st.button(
             "Use these pairs",
@@ -287,7 +292,9 @@ def _split_in_words(pairs: text_sets.GradedPairs, split: splitting.Summary) -> s
     if split.no_halves:
         return f"{words}."
     words += f": {HALVES.format(split.sizes[splitting.DEV_HALF], split.sizes[splitting.TEST_HALF])}"
-    if not split.no_parts:
+    if len(pairs) < corpora.FEW:
+        words += ". All of them are trained on, and each is judged by a model that was not trained on it"
+    elif not split.no_parts:
         words += (
             f". For training, the dev half is split again: train part {split.sizes[splitting.TRAIN_PART]:,}, "
             f"dev part {split.sizes[splitting.DEV_PART]:,}"

@@ -6,7 +6,7 @@ from functools import partial
 import streamlit as st
 
 from explorer import errors, run_folder
-from explorer.data import sample, sources, splitting
+from explorer.data import sample, sources
 from explorer.data.graded import sets
 from explorer.encoding.locate import model_names
 from explorer.measuring.sentences import word_tables
@@ -85,7 +85,7 @@ def _fine_tune(choice: sidebar_choice.Choice, uploaded: sets.SetIdentity | None)
             _button("Upload text and train", TRAIN, "door train", training_form.ask_for_file)
             _button(page_list.SHOULD_I, PLANS, "door advise", address={page_list.ADVISE: ""})
     else:
-        reason = cached.why_not_split(uploaded, splitting.TRAIN_PART)
+        reason = page_list.why_not_trained_on(uploaded)
         if reason:
             st.caption(messages.plain(reason))
         else:
@@ -152,10 +152,10 @@ def _is_scored(choice: sidebar_choice.Choice, uploaded: sets.SetIdentity) -> boo
 
 def _run_on(uploaded: sets.SetIdentity) -> str | None:
     """The newest finished run that was trained on this file."""
-    part = sources.written(sets.parts(uploaded)[0])
+    parts = {sources.written(one) for one in (uploaded, sets.parts(uploaded)[0])}
     for run in runs.every()[:LATEST]:
         status = run.status()
-        if status.state == statuses.FINISHED and part in status.facts.data:
+        if status.state == statuses.FINISHED and not parts.isdisjoint(status.facts.data) and not status.facts.nothing:
             return run.name
     return None
 

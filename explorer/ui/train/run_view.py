@@ -34,7 +34,7 @@ NOT_TESTED = "Not tested: the run was stopped. Resume it to finish and test it."
 WHAT_TO_TRY = "Try other text, fewer steps or a lower learning rate. The base is not changed."
 OF_SEEDS = "Test: {:.2f} ± {:.2f}, mean and standard deviation over seeds."
 BASE, SAME, TUNED = "base, model default", "base, trained layer & pooling", "tuned model"
-NO_TEST_SCORE = "not tested"
+NO_TEST_SCORE, AS_BASE = "not tested", "as the base"
 NO_COMPARISON = "No comparison with the base: this run was trained by an older version. Train it again to get one."
 SCORE_HELP = {
     "base": "{} × 100 of the base under model default. Higher is better, at most 100{}.",
@@ -351,7 +351,9 @@ def _row(use: str, found: Verdict, trained: str, status: statuses.Status) -> Non
     for card, (label, score, note, which) in zip(cards, before, strict=False):
         messages.number(card, f"{use}: {label}", in_words.number(score), note, border=True, help=help_of[which])
     value = in_words.number(found.exported)
-    if found.exported is None:
+    if status.facts.nothing is not None:
+        value = AS_BASE
+    elif found.exported is None:
         value = "not yet" if status.live else NO_TEST_SCORE
     note = ""
     if found.difference is not None and found.low is not None and found.high is not None:

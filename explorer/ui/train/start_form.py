@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from explorer.training.recipe import Recipe
 
 NAME = "run name"
-_STARTED = "_run started"
+_STARTED, _TIMED = "_run started", "_recipe timed"
+FEW = 2000  # rows, of which a step is timed without being asked
 ESTIMATE = "Estimate: {}."
 
 
@@ -51,7 +52,7 @@ def buttons(recipe: Recipe | None) -> None:
         st.caption("A text is needed to start." if asked else "Fix the highlighted fields to start.")
         return
     if recipe.trains:
-        job = jobs.find(training_queue.trial_key(recipe))
+        job = jobs.find(training_queue.trial_key(recipe)) or _timed(recipe)
         found = run_status.estimate(
             job, line, "run estimate", "on the longest rows", lambda: training_queue.try_one_step(recipe)
         )
@@ -63,13 +64,30 @@ def buttons(recipe: Recipe | None) -> None:
     downloads.file("recipe.yaml", recipe.as_yaml(), "recipe.yaml", help=again)
 
 
-def _base_on_test(recipe: Recipe) -> None:
-    """The base's score, once a background job has it; nothing for sets that are not the visitor's."""
+def _is_on_own_rows(recipe: Recipe) -> bool:
+    """Whether a training is tested on a set of the visitor."""
     test = recipe.test
     if test is None or not recipe.trains:
-        return
+        return False
     uploaded = sources.identity(test).kind == SetKind.UPLOADED
-    if not (test == sources.HELD_OUT or uploaded or sources.is_file(test) or sources.is_folder(test)):
+    return test in training_form.OWN_ROWS or uploaded or sources.is_file(test) or sources.is_folder(test)
+
+
+def _timed(recipe: Recipe) -> jobs.Job | None:
+    """The job that says how long a training on few own rows takes, without being asked; None beside another run."""
+    state = st.session_state
+    if (last := jobs.find(state.get(_TIMED, ""))) is not None and last.live:
+        last.stop()  # of a form that has changed since
+    text = training_form.text_defaults(recipe.data, recipe.method, recipe.columns)
+    if text is None or text.rows > FEW or not _is_on_own_rows(recipe) or training_queue.under_way():
+        return None
+    state[_TIMED] = training_queue.trial_key(recipe)
+    return training_queue.try_one_step(recipe)
+
+
+def _base_on_test(recipe: Recipe) -> None:
+    """The base's score, once a background job has it; nothing for sets that are not the visitor's."""
+    if not _is_on_own_rows(recipe):
         return
     # what decides the score: the models and texts as they are, the rows that are held out, and the device
     now = cached.inputs_digest((recipe.model,), (*recipe.data, *recipe.tests))
