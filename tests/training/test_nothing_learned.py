@@ -14,11 +14,11 @@ from explorer.measuring.comparing.nothing_learned import BELOW, NO_GRADIENT, NO_
 from explorer.measuring.scores.verdict import UNLEARNED
 from explorer.methods import load
 from explorer.progress import Phase, finish
-from explorer.training.loop.choosing import nothing_learned
 from explorer.training.loop.judging import under_heads
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
+from explorer.training.loop.unlearned import nothing_learned
 from explorer.training.record.runs import KEEP
 from tests.device import DEVICE
 from tests.trainings import graded_lines, learner, looks, new, recipe, train, weights

@@ -87,7 +87,7 @@ def test_steps_are_numbered_through_and_each_states_its_stage(unbroken, place):
         assert (result.steps, result.best_step, result.stages[0].steps) == (whole, best[2], STEPS)
         assert result.stages[0].best_step == best[1]
     assert facts.stages.words == "1. tsdae on text.csv (24 rows), 2. contrast on triplets.csv (24 rows)"
-    assert "stage 1 of 2 done" in run.log_tail(100)
+    assert "stage 1 of 2: tsdae is done" in run.log_tail(100)
     assert facts.stages.words.partition(" ")[2] in (run.folder / "README.md").read_text()
     assert run.recipe().command() == replace(run.recipe(), made_with={}).command()
     assert not run.state.exists()

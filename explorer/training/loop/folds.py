@@ -23,7 +23,7 @@ from explorer.measuring.comparing.nothing_learned import IN_FOLDS, NothingLearne
 from explorer.measuring.scores.judge import Floats
 from explorer.measuring.scores.metrics import class_scores
 from explorer.progress import Work
-from explorer.training.loop import choosing, preparing
+from explorer.training.loop import preparing, unlearned
 from explorer.training.loop.judging import NO_ROWS, JudgedRows
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import FoldScores
@@ -135,7 +135,7 @@ def outcome(whole: Prepared, learner: Learner, finished: Sequence[FoldScores], i
     if learner.shares:
         learner.mixer()(best)
     learner.keep_all()
-    nothing = choosing.nothing_learned(learner)
+    nothing = unlearned.nothing_learned(learner)
     if nothing is not None and not best:
         nothing = NothingLearned(IN_FOLDS, sum(not one.best for one in finished), items=len(finished))
     judged, rows = pooled(whole, finished, items), NO_ROWS

@@ -18,7 +18,7 @@ from explorer import methods, run_folder, typed_json
 from explorer.measuring.geometry.vector_geometry import Checkup
 from explorer.measuring.scores.judge import Floats
 from explorer.progress import Phase, Progress, Work, finish
-from explorer.training.loop import choosing, estimate, folds, judging, preparing, processes, resume_state, stages
+from explorer.training.loop import estimate, folds, judging, preparing, processes, resume_state, stages, unlearned
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import Blend, Estimate, FoldScores, SeedScores, StageScores
 from explorer.training.loop.resume_state import random_states, set_random_states
@@ -297,7 +297,7 @@ class Training(TrainingFacts):
         else:
             blend = yield from self._reported(learner.blended(learner.prepared.dev), Phase.EVALUATING_DEV)
             share = None if blend is None else blend.alpha
-            of_folds = folds.FoldOutcome({}, share, choosing.nothing_learned(learner))
+            of_folds = folds.FoldOutcome({}, share, unlearned.nothing_learned(learner))
         nothing = of_folds.nothing if self.recipe.trains_encoder else None
         work = judging.outcome(learner.method, self.prepared, self.base, of_folds.known, unchanged=nothing is not None)
         found = yield from self._reported(work)

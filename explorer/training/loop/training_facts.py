@@ -6,7 +6,7 @@ from explorer.encoding.read.head_facts import HeadFacts
 from explorer.measuring.comparing.nothing_learned import NothingLearned
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.judge import Floats
-from explorer.training.loop import choosing, folds, preparing, stages
+from explorer.training.loop import folds, preparing, stages, unlearned
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import Adapters, Cut, FoldFacts, SeedScores, StageFacts, Ties
 from explorer.training.recipe import Recipe
@@ -66,7 +66,7 @@ class TrainingFacts:
             return self._kept_result.nothing
         if self.learner is None or not self.is_over or not self.recipe.trains_encoder:
             return None
-        return choosing.nothing_learned(self.learner)
+        return unlearned.nothing_learned(self.learner)
 
     @property
     def ties(self) -> Ties | None:

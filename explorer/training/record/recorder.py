@@ -42,8 +42,7 @@ class Recorder:
             before, state=statuses.RUNNING, phase=Phase.STARTING, about="", since=None, error="", details=""
         )
         self._written = 0.0
-        # the stage and the selection score of the best checkpoint of any seed: a later stage is always better
-        self._best: tuple[int, float] | None = None
+        self._best: run_folder.Evaluation | None = None  # of the best checkpoint of any seed
         self.put()
 
     @property
@@ -116,10 +115,11 @@ class Recorder:
         kept = list(filter(is_kept, self.run.metrics()))
         text = "".join(map(run_folder.metric_text, kept))
         write_whole(self.run.folder / run_folder.METRICS, lambda file: file.write(text.encode()), _ROOM)
-        chosen = [((line.stage or 0, score), line) for line in kept if isinstance(line, run_folder.Evaluation)
-                  if line.best and (score := line.selection_score) is not None]  # fmt: skip
-        self._best, best = max(chosen, key=lambda one: one[0], default=(None, None))
-        self.put(best=best and best.dev, best_step=best and best.step)
+        self._best = None
+        for line in kept:
+            if isinstance(line, run_folder.Evaluation) and _is_better(line, self._best):
+                self._best = line
+        self.put(best=self._best and self._best.dev, best_step=self._best and self._best.step)
 
     def probe_sentences(self, sentences: list[str]) -> None:
         """Save the probe's sentences; they stay in this folder, and no card or export contains them."""
@@ -152,11 +152,8 @@ class Recorder:
         text = "" if step.held_out is None else f", held-out rows {step.held_out:.1f}"
         best = ", the best so far" * step.best
         self.log(f"seed {step.seed}, step {step.step}: dev {found.score:.2f}{text}{best}")
-        if not step.best or step.criterion is None:
-            return
-        so_far = step.stage or 0, step.criterion
-        if self._best is None or so_far > self._best:
-            self._best = so_far
+        if _is_better(line, self._best):
+            self._best = line
             self.status = replace(self.status, best=found.score, best_step=step.step)
 
     def _tell(self, step: Step, changed: bool) -> None:
@@ -178,6 +175,16 @@ class Recorder:
         self.check_there()
         with writing(self.run.folder, _ROOM), (self.run.folder / name).open("a", encoding="utf-8") as file:
             file.write(line)
+
+
+def _is_better(line: run_folder.Evaluation, best: run_folder.Evaluation | None) -> bool:
+    """Whether an evaluation is of a better checkpoint than the best before it: a later stage is always better."""
+    own, other = line.selection_score, best and best.selection_score
+    if not line.best or own is None:
+        return False
+    if best is None or other is None or (line.stage, line.number) == (best.stage, best.number):
+        return True
+    return (line.stage or 0, own) > (best.stage or 0, other)
 
 
 def _now() -> float:

@@ -63,7 +63,7 @@ def test_every_step_is_on_record_once_and_looks_are_from_the_first_to_the_last(r
     rates = {line.step: line.rate for line in run.metrics() if isinstance(line, TrainingStep)}
     warm = STEPS // 10  # the share of the steps in which SG's rate climbs
     for step, rate in rates.items():
-        assert rate == pytest.approx(1e-3 * min((step - 1) / warm, (STEPS - step + 1) / (STEPS - warm))), step
+        assert rate == pytest.approx(1e-3 * min(step / warm, (STEPS - step + 1) / (STEPS - warm))), step
 
 
 def test_a_run_is_looked_at_ten_times_even_if_the_paper_looks_less_often(place):

@@ -1,5 +1,7 @@
 """Test that a stopped or interrupted run resumes as if uninterrupted."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -135,7 +137,8 @@ def test_what_was_estimated_and_scored_at_the_start_is_still_told_afterwards(pla
     before = run.status().facts
     assert before.estimate.step_seconds > 0
     train(run)
-    assert run.status().facts == before
+    now = run.status().facts
+    assert now == replace(before, model_digest=now.model_digest, ties=now.ties), "these two are of the saved model"
 
 
 def test_a_run_is_not_gone_on_with_on_something_else(tmp_path):
