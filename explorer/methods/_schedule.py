@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from itertools import cycle, islice
+from itertools import cycle, islice, pairwise
 from typing import ClassVar
 
 import torch
@@ -168,6 +168,13 @@ class Schedule(Knobs):
                 f"rows cannot be {self.rows}: of the {rows:,} rows of {name} these are {taken:,}, but a batch takes "
                 f"{self.batch_size}. Raise rows, lower batch_size, or add text."
             )
+        batches = items(taken) // self.batch_size
+        if 0 < batches < self.accumulate:
+            raise TooFewRows(
+                f"accumulate cannot be {self.accumulate}: the {taken:,} rows of {name} that are trained on fill "
+                f"{batches:,} batch{'es' * (batches != 1)} of {self.batch_size}, so an update would read them more "
+                f"than once. Set accumulate to {batches} or less, or lower batch_size."
+            )
         return taken
 
     def updates(self, items: int) -> int:
@@ -181,6 +188,26 @@ class Schedule(Knobs):
     def evaluation_interval(self, updates: int) -> int:
         """Steps between two evaluations on the dev set: the paper's value, but at least ten evaluations per run."""
         return max(1, min(self.evaluate_every, updates // 10))
+
+    def stops_early(self, scores: Sequence[float]) -> bool:
+        """Whether the dev scores so far, step 0 first, meet the rule for it; the score of step 0 is ignored."""
+        trained = scores[1:]
+        if self.early_stop == "drops":
+            return drops(trained) >= self.endurance
+        if self.early_stop == "no new best":
+            return since_best(trained) >= self.endurance
+        return False
+
+
+def drops(scores: Sequence[float]) -> int:
+    """How often a score was lower than the one before, counted over the whole run as in the code of SG-BERT."""
+    return sum(later < earlier for earlier, later in pairwise(scores))
+
+
+def since_best(scores: Sequence[float]) -> int:
+    """The number of scores after the best one; all of them if every score is NaN."""
+    known = [score for score in scores if not math.isnan(score)]
+    return len(scores) - 1 - scores.index(max(known)) if known else len(scores)
 
 
 class Updates(nn.Module):

@@ -20,7 +20,7 @@ from explorer.errors import TooFewRows
 from explorer.optimizers import learning_rate
 from explorer.places import whole_folder
 from explorer.progress import Progress, Work
-from explorer.training.loop.resume_state import sow
+from explorer.training.loop.changing import sow
 
 SHARE = 0.15  # of the words, as BERT was trained
 MAX_LENGTH, BATCH = 64, 32  # tokens of a sentence; sentences of a pass

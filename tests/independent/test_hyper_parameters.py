@@ -9,7 +9,6 @@ import pytest
 from explorer import methods
 from explorer.methods import ENCODERS, Schedule, knobs_of, paper_values
 from explorer.training.loop import learner
-from explorer.training.loop.choosing import enough
 from tests.independent import papers
 from tests.trainings import few_probes, furnish, in_no_time, looks, new, train
 
@@ -127,7 +126,7 @@ def assert_same_stops(rule, base, endurance):
     for _ in range(30):
         scores = [base, *random.integers(50, 70, 25).astype(float).tolist()]
         expected = RULES[rule](scores, endurance)
-        stops = (number for number in range(len(scores)) if enough(scores[: number + 1], schedule))
+        stops = (number for number in range(len(scores)) if schedule.stops_early(scores[: number + 1]))
         assert next(stops, None) == expected
         stopped += expected is not None
     assert stopped, "otherwise nothing stops"

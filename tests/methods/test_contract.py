@@ -16,7 +16,7 @@ from explorer.errors import BadChoice
 from explorer.methods import ADAPTERS, Fitting, Method, Schedule, knobs_of
 from explorer.methods._method import PAPERS
 from explorer.progress import finish
-from explorer.training.loop.resume_state import changing
+from explorer.training.loop.changing import changing
 from tests.device import DEVICE
 from tests.live import ROOT
 from tests.methods.rows import FIRST, MANY, SECOND, TUNING, columns_of, descend, take_steps

@@ -18,7 +18,7 @@ from explorer.training.loop.judging import under_heads
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
-from explorer.training.loop.unlearned import nothing_learned
+from explorer.training.loop.training_facts import why_nothing_learned
 from explorer.training.record.runs import KEEP
 from tests.device import DEVICE
 from tests.trainings import graded_lines, learner, looks, new, recipe, train, weights
@@ -130,7 +130,7 @@ def test_a_tie_with_the_base_goes_to_the_base_only_by_the_loss(place):
     made.step = 1
     assert not made.record_score(100.0)
     made.restore_best()
-    found = nothing_learned(made)
+    found = why_nothing_learned(made)
     assert found is not None
     assert (found.why, found.evaluations, found.base) == (TIED, 1, 100.0)
 
@@ -154,12 +154,12 @@ def test_no_rate_and_no_gradient_are_told_apart(place, monkeypatch):
         one.record_score(50.0)
         one.step = 1
         one.record_score(51.0)
-        found = nothing_learned(one)
+        found = why_nothing_learned(one)
         assert found is not None
         assert found.why == why
     with torch.no_grad():
         next(weight for weight, name in one.names.items() if name.startswith("base.")).view(-1)[0] += 1e-6
-    assert nothing_learned(one) is None, "a single changed weight is a tuned model"
+    assert why_nothing_learned(one) is None, "a single changed weight is a tuned model"
 
 
 def test_the_loss_on_held_out_rows_is_that_of_the_method_by_hand(place):

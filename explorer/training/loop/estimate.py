@@ -28,10 +28,10 @@ from explorer.measuring.scores.judge import Judge, PairJudge, TripletJudge
 from explorer.methods import Autocast
 from explorer.progress import Phase, Progress, Work, finish
 from explorer.training.loop import judging, preparing, stages, training_texts
+from explorer.training.loop.changing import changing, untouched
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import Estimate
 from explorer.training.loop.processes import World
-from explorer.training.loop.resume_state import changing, untouched
 from explorer.training.recipe import Recipe, naming
 
 TRIED = 512  # sentences of an evaluation set whose encoding is timed: few would not fill their batches

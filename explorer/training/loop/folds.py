@@ -19,11 +19,10 @@ from explorer.data import sources
 from explorer.data.retrieval_sets import RetrievalSet
 from explorer.data.text_sets import Corpus
 from explorer.evaluating.probes.class_rows import RowsJudge
-from explorer.measuring.comparing.nothing_learned import IN_FOLDS, NothingLearned
 from explorer.measuring.scores.judge import Floats
 from explorer.measuring.scores.metrics import class_scores
 from explorer.progress import Work
-from explorer.training.loop import preparing, unlearned
+from explorer.training.loop import preparing
 from explorer.training.loop.judging import NO_ROWS, JudgedRows
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import FoldScores
@@ -125,7 +124,6 @@ class FoldOutcome:
 
     known: dict[str, Floats]  # what each row gets, by use of the set of all rows
     share: float | None = None  # of the tuned weights; None if the folds chose the number of updates
-    nothing: NothingLearned | None = None
     rows: JudgedRows = NO_ROWS  # of labelled rows
 
 
@@ -135,12 +133,9 @@ def outcome(whole: Prepared, learner: Learner, finished: Sequence[FoldScores], i
     if learner.shares:
         learner.mixer()(best)
     learner.keep_all()
-    nothing = unlearned.nothing_learned(learner)
-    if nothing is not None and not best:
-        nothing = NothingLearned(IN_FOLDS, sum(not one.best for one in finished), items=len(finished))
     judged, rows = pooled(whole, finished, items), NO_ROWS
     if isinstance(whole.dev, RowsJudge):
         labels, words = whole.corpus.labels, whole.dev.words(judged)
         rows = JudgedRows(class_scores(labels, words), tuple(zip(labels, words, strict=True)))
         judged = np.array([label == word for label, word in rows.predicted], dtype=np.float64)
-    return FoldOutcome(dict.fromkeys(whole.cross_fitted, judged), best if learner.shares else None, nothing, rows)
+    return FoldOutcome(dict.fromkeys(whole.cross_fitted, judged), best if learner.shares else None, rows)

@@ -7,8 +7,6 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from operator import eq
-from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -21,19 +19,15 @@ from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import DataError, TooFewRows
 from explorer.evaluating.probes.class_rows import features
-from explorer.measuring.comparing.learned import NOTHING, pack_items_changes
 from explorer.measuring.scores import bootstrap, calibration, correlation, similarity
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.item_store import item_key, keep_items, kept_items
-from explorer.measuring.scores.judge import PACKS, Floats, Judge, PairJudge, in_order
+from explorer.measuring.scores.judge import Floats, Judge, PairJudge, in_order
 from explorer.measuring.scores.metrics import ClassScores, class_scores
 from explorer.methods import ClassLayer, Method, PredictedClasses, PromptedRows
-from explorer.progress import Phase, Progress, Work, in_phase
+from explorer.progress import Phase, Progress, Work
+from explorer.training.loop.changing import sow, untouched
 from explorer.training.loop.measured_facts import MOST_FITTED, FrozenClasses
-from explorer.training.loop.resume_state import sow, untouched
-
-if TYPE_CHECKING:
-    from explorer.training.loop.preparing import Prepared
 
 MOST_BATCHES = 32  # of held-out rows, whose loss decides between equal scores
 RANDOM = "random pairs"  # what the cosines of random pairs of the dev set are kept under
@@ -116,47 +110,6 @@ def tuned_items(method: Method, judge: Judge, known: Floats | None = None) -> Wo
     return judge.items(vectors) if known is None else known, similarity.random_pairs(
         vectors, judge.name
     ).cosines if some else np.empty(0)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The verdict on the best checkpoint of a seed, and its cosines of dev set, test set and random pairs."""
-
-    verdict: verdicts.RunVerdict
-    cosines: dict[str, Floats]
-
-
-def outcome(
-    method: Method,
-    prepared: Prepared,
-    base: Mapping[str, Floats],
-    known: Mapping[str, Floats] = MappingProxyType({}),
-    *,
-    unchanged: bool = False,
-) -> Work[Outcome]:
-    """Judge the exported model on everything that the base was scored on; `unchanged` if its weights are the base's.
-
-    `known` is what the items of some sets get from models that did not see them.
-    """
-    if unchanged:  # its scores are those of the base as it was trained, and there is no difference to test
-        before = {name: verdicts.before_training(judge, base[name]) for name, judge in prepared.judged.items()}
-        found = {name: replace(one, exported=one.same_reading_base) for name, one in before.items()}
-        return Outcome(verdicts.of_uses(found, optimistic=False), {})
-    found, learned = {}, NOTHING
-    elsewhere: list[verdicts.ElsewhereVerdict] = []
-    cosines: dict[str, Floats] = {}
-    for name, judge in prepared.measured.items():
-        items, drawn = yield from in_phase(tuned_items(method, judge, known.get(name)), Phase.EVALUATING_BEST)
-        cosines |= {name: items} if name in ("dev", "test") else {}
-        cosines |= {RANDOM: drawn} if name == "dev" or name in known else {}
-        if name in prepared.elsewhere:
-            elsewhere.append(prepared.elsewhere[name].verdict(verdicts.judged(judge, base[name], items)))
-        elif name != PACKS:
-            found[name] = verdicts.judged(judge, base[name], items)
-        if prepared.packs is not None and judge.digest == prepared.packs.digest and name in base:
-            learned = pack_items_changes(base[name][0], items)
-    verdict = verdicts.of_uses(found, bool(prepared.seen), learned.packs, learned.pairs, tuple(elsewhere))
-    return Outcome(verdict, cosines)
 
 
 def exported_cosines(encoder: Encoder, judged: Mapping[str, Judge], stage: str) -> Work[dict[str, Floats]]:

@@ -20,9 +20,8 @@ from explorer.measuring.sentences.attention_weights import ProbeWeights
 from explorer.methods import Batch, Feed, Fitting, Method, PredictedClasses
 from explorer.progress import Work
 from explorer.training.loop import judging, preparing, processes
-from explorer.training.loop.choosing import enough, is_better, tied
-from explorer.training.loop.measured_facts import Blend, Ties
-from explorer.training.loop.resume_state import sow
+from explorer.training.loop.changing import sow
+from explorer.training.loop.measured_facts import Blend, Ties, is_better, tied
 
 # steps between two fetches of what was measured, unless the device is this processor: each one makes a GPU wait
 FETCH_EVERY = 20
@@ -100,7 +99,7 @@ class Learner:
     @property
     def enough(self) -> bool:
         """Whether early stopping applies; this changes with evaluations only."""
-        return enough(self.scores, self.schedule)
+        return self.schedule.stops_early(self.scores)
 
     @property
     def evaluation_due(self) -> bool:

@@ -18,11 +18,11 @@ from explorer import methods, run_folder, typed_json
 from explorer.measuring.geometry.vector_geometry import Checkup
 from explorer.measuring.scores.judge import Floats
 from explorer.progress import Phase, Progress, Work, finish
-from explorer.training.loop import estimate, folds, judging, preparing, processes, resume_state, stages, unlearned
+from explorer.training.loop import estimate, folds, judging, preparing, processes, resume_state, stages
+from explorer.training.loop.changing import random_states, set_random_states
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import Blend, Estimate, FoldScores, SeedScores, StageScores
-from explorer.training.loop.resume_state import random_states, set_random_states
-from explorer.training.loop.training_facts import TrainingFacts
+from explorer.training.loop.training_facts import TrainingFacts, outcome
 from explorer.training.recipe import Recipe, naming
 
 # a state of a large model takes a second to write: one per minute costs little and loses little
@@ -296,10 +296,9 @@ class Training(TrainingFacts):
             of_folds = folds.outcome(self.prepared, learner, self.folds, self.judged)
         else:
             blend = yield from self._reported(learner.blended(learner.prepared.dev), Phase.EVALUATING_DEV)
-            share = None if blend is None else blend.alpha
-            of_folds = folds.FoldOutcome({}, share, unlearned.nothing_learned(learner))
-        nothing = of_folds.nothing if self.recipe.trains_encoder else None
-        work = judging.outcome(learner.method, self.prepared, self.base, of_folds.known, unchanged=nothing is not None)
+            of_folds = folds.FoldOutcome({}, None if blend is None else blend.alpha)
+        nothing = self.nothing_now
+        work = outcome(learner.method, self.prepared, self.base, of_folds.known, unchanged=nothing is not None)
         found = yield from self._reported(work)
         tested, method, judged = self.prepared.corpus.test, learner.method, of_folds.rows
         if tested is not None and isinstance(method, methods.PredictedClasses):  # test rows of labelled texts

@@ -2,13 +2,41 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import torch
+
 from explorer.encoding.read.head_facts import HeadFacts
-from explorer.measuring.comparing.nothing_learned import NothingLearned
+from explorer.encoding.tune.tunable import effective
+from explorer.measuring.comparing.learned import NOTHING, pack_items_changes
+from explorer.measuring.comparing.nothing_learned import (
+    BELOW,
+    IN_FOLDS,
+    NO_GRADIENT,
+    NO_RATE,
+    STOPPED,
+    TIED,
+    NothingLearned,
+)
 from explorer.measuring.scores import verdict as verdicts
-from explorer.measuring.scores.judge import Floats
-from explorer.training.loop import folds, preparing, stages, unlearned
+from explorer.measuring.scores.judge import PACKS, Floats
+from explorer.methods import Method
+from explorer.progress import Phase, Work, in_phase
+from explorer.training.loop import folds, judging, preparing, stages
 from explorer.training.loop.learner import Learner
-from explorer.training.loop.measured_facts import Adapters, Cut, FoldFacts, SeedScores, StageFacts, Ties
+from explorer.training.loop.measured_facts import (
+    SAME,
+    Adapters,
+    Cut,
+    FoldFacts,
+    FoldScores,
+    SeedScores,
+    StageFacts,
+    Ties,
+)
 from explorer.training.recipe import Recipe
 
 
@@ -20,6 +48,7 @@ class TrainingFacts:
     learner: Learner | None
     base: dict[str, Floats]  # (2, item), by evaluation set, and of the probe packs
     results: list[SeedScores]
+    folds: list[FoldScores]  # of the seed under way
     best_seed: int  # the seed whose weights the model has in the end
     is_over: bool  # it has ended, or is stopped, and the weights in place are those that are saved
 
@@ -64,9 +93,17 @@ class TrainingFacts:
         """Why the saved model equals the base; None if it does not, or if no weights of the encoder are trained."""
         if self._kept_result is not None:
             return self._kept_result.nothing
-        if self.learner is None or not self.is_over or not self.recipe.trains_encoder:
+        return self.nothing_now if self.is_over else None
+
+    @property
+    def nothing_now(self) -> NothingLearned | None:
+        """The same of the weights that are in place."""
+        if self.learner is None or not self.recipe.trains_encoder:
             return None
-        return unlearned.nothing_learned(self.learner)
+        found, done = why_nothing_learned(self.learner), self.folds
+        if found is None or not self.prepared.folds or folds.chosen(done):
+            return found
+        return NothingLearned(IN_FOLDS, sum(not one.best for one in done), items=len(done))
 
     @property
     def ties(self) -> Ties | None:
@@ -99,3 +136,75 @@ class TrainingFacts:
         others = self.prepared.elsewhere.items()
         elsewhere = tuple(one.verdict(verdicts.before_training(one.judge, self.base[use])) for use, one in others)
         return verdicts.of_uses(before, bool(self.prepared.seen), elsewhere=elsewhere)
+
+
+def why_nothing_learned(learner: Learner) -> NothingLearned | None:
+    """Why the weights in place equal those of the base, compared one by one; None if one of them differs."""
+    if not learner.starts_as_base or not _is_base(learner):
+        return None
+    dev, held_out = learner.prepared.dev, learner.held_out
+    on, items = (dev.name, len(dev)) if held_out is None else (held_out.name, len(held_out))
+    base, *later = learner.scores or [math.nan]
+    known = [score for score in later if not math.isnan(score)]
+    best = max(known, default=math.nan)
+    if not later and learner.step < learner.total:
+        why = STOPPED
+    elif not any(learner.rate(step) for step in range(learner.step)):
+        why = NO_RATE
+    elif learner.best_step == 0:
+        why = TIED if base - best <= SAME else BELOW
+    else:
+        why = NO_GRADIENT
+    before, after = (None if math.isnan(score) else score for score in (base, best))
+    return NothingLearned(why, len(later), before, after, on, items)
+
+
+def _is_base(learner: Learner) -> bool:
+    """Whether the weights that would be saved are the base's, to the bit."""
+    exported, before = learner.method.exported, learner.prepared.base
+    weights = dict((before or exported.encoder).model.named_parameters())
+    now = effective(exported.model)
+    return weights.keys() == now.keys() and all(
+        torch.equal(weight.detach(), weights[name].to(weight)) for name, weight in now.items()
+    )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The verdict on the best checkpoint of a seed, and its cosines of dev set, test set and random pairs."""
+
+    verdict: verdicts.RunVerdict
+    cosines: dict[str, Floats]
+
+
+def outcome(
+    method: Method,
+    prepared: preparing.Prepared,
+    base: Mapping[str, Floats],
+    known: Mapping[str, Floats] = MappingProxyType({}),
+    *,
+    unchanged: bool = False,
+) -> Work[Outcome]:
+    """Judge the exported model on everything that the base was scored on; `unchanged` if its weights are the base's.
+
+    `known` is what the items of some sets get from models that did not see them.
+    """
+    if unchanged:  # its scores are those of the base as it was trained, and there is no difference to test
+        before = {name: verdicts.before_training(judge, base[name]) for name, judge in prepared.judged.items()}
+        found = {name: replace(one, exported=one.same_reading_base) for name, one in before.items()}
+        return Outcome(verdicts.of_uses(found, optimistic=False), {})
+    found, learned = {}, NOTHING
+    elsewhere: list[verdicts.ElsewhereVerdict] = []
+    cosines: dict[str, Floats] = {}
+    for name, judge in prepared.measured.items():
+        items, drawn = yield from in_phase(judging.tuned_items(method, judge, known.get(name)), Phase.EVALUATING_BEST)
+        cosines |= {name: items} if name in ("dev", "test") else {}
+        cosines |= {judging.RANDOM: drawn} if name == "dev" or name in known else {}
+        if name in prepared.elsewhere:
+            elsewhere.append(prepared.elsewhere[name].verdict(verdicts.judged(judge, base[name], items)))
+        elif name != PACKS:
+            found[name] = verdicts.judged(judge, base[name], items)
+        if prepared.packs is not None and judge.digest == prepared.packs.digest and name in base:
+            learned = pack_items_changes(base[name][0], items)
+    verdict = verdicts.of_uses(found, bool(prepared.seen), learned.packs, learned.pairs, tuple(elsewhere))
+    return Outcome(verdict, cosines)

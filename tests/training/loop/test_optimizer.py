@@ -9,8 +9,8 @@ from explorer import methods
 from explorer.data.text_sets import SENTENCES
 from explorer.encoding.tune.tunable import Tunable
 from explorer.methods import Schedule, UncorrectedAdam
+from explorer.methods._schedule import drops, since_best
 from explorer.optimizers import UPDATE, UncorrectedAdamW, adamw, learning_rate
-from explorer.training.loop.choosing import drops, enough, since_best
 
 # 1,079 updates of 5e-5 at most, the first 108 of them climbing: the schedule of SG-BERT's code, by the 0-based update
 PUBLISHED = {
@@ -152,7 +152,7 @@ NAN = float("nan")
 def stops_at(scores, rule, endurance):
     """The number of the look, that of the base included, at which it is enough; None if it never is."""
     schedule = Schedule(early_stop=rule, endurance=endurance)
-    return next((n for n in range(1, len(scores) + 1) if enough(scores[:n], schedule)), None)
+    return next((n for n in range(1, len(scores) + 1) if schedule.stops_early(scores[:n])), None)
 
 
 def test_falls_are_counted_as_in_the_code_of_sg_bert_where_a_score_as_before_is_none():
@@ -185,5 +185,5 @@ def test_patience_starts_over_at_a_new_best_which_neither_the_base_nor_a_missing
 def test_without_a_rule_it_is_never_enough():
     assert stops_at([70.0] + [1.0] * 50, "none", 1) is None
     assert stops_at([70.0] + [1.0] * 50, "no new best", 3) == 5
-    assert not enough([], Schedule(early_stop="no new best", endurance=1))
-    assert not enough([], Schedule(early_stop="drops", endurance=1))
+    assert not Schedule(early_stop="no new best", endurance=1).stops_early([])
+    assert not Schedule(early_stop="drops", endurance=1).stops_early([])

@@ -93,12 +93,20 @@ def test_a_batch_that_is_not_filled_or_cannot_be_shared_evenly_is_refused(corpus
     ("schedule", "steps"),
     [
         ({}, 5), ({"epochs": 3}, 15), ({"epochs": 3, "accumulate": 2}, 7), ({"accumulate": 5}, 1),
-        ({"accumulate": 6}, 1), ({"steps": 100, "epochs": 3}, 100), ({"batch_size": 12}, 1),
+        ({"steps": 100, "epochs": 3}, 100), ({"batch_size": 12}, 1),
     ],
     ids=repr,
 )  # fmt: skip
 def test_there_are_as_many_steps_as_the_epochs_make_unless_they_are_set(corpus, schedule, steps):
     assert feed(corpus, **schedule).steps == steps
+
+
+def test_an_update_reads_no_row_twice():
+    fits = Schedule(batch_size=4, accumulate=5)
+    assert fits.rows_of(23, "few") == 23
+    for steps in (0, 100):
+        with pytest.raises(TooFewRows, match=r"accumulate cannot be 6: the 23 rows of few .* fill 5 batches of 4"):
+            fits.with_values({"accumulate": 6, "steps": steps}).rows_of(23, "few")
 
 
 def test_the_steps_of_the_paper_are_a_little_fewer_without_the_half_batch_at_the_end():
