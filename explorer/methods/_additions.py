@@ -35,7 +35,7 @@ from explorer.methods._schedule import Schedule
 from explorer.optimizers import Group, adamw
 from explorer.progress import Work
 
-MODEL_DEFAULT = "model default"  # the pooling, and the maps after it, that a model declares
+MODEL_DEFAULT = "model default"  # the pooling, and the maps after it, that a model declares; the mean without one
 TRAINED_POOLINGS = ("cls", "mean", "max")
 DETECTION_PARTS = ("generator_model", "discriminator", "classify_tokens")  # that are for training only
 
@@ -47,8 +47,8 @@ def pooling_knob(paper: str | None = None) -> str:
         choices=(MODEL_DEFAULT, *TRAINED_POOLINGS),
         paper=paper,
         help="Pooling in training and afterwards. model default: the pooling that the model declares, with its dense "
-        "layers unchanged; [CLS] of the last layer if the model declares none. cls, mean and max: of the last "
-        "layer, without those dense layers.",
+        "layers unchanged; the mean of the last layer if the model declares none, as in sentence-transformers. cls, "
+        "mean and max: of the last layer, without those dense layers.",
     )
 
 
@@ -92,13 +92,10 @@ class Pooled(Method):
         return self.pooled
 
     def _chosen(self) -> Head:
-        declared = self.base.encoder.head
         if self.pooling != MODEL_DEFAULT:
             return Head((self.pooling,))
-        if declared is None:
-            return Head(("cls",))
         # the tokenizer adds the prompt already
-        return replace(declared, prompt="", remark="")
+        return replace(self.base.encoder.default_head, prompt="", remark="")
 
 
 class Fitting(Method):

@@ -71,14 +71,8 @@ class MappedVectors(Fitting):
 def head_of(base: Tunable, reading: str) -> Head:
     """The layer & pooling with this name, for this encoder."""
     if reading == MODEL_DEFAULT:
-        own = base.encoder.head
-        if own is None:
-            raise BadChoice(
-                f"'{base.encoder.name}' declares no pooling, so there is no model default. Set reads to mean or "
-                "another pooling."
-            )
         # the map takes the vector before it is normalised; the prompt belongs to the encoder
-        return replace(own, normalize=False, prompt="", remark="")
+        return replace(base.encoder.default_head, normalize=False, prompt="", remark="")
     if reading in POOLINGS or reading == FIRST_LAST:
         return Head((reading,))
     found = parse(titled(reading, base.layers), base.layers)

@@ -36,7 +36,7 @@ def test_the_loss_is_the_papers(shallow, case, drawn):
     (name, variant), settings = case
     method = shallow.method(name, **variant, **settings)
     chosen = {knob: one.default for knob, one in method.knobs.items()} | variant | settings
-    how = "cls" if chosen["pooling"] == "model default" else chosen["pooling"]
+    how = "mean" if chosen["pooling"] == "model default" else chosen["pooling"]
     columns = (FIRST, SECOND) if name.startswith("bt") else (FIRST,)
     frozen = wide(shallow.plain)
 
@@ -125,7 +125,7 @@ def test_the_loss_of_simcse_is_that_of_what_its_dense_layer_gives(shallow, case)
     columns, temperature = COLUMNS[EATS[name]], settings.get("temperature", 0.05)
 
     def by_hand(weights):
-        vectors = [shallow.vectors(weights, column, settings.get("pooling", "cls")) for column in columns]
+        vectors = [shallow.vectors(weights, column, settings.get("pooling", "mean")) for column in columns]
         sides = [[torch.tanh(linear(weights, "dense", one)) for one in side] for side in vectors]
         if name == "simcse-hard":
             return formulas.with_hard_negatives(*sides, temperature, settings.get("weight", 0.0))

@@ -143,7 +143,7 @@ def test_the_loss_of_diffcse_is_the_papers(shallow, generator, name, settings):
         """Of every sentence twice, which without dropout are the same."""
         if name != "diffcse":
             return [pooled(weights, layers(weights, shallow.ids(one)), settings) for one in FIRST * 2]
-        states = shallow.vectors(weights, FIRST * 2, settings.get("pooling", "cls"))
+        states = shallow.vectors(weights, FIRST * 2, settings.get("pooling", "mean"))
         if settings.get("projector") == "tanh":
             return [torch.tanh(linear(weights, "project.0", one)) for one in states]
         inner = _normed(torch.stack([weights["project.0.weight"] @ one for one in states]))

@@ -217,6 +217,7 @@ def test_wk_weights_layers_and_words_as_the_paper(deep, settings):
 
 METHOD, STEPS = "simcse-hard", 4
 SHARED = {"steps": STEPS, "evaluate_every": 1, "keep_steps": True, "epsilon": 1e-4, "batch_size": 4, "temperature": 0.2}
+SHARED |= {"pooling": "cls"}
 SCHEDULES = {
     "warmup, decay, clipping": SHARED | {"warmup": 0.5, "weight_decay": 0.3, "beta2": 0.9, "clip": 1.0},
     "two batches a step": SHARED | {"accumulate": 2, "decay": "none", "clip": 0.0, "beta2": 0.99},

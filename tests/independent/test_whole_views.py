@@ -240,7 +240,7 @@ def test_the_loss_of_conisi_is_the_papers(shallow, kind, settings, monkeypatch):
     method = shallow.method(f"conisi-{kind}", **settings, **{"chosen": 1.0} if kind == "o2" else {})
     others = others_of(shallow, kind, method, monkeypatch)
     cls, sep = shallow.tokenizer.cls_token_id, shallow.tokenizer.sep_token_id
-    how = settings.get("pooling", "cls")
+    how = settings.get("pooling", "mean")
 
     def of_pair(weights, one, other):
         ids = [cls, *one, sep, *other, sep]

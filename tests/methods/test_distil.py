@@ -262,7 +262,6 @@ def test_too_little_text_for_as_many_dimensions_says_how_many_there_are(base):
     [
         ("mean of layer 9", "There is no layer & pooling 'mean of layer 9' here.*from 0 to 2"),
         ("nonsense", "There is no layer & pooling 'nonsense' here"),
-        ("model default", "declares no pooling, so there is no model default. Set reads to mean"),
     ],
 )
 def test_a_reading_the_encoder_does_not_have_is_refused(base, name, reads, message):

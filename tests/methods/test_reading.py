@@ -182,11 +182,11 @@ def test_every_method_that_trains_a_pooling_starts_with_the_model_default():
 
 
 @pytest.mark.parametrize("name", POOLED)
-def test_without_a_declared_head_the_first_token_is_read_and_a_pooling_that_is_chosen_is_of_the_last_layer_alone(
+def test_without_a_declared_head_the_mean_is_the_default_and_a_pooling_that_is_chosen_is_of_the_last_layer_alone(
     base, declaring, name
 ):
     kind = methods.load(name)
-    for pooling, chosen in {"": "cls", "cls": "cls", "mean": "mean", "max": "max"}.items():
+    for pooling, chosen in {"": "mean", "cls": "cls", "mean": "mean", "max": "max"}.items():
         method = kind(base, {"pooling": pooling} if pooling else {})
         assert method.base_head() == Head((chosen,))
         assert method.head().poolings == (chosen,)

@@ -8,6 +8,7 @@ from torch import nn
 from transformers import BertConfig, BertModel
 
 from explorer import methods
+from explorer.encoding.read.head import Head
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
 from explorer.methods import self_guided
@@ -271,7 +272,8 @@ def test_both_sides_of_every_case_go_through_one_head(base):
 def test_sg_trains_the_layers_of_bert_base_and_the_projection(as_published):
     with torch.device("meta"):
         model = BertModel(BertConfig(), add_pooling_layer=False)
-        method = methods.load("sg")(Tunable(SimpleNamespace(model=model, max_length=512, width=768, head=None), 128))
+        encoder = SimpleNamespace(model=model, max_length=512, width=768, default_head=Head(("mean",)))
+        method = methods.load("sg")(Tunable(encoder, 128))
     counts = {True: 0, False: 0}
     for weight in method.parameters():
         counts[weight.requires_grad] += weight.numel()

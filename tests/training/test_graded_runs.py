@@ -196,7 +196,7 @@ def classified(folder, texts, most):
     for row in zip(*texts, strict=True):
         inputs = tokenizer(*row, truncation=True, max_length=most, return_tensors="pt")
         with torch.no_grad():
-            scores = model(**inputs).last_hidden_state[:, 0] @ weight.T + bias
+            scores = model(**inputs).last_hidden_state.mean(1) @ weight.T + bias
         found.append(classes[scores.argmax().item()])
     return found
 

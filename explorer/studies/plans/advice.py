@@ -133,7 +133,7 @@ def proposal(data: OwnData, options: AdviceOptions, name: str = "") -> Work[Prop
             f"choose a smaller model, or evaluation sets with fewer items{example}."
         )
     seconds, seeds, rows, epochs = size
-    variants = tuple(_variant(method, cost, options.model, rows, epochs, data.rows) for method, cost in costs.items())
+    variants = tuple(_variant(method, cost, rows, epochs, data.rows) for method, cost in costs.items())
     plan = Plan(
         name or usual_name(data, options),
         models=(options.model,),
@@ -253,8 +253,8 @@ def _parts(found: PlanTable, advice: Advice) -> list[tuple[Variant, float]]:
     return [(variant, seconds) for variant, seconds in parts if variant.label not in known]
 
 
-def _variant(method: str, cost: TrainingCost, model: str, rows: int, epochs: int, of: int) -> Variant:
-    settings = {**own_data.own_settings(method, model), **_settings(rows, epochs)}
+def _variant(method: str, cost: TrainingCost, rows: int, epochs: int, of: int) -> Variant:
+    settings = {**own_data.own_settings(method), **_settings(rows, epochs)}
     return Variant(method, {**settings, "rows": str(cost.own(rows))} if rows < of else settings, method)
 
 

@@ -12,8 +12,7 @@ from explorer.data.graded import sets
 from explorer.data.graded.sets import SetKind
 from explorer.data.splitting import TRAIN_PART
 from explorer.data.text_sets import Kind
-from explorer.encoding.load import declared
-from explorer.encoding.locate import lookup, model_names
+from explorer.encoding.locate import lookup
 from explorer.errors import BadChoice
 from explorer.knobs import Values
 from explorer.methods import MODEL_DEFAULT
@@ -150,19 +149,18 @@ def recipe(data: OwnData, method: str, model: str, settings: Values | None = Non
         data=(data.train,),
         dev=data.dev,
         test=data.test,
-        settings={**own_settings(method, model), **(settings or {})},
+        settings={**own_settings(method), **(settings or {})},
     ).checked()
 
 
-def own_settings(method: str, model: str) -> Values:
+def own_settings(method: str) -> Values:
     """The settings that differ from a method's defaults: the model is trained and saved as people use it.
 
-    That is under its model default, which is the mean if it declares none: a gain is then one of training. There is no
-    layer after it, which the base has not and could not be blended with.
+    That is under its model default: a gain is then one of training. There is no layer after it, which the base has not
+    and could not be blended with.
     """
     knobs = methods.load(method).knobs
-    usual = MODEL_DEFAULT if declared.declared(model_names.find(model).folder) else "mean"
-    pooling = {"pooling": usual} if "pooling" in knobs and usual in knobs["pooling"].choices else {}
+    pooling = {"pooling": MODEL_DEFAULT} if "pooling" in knobs and MODEL_DEFAULT in knobs["pooling"].choices else {}
     return {**pooling, **({"keep_head": False} if "keep_head" in knobs else {})}
 
 

@@ -47,7 +47,7 @@ def by_hand(place, run, alpha, path):
 
     def vectors(sentences):
         with torch.no_grad():
-            rows = [model(**tokenizer(one, return_tensors="pt")).last_hidden_state[0, 0] for one in sentences]
+            rows = [model(**tokenizer(one, return_tensors="pt")).last_hidden_state[0].mean(0) for one in sentences]
         return torch.stack(rows)
 
     return trainings.spearman(vectors(first), vectors(second), gold)

@@ -9,7 +9,6 @@ import pytest
 from explorer.data import sources
 from explorer.data.graded import sets
 from explorer.data.text_sets import SCORED_PAIRS, SENTENCES, TRIPLETS
-from explorer.encoding.locate import lookup
 from explorer.errors import BadChoice, StrataError
 from explorer.studies.plans import own_data
 from explorer.training.loop.training_texts import read_texts
@@ -111,10 +110,9 @@ def test_the_methods_that_gained_most_on_such_rows_are_tried():
     assert own_data.candidates(TRIPLETS) == ("contrast-hard", "simcse-hard")
 
 
-def test_a_model_is_trained_under_the_pooling_that_people_use(place):
-    declared = {"pooling": "model default", "keep_head": False}
-    assert own_data.own_settings("simcse-hard", lookup.BUNDLED) == declared
-    assert own_data.own_settings("cosent", str(place.model)) == {"pooling": "mean"}, "it declares none"
+def test_a_model_is_trained_under_the_pooling_that_people_use():
+    assert own_data.own_settings("simcse-hard") == {"pooling": "model default", "keep_head": False}
+    assert own_data.own_settings("cosent") == {"pooling": "model default"}
 
 
 def test_a_part_of_a_set_is_no_text_to_ask_for(text, place):

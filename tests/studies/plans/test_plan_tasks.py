@@ -47,7 +47,7 @@ def test_every_column_has_the_scores_that_scipy_gives_its_file(own, tasks, place
     (run,) = runs.every()
     for path, label in zip(tasks[:2], ("a/test.tsv", "b/test.tsv"), strict=True):
         assert of_base[label] == pytest.approx(namesakes.outside_score(place.model, path), abs=0.001)
-        assert of_row[label][0] == pytest.approx(namesakes.outside_score(run.model, path, "cls"), abs=0.001)
+        assert of_row[label][0] == pytest.approx(namesakes.outside_score(run.model, path), abs=0.001)
     assert unmeasured == ()
 
 

@@ -37,7 +37,7 @@ CHARTS = 6  # probe packs, three grids, lines by layer, histograms
 
 @pytest.fixture(scope="module")
 def run(place):
-    return trainings.train(trainings.new(place, "simcse", name="tuned", settings={"steps": 2}))
+    return trainings.train(trainings.new(place, "simcse", name="tuned", settings={"steps": 2, "pooling": "cls"}))
 
 
 @pytest.fixture
