@@ -152,6 +152,7 @@ def compare(options: argparse.Namespace) -> None:
         *metric,
         lambda one: differences.chosen if one is comparison else one.chosen(*metric),
     )
+    differences = verdict.shown(differences)
     probes = known_probes(found, verdict, [settings])
     if probes is None:
         probes = _encoded_probes(found, about, verdict, settings)
@@ -173,11 +174,14 @@ def compare(options: argparse.Namespace) -> None:
 def _encoded_probes(
     found: tuple[Found, Found], about: Comparison, verdict: ComparisonVerdict, settings: Settings
 ) -> learned.Learned:
-    packs, sides = sample.probe_packs(), []
-    for side, reading in zip(found, (about.one_reading, about.other_reading), strict=True):
+    packs, sides = sample.probe_packs(), list(zip(found, (about.one_reading, about.other_reading), strict=True))
+    if verdict.tuning and verdict.trained:  # the base, as it is trained
+        sides.append((found[1 - verdict.tuning.tuned], verdict.trained))
+    made = []
+    for side, reading in sides:
         work = of_reading(load_encoder(side, settings), sentences_of(packs), reading, settings.max_length)
-        sides.append(probed(packs, output.shown(work)).by_pack)
-    return verdict.probe_changes(packs, *sides)
+        made.append(probed(packs, output.shown(work)).by_pack)
+    return verdict.probe_changes(packs, *made)
 
 
 def _words(

@@ -6,7 +6,7 @@ import argparse
 import json
 
 from explorer.commands.parts import flags, output
-from explorer.data import corpora, sources, text_sets
+from explorer.data import corpora, shared_rows, sources, text_sets
 from explorer.data.graded import sets
 from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found, find
@@ -107,6 +107,8 @@ def _divided(source: str, options: argparse.Namespace) -> sets.Divided:
     """Dev pairs and test pairs."""
     if options.dev:
         dev, test = (sources.scored_pairs(one, online=options.online)[0] for one in (options.dev, source))
+        if shared := shared_rows.check(dev, test):
+            output.say(shared.words)
         return sets.Divided(dev, test)
     pairs, report = sources.scored_pairs(source, online=options.online)
     if report is not None:

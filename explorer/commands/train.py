@@ -128,7 +128,7 @@ def train(options: argparse.Namespace) -> None:
     if _first() and kept:
         status = run.status()
         found = status.learned
-        for text in learned.lines(found):
+        for text in (*learned.lines(found), *status.facts.warnings):
             output.say(text)
         if status.frozen is not None:
             output.say(f"Test rows: {status.frozen.sentence.text}")

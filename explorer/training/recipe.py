@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from explorer.data import sample, sources
+from explorer.data import sample, shared_rows, sources
 from explorer.data.graded import sets
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.encoding.locate import lookup, model_names
@@ -118,6 +118,7 @@ class Recipe(Knobs):
             raise BadChoice(
                 f"Test sets cannot be {', '.join(self.tests) or 'left out'}: give different ones, the main one first."
             )
+        shared_rows.check_names(self.dev, self.tests)
         if len(self.tests) > MOST_TESTS:
             raise BadChoice(f"{len(self.tests)} test sets are too many. Give at most {MOST_TESTS}.")
         if len(self.seeds) > 1 and not self.trains:

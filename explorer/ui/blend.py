@@ -9,7 +9,7 @@ from explorer import errors, in_words, places, progress, run_folder
 from explorer.data import sources
 from explorer.drawing.scores import curves
 from explorer.measuring.scores.metrics import size_text
-from explorer.measuring.scores.verdict import OPTIMISTIC
+from explorer.measuring.scores.verdict import CHOSE, NO_TEST, OPTIMISTIC
 from explorer.studies.blend import blending
 from explorer.studies.blend.blend_curve import BlendCurve
 from explorer.training.record.runs import Run
@@ -139,13 +139,15 @@ def _show(curve: BlendCurve, alpha: float) -> None:
         for card, (label, score, gap) in zip(st.columns(3, gap="small"), cells, strict=True):
             note = BLEND_MINUS.format(gap.gap) if gap and gap.gap else ""
             messages.number(card, f"{use.capitalize()}: {label}", in_words.number(score), note, border=True)
+        if to_base.kind == CHOSE:
+            st.caption(NO_TEST)
     if curve.optimistic:
         st.caption(f"{OPTIMISTIC.capitalize()}.")
 
 
 def _figures(curve: BlendCurve, alpha: float) -> None:
     """Scores and probe packs over the share, with the chosen one marked."""
-    scores = {f"{judge.name} ({use})": list(curve.scores(use).values()) for use, judge in curve.sets.items()}
+    scores = {curve.label(use): list(curve.scores(use).values()) for use in curve.sets}
     shares = [curve.packs(share) for share in curve.shares]
     packs = {name: [100 * one[name] for one in shares] for name in shares[0]}
     drawn = (

@@ -11,6 +11,7 @@ from explorer.measuring.comparing.learned import HOW_SURE, Learned, line, sure
 from explorer.measuring.scores.verdict import (
     BETTER,
     CHANCE,
+    CHOSE,
     MIXED,
     UNKNOWN,
     UNLEARNED,
@@ -33,6 +34,7 @@ _LOOKS = {
     CHANCE: (st.info, ":material/casino:"),
     UNKNOWN: (st.warning, ":material/help:"),
     UNLEARNED: (st.warning, ":material/block:"),
+    CHOSE: (st.info, ":material/science_off:"),
 }
 CUT = "Only the first {:,} tokens were read of “{}”."
 

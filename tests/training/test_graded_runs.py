@@ -233,6 +233,7 @@ def test_validation_rows_choose_the_checkpoint_and_neither_they_nor_test_rows_ar
     rows, _ = corpora.corpus(run.recipe().data, LABELLED_TEXTS)
     made = run.recipe().made_with
     assert (made["data_rows"], made["held_out_rows"], made["data_digest"]) == (96, 12, rows.digest)
+    assert not run.status().verdict.dev.chose
     for number, result in enumerate(run.status().results, start=1):
         lines = [line for line in run.metrics() if isinstance(line, Evaluation) and line.number == number and line.step]
         best = max(lines, key=lambda line: line.held_out)  # the first of equals
@@ -355,6 +356,7 @@ def test_all_rows_train_the_dev_set_chooses_and_the_classifier_is_gone_afterward
     made = whole.recipe().made_with
     rows, _ = corpora.corpus(whole.recipe().data, LABELLED_TEXTS, divide=False)
     assert (made["data_rows"], made["held_out_rows"], made["data_digest"]) == (120, 0, rows.digest)
+    assert whole.status().verdict.dev.chose
     for number, result in enumerate(whole.status().results, start=1):
         lines = [
             line for line in whole.metrics() if isinstance(line, Evaluation) and line.number == number and line.step

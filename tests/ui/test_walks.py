@@ -32,7 +32,7 @@ def stsb(folders):
     """Files as long as the two splits of STS-B, in the folder of published sets while a test runs."""
     folder = Path(folders["STRATA_DATA"])
     for split, count in (("dev", 1500), ("test", 1379)):
-        write_set(folder, f"STSB/{split}.tsv", count)
+        write_set(folder, f"STSB/{split}.tsv", count, f"{split} {{}}")
     yield
     shutil.rmtree(folder / "STSB")
 

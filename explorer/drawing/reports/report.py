@@ -10,7 +10,7 @@ from explorer.drawing.reports.standalone import heading, note, picture, table
 from explorer.drawing.scores import curves, distributions, grid
 from explorer.drawing.sentences import pair_figures
 from explorer.encoding.read.pooling import PAD
-from explorer.measuring.comparing import comparison_report, learned, pair_changes
+from explorer.measuring.comparing import comparison_report, learned, pair_changes, pair_words
 from explorer.measuring.comparing.comparison import as_used
 from explorer.measuring.geometry import layer_geometry
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
@@ -49,6 +49,8 @@ def _learned(findings: comparison_report.Findings) -> Iterator[str]:
     yield standalone.verdict(line or findings.verdict.sentence())
     if others is not None:
         yield standalone.verdict(others)
+    if findings.verdict.why_optimistic:
+        yield note(findings.verdict.why_optimistic)
     if line is None:
         return
     yield standalone.paragraph((("How sure: ", True), (learned.sure(findings.learned), False)))
@@ -61,9 +63,9 @@ def _learned(findings: comparison_report.Findings) -> Iterator[str]:
         yield standalone.paragraph((("Pairs that show it", True), (f", cosine {sides}", False)))
         pairs = []
         for pair in findings.probes.pairs:
-            marked = learned.differing(pair.first, pair.second)
+            marked = pair_words.differing(pair.first, pair.second)
             cosines = f"{pair.before:.2f} → {pair.after:.2f}"
-            pairs.append(standalone.pair(learned.what_is_right(pair.pack), *marked, cosines))
+            pairs.append(standalone.pair(pair_words.what_is_right(pair.pack), *marked, cosines))
         yield standalone.side_by_side(*pairs, kind="cards")
         yield note(f"{learned.HOW_SURE} {learned.HOW_CHOSEN}")
 
@@ -90,9 +92,7 @@ def _scores(findings: comparison_report.Findings) -> Iterator[str]:
             )
             for side, found in zip("AB", findings.found, strict=True)
         ]
-        sure = f"significant ({CI} excludes 0)" if interval.sure else "could be chance"
-        if not np.isfinite(interval.difference):
-            sure = "a side has no score"
+        sure = comparison_report.chance_text(interval)
         yield standalone.side_by_side(
             *cards, standalone.card("B - A", comparison_report.difference_text(interval), sure), kind="cards"
         )

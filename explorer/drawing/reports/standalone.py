@@ -8,7 +8,7 @@ from html import escape
 import plotly.graph_objects as go
 
 from explorer.measuring.scores.layer_scores import for_people
-from explorer.measuring.scores.verdict import BETTER, CHANCE, MIXED, UNLEARNED, WORSE, Marked, Sentence, rendered
+from explorer.measuring.scores.verdict import BETTER, CHANCE, CHOSE, MIXED, UNLEARNED, WORSE, Marked, Sentence, rendered
 
 Row = Mapping[str, object]
 
@@ -90,7 +90,7 @@ def card(label: str, number: str, note: str) -> str:
 
 def verdict(found: Sentence) -> str:
     """The verdict at the top of a report, with the colour and sign of its kind."""
-    sign = {BETTER: "▲", WORSE: "▼", MIXED: "▲▼", CHANCE: "◆", UNLEARNED: "∅"}.get(found.kind, "?")
+    sign = {BETTER: "▲", WORSE: "▼", MIXED: "▲▼", CHANCE: "◆", CHOSE: "○", UNLEARNED: "∅"}.get(found.kind, "?")
     return f'<p class="verdict {escape(found.kind)}">{sign} {_marked(found.pieces)}</p>'
 
 

@@ -136,11 +136,11 @@ def _difference_note(
             return f"<b>{title}</b><br>{NO_SCORE}:<br>" + why.replace(": ", ":<br>")
     if np.isnan(interval.difference[at]):
         return f"<b>{title}</b><br>no correlation on one side"
+    found = f"<b>{title}</b><br>{name}: {interval.difference[at]:+.2f}"
+    if np.isnan(interval.low[at]):
+        return found
     verdict = "significant" if interval.sure[at] else "could be chance"
-    return (
-        f"<b>{title}</b><br>{name}: {interval.difference[at]:+.2f}<br>{CI}: "
-        f"{interval.low[at]:+.2f} to {interval.high[at]:+.2f}<br>{verdict}"
-    )
+    return f"{found}<br>{CI}: {interval.low[at]:+.2f} to {interval.high[at]:+.2f}<br>{verdict}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from explorer.data.sample import Pack
+from explorer.data.shared_rows import NONE_SHARED, SharedRows
 from explorer.data.text_sets import NamedSet
 from explorer.encoding.load.declared import NOT_DECLARED
 from explorer.encoding.read.head_facts import HeadFacts
@@ -23,10 +24,10 @@ from explorer.measuring.comparing.learned import NOTHING, Learned, probe_changes
 from explorer.measuring.comparing.nothing_learned import NothingLearned
 from explorer.measuring.comparing.pair_changes import GoldBins, RankErrors, gold_bins, rank_errors
 from explorer.measuring.scores.bootstrap import RESAMPLES, Interval, difference
-from explorer.measuring.scores.judge import Floats
+from explorer.measuring.scores.judge import Floats, Gap
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.metrics import SPEARMAN
-from explorer.measuring.scores.verdict import UNKNOWN, UNLEARNED, Sentence, Verdict, sentence
+from explorer.measuring.scores.verdict import UNKNOWN, UNLEARNED, Sentence, Verdict, are_alike, sentence
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
@@ -46,6 +47,14 @@ class Differences:
     chosen: Interval
     grid: Interval | None
     own: Interval | None
+
+    @property
+    def without_intervals(self) -> Differences:
+        """The same on a set that chose one of the models: an interval would read as evidence."""
+        sides = (self.chosen, self.grid, self.own)
+        chosen, grid, own = (one and Interval(one.difference, *[one.difference * math.nan] * 2) for one in sides)
+        assert chosen is not None
+        return Differences(chosen, grid, own)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,11 +201,24 @@ class ComparisonVerdict:
     pairs_text: str  # which pairs and how many, in words
     tuning: Tuning | None = None
     same: ScoredSide | None = None  # the base under the layer & pooling that was trained, if it is a cell of the grid
+    trained: Reading | None = None  # that layer & pooling, if a part of the difference is due to it
+    poolings: str = ""  # the same in words: `cls of layer 6 in place of mean of layer 6`
+    in_dev: SharedRows = NONE_SHARED  # items in the dev set that chose one of the models
 
     @property
     def optimistic(self) -> bool:
-        """Whether the judged model was trained on sentences of the pairs."""
-        return self.tuning is not None and self.tuning.optimistic
+        """Whether the judged model was trained on sentences of the pairs, or some of them chose a model."""
+        seen = self.tuning is not None and self.tuning.optimistic
+        return seen or (bool(self.in_dev) and not self.in_dev.all)
+
+    @property
+    def why_optimistic(self) -> str:
+        """How many of the pairs chose a model; "" if none did, or all: then there is no verdict."""
+        return self.in_dev.words if self.in_dev and not self.in_dev.all else ""
+
+    def shown(self, differences: Differences) -> Differences:
+        """The differences as they are shown: without intervals if the set chose one of the models."""
+        return differences.without_intervals if self.score.chose else differences
 
     @property
     def nothing(self) -> NothingLearned | None:
@@ -212,12 +234,22 @@ class ComparisonVerdict:
         if self.score.kind == UNKNOWN:
             return replace(probes, tuned=tuned)
         about = self.measure, self.pairs.name, len(self.pairs), self.optimistic
-        return Learned(probes.packs, self.score, tuned, *about, probes.pairs, probes.why_none, probes.elsewhere)
+        found = Learned(probes.packs, self.score, tuned, *about, probes.pairs, probes.why_none, probes.elsewhere)
+        return replace(found, poolings=self.poolings)
 
-    def probe_changes(self, packs: Sequence[Pack], one: Mapping[str, Floats], other: Mapping[str, Floats]) -> Learned:
-        """The changes of the probe packs to the judged model, from the cosines (pair) of each pack under A and B."""
+    def probe_changes(
+        self,
+        packs: Sequence[Pack],
+        one: Mapping[str, Floats],
+        other: Mapping[str, Floats],
+        as_trained: Mapping[str, Floats] | None = None,
+    ) -> Learned:
+        """The changes of the probe packs to the judged model, from the cosines (pair) of each pack under A and B.
+
+        `as_trained` are those of the base under the layer & pooling that was trained, if it is another one.
+        """
         before, after = (other, one) if self.tuning and self.tuning.tuned == 0 else (one, other)
-        return probe_changes(packs, before, after)
+        return probe_changes(packs, before, after, as_trained)
 
     def sentence(self) -> Sentence:
         """The verdict in words."""
@@ -226,7 +258,8 @@ class ComparisonVerdict:
         before, after = (f"{one.model} ({one.title})" for one in (self.before, self.after))
         if self.tuning:
             before, after = f"base {self.before.model}", f"tuned {after}"
-        return sentence(self.score, before, after, self.pairs_text, optimistic=self.optimistic)
+        about = self.pairs_text
+        return sentence(self.score, before, after, about, poolings=self.poolings, optimistic=self.optimistic)
 
     def numbers(self) -> list[tuple[str, ScoredSide]]:
         """The labelled scores to show: base, tuned, and the base under the trained layer & pooling if known."""
@@ -248,11 +281,14 @@ class ComparisonVerdict:
         content["optimistic"] = self.optimistic
         for name, one in (("before", self.before), ("after", self.after)):
             content[name] = {"model": one.model, "reading": one.reading, "score": rounded(one.score)}
-        numbers = {name: rounded(value) for name, value in asdict(self.score).items()}
-        content |= {name: numbers[name] for name in ("difference", "low", "high")}
+        names = "difference", "low", "high"
+        content |= {name: rounded(getattr(self.score, name)) for name in names}
         if self.tuning:
-            content |= {name: numbers[name] for name in ("declared_base", "exported", "same_reading_base")}
-        return content
+            about_run = "declared_base", "exported", "same_reading_base"
+            content |= {name: rounded(getattr(self.score, name)) for name in about_run}
+        if part := self.score.training:
+            content["training"] = {name: rounded(getattr(part, name)) for name in names}
+        return content | ({"in_dev_set": self.in_dev.rows} if self.in_dev else {})
 
 
 def default_reading(scores: LayerScores) -> Reading:
@@ -273,6 +309,22 @@ def judged(comparison: Comparison, tuning: Tuning | None) -> Comparison:
     return as_used(comparison) if tuning else comparison
 
 
+def as_trained(comparison: Comparison, tuning: Tuning | None, metric: str) -> Comparison | None:
+    """The comparison of a tuned model with its base under the layer & pooling that was trained.
+
+    None if that is the model default, so that all of the difference is due to training, or no cell of the grid.
+    """
+    if tuning is None or tuning.trained is None:
+        return None
+    base = (comparison.one, comparison.other)[1 - tuning.tuned]
+    cell = tuning.trained.cell(base.last)
+    if cell is None or base.lacks([cell]):
+        return None
+    if are_alike(base.items_of(default_reading(base), metric), base.items_of(cell, metric)):
+        return None
+    return replace(comparison, one_reading=cell) if tuning.tuned else replace(comparison, other_reading=cell)
+
+
 def judge(
     found: tuple[Found, Found],
     pairs: NamedSet,
@@ -281,8 +333,14 @@ def judge(
     metric: str,
     aggregate: str,
     tuning: Tuning | None = None,
+    training: Interval | None = None,
+    in_dev: SharedRows = NONE_SHARED,
 ) -> ComparisonVerdict:
-    """Judge a comparison with its chosen difference (B - A); a tuned A is judged against B."""
+    """Judge a comparison with its chosen difference (B - A); a tuned A is judged against B.
+
+    `training` is the difference (B - A) with the base under the layer & pooling that was trained, if it is another one.
+    A set that is part of the dev set that chose one of the models (`in_dev`) has no verdict.
+    """
     both = comparison.one, comparison.other
     readings = comparison.one_reading, comparison.other_reading
     sides = []
@@ -290,21 +348,38 @@ def judge(
         declared = scores.own_title if reading == OWN else NOT_DECLARED if reading == default_reading(scores) else ""
         sides.append(ScoredSide(one.name, reading.title, declared, scores.score(reading, metric, aggregate)))
     base, after = (1 - tuning.tuned, tuning.tuned) if tuning else (0, 1)
-    gap = difference if after == 1 else Interval(-difference.difference, -difference.high, -difference.low)
     cell = tuning.trained.cell(both[base].last) if tuning and tuning.trained else None
     same = None
     if cell is not None and not both[base].lacks([cell]):
         same = ScoredSide(found[base].name, cell.title, "", both[base].score(cell, metric, aggregate))
-    item, items = comparison.one.items_named
-    way = "" if metric == SPEARMAN else f", {metric}"
-    way += "" if aggregate == "all" else f", {aggregate} over sub-corpora"
+    part = None if training is None else Gap.of(_towards(after, training))
+    two = sides[base].score, sides[after].score
+    gap, same_score = _towards(after, difference), same.score if same else math.nan
+    score = Verdict.of_choice(*two, same_score) if in_dev.all else Verdict.of(*two, gap, same_score, part)
+    default = both[base].own_title if readings[base] == OWN else sides[base].title
     return ComparisonVerdict(
         sides[base],
         sides[after],
-        Verdict.of(sides[base].score, sides[after].score, gap, same.score if same else math.nan),
+        score,
         metric,
         pairs,
-        f"{pairs.name} ({len(pairs):,} {items if len(pairs) != 1 else item}{way})",
+        _pairs_text(pairs, comparison.one, metric, aggregate),
         tuning,
         same,
+        cell if part else None,
+        f"{cell.title} in place of {default}" if part and cell else "",
+        in_dev,
     )
+
+
+def _towards(after: int, gap: Interval) -> Interval:
+    """A difference B - A as that of the judged side to the other."""
+    return gap if after == 1 else Interval(-gap.difference, -gap.high, -gap.low)
+
+
+def _pairs_text(pairs: NamedSet, scores: LayerScores, metric: str, aggregate: str) -> str:
+    """Which pairs and how many: `STS-B test (1,379 pairs, Pearson)`."""
+    item, items = scores.items_named
+    way = "" if metric == SPEARMAN else f", {metric}"
+    way += "" if aggregate == "all" else f", {aggregate} over sub-corpora"
+    return f"{pairs.name} ({len(pairs):,} {items if len(pairs) != 1 else item}{way})"

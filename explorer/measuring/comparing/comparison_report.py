@@ -171,7 +171,7 @@ def as_text(findings: Findings) -> str:
     one, other = findings.found
     row, verdict = findings.chosen(), findings.verdict
     lines = learned.lines(findings.learned, findings.where) or [verdict.sentence().text]
-    lines += [*([findings.probes.why_none] if findings.probes.why_none else []), ""]
+    lines += [*filter(None, (findings.probes.why_none, verdict.why_optimistic)), ""]
     if verdict.tuning:  # the scores of other models follow
         lines += [f"{_score(one.score):>8}  {what}: {one.reading} of {one.model}" for what, one in verdict.numbers()]
         lines += [verdict.why_not_same] if verdict.why_not_same else []
@@ -195,7 +195,8 @@ def as_text(findings: Findings) -> str:
     if own is not None:
         lines.append(f"{'default':>8}{_cell(own, ())}".rstrip())
     lines += ["", *comparison.not_measured_text]
-    lines += [f"* significant: the {CI} ({RESAMPLES:,} bootstrap resamples) excludes 0"]
+    if not verdict.score.chose:
+        lines += [f"* significant: the {CI} ({RESAMPLES:,} bootstrap resamples) excludes 0"]
     return "\n".join(lines)
 
 
@@ -251,20 +252,27 @@ def chosen_row(comparison: Comparison, chosen: Interval, metric: str, aggregate:
 
 
 def difference_text(interval: Interval) -> str:
-    """`+3.25 (2.41 to 4.10)`; `n/a` if missing."""
+    """`+3.25 (2.41 to 4.10)`, `+3.25` without an interval; `n/a` if missing."""
     if not math.isfinite(float(interval.difference)):
         return NO_SCORE
+    if not math.isfinite(float(interval.low)):
+        return f"{float(interval.difference):+.2f}"
     return f"{float(interval.difference):+.2f} ({float(interval.low):+.2f} to {float(interval.high):+.2f})"
 
 
+def chance_text(interval: Interval) -> str:
+    """Whether a difference is significant, in words."""
+    if not math.isfinite(float(interval.difference)):
+        return "a side has no score"
+    if not math.isfinite(float(interval.low)):
+        return "without an interval"
+    return f"significant ({CI} excludes 0)" if interval.sure else "could be chance"
+
+
 def _numbers(interval: Interval, at: tuple[int, ...]) -> dict[str, object]:
-    difference = rounded(interval.difference[at])
-    return {
-        "difference": difference,
-        "low": rounded(interval.low[at]),
-        "high": rounded(interval.high[at]),
-        SIGNIFICANT: None if difference is None else bool(interval.sure[at]),
-    }
+    difference, low, high = (rounded(side[at]) for side in (interval.difference, interval.low, interval.high))
+    sure = None if difference is None or low is None else bool(interval.sure[at])
+    return {"difference": difference, "low": low, "high": high, SIGNIFICANT: sure}
 
 
 def pair_rows(pairs: GradedPairs, comparison: Comparison, errors: RankErrors, places: NDArray[np.intp]) -> Rows:
@@ -290,10 +298,16 @@ def pair_rows(pairs: GradedPairs, comparison: Comparison, errors: RankErrors, pl
 
 
 def where(rows: Rows, why_no_cells: str, *, backwards: bool = False) -> str:
-    """In which layers & poolings the score changed, from a row for each of them; `backwards` is from B to A."""
+    """In which layers & poolings the score changed, from a row for each of them; `backwards` is from B to A.
+
+    "" if they have no intervals.
+    """
     known = [row for row in rows if isinstance(row["difference"], float)]
     if not known:
         return why_no_cells
+    known = [row for row in known if row[SIGNIFICANT] is not None]
+    if not known:
+        return ""
     changed = [row for row in known if row[SIGNIFICANT]]
     if not changed:
         return f"In none of {len(known)} layers & poolings did the score change by more than chance."

@@ -3,8 +3,6 @@
 The words are one line of at most two clauses, the best news and the worst, how sure it is, and where it shows.
 """
 
-import difflib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
@@ -15,13 +13,15 @@ from explorer.data import sample, sources
 from explorer.data.graded.sets import SetKind
 from explorer.measuring.comparing.nothing_learned import NothingLearned
 from explorer.measuring.scores import verdict as verdicts
-from explorer.measuring.scores.judge import HALF, Floats, PackChange, PairChange, of_packs, pack_changes
+from explorer.measuring.scores.judge import HALF, Floats, Gap, PackChange, PairChange, of_packs, pack_changes
 from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, SPEARMAN, items_of, size_text
 from explorer.measuring.scores.verdict import (
     BETTER,
     CHANCE,
+    CHOSE,
     CI,
     MIXED,
+    NO_TEST,
     UNKNOWN,
     UNLEARNED,
     WORDS,
@@ -38,7 +38,6 @@ COIN = "a coin would get 50 %"
 _NAMES = {"number": "numbers", "antonym": "antonyms", "role swap": "role swaps", "quantifier": "quantifiers"}
 _CHANGES = {BETTER: "better", WORSE: "worse", CHANCE: "no certain change"}
 _SEARCH = {BETTER: "finds the right text sooner", WORSE: "finds the right text later", CHANCE: "no certain change"}
-_WORDS = re.compile(r"[\w'’-]+|[^\w'’-]+")
 HOW_CHOSEN = (
     "Neither model's run trained on these pairs. Of each difference that was learned (at most two) or lost (one), this "
     "is the pair whose cosine changed by the median amount: half of the pairs changed more. Of the difference that is "
@@ -62,7 +61,7 @@ class Learned:
 
     Its properties are the judgement: a pack is learned if it is distinguished more often than before, and more often
     than by chance; lost if less often than before; closer if more often than before but not more often than by chance;
-    missed if less often than by chance.
+    missed if less often than by chance. A change that another layer & pooling makes without training is none of these.
     """
 
     packs: tuple[PackChange, ...] = ()
@@ -71,11 +70,22 @@ class Learned:
     measure: str = SPEARMAN  # of the score, and the evaluation set by its name, with its number of items
     on: str = ""
     size: int = 0
-    optimistic: bool = False  # the training text holds sentences of the set
+    optimistic: bool = False  # the training text holds sentences of the set, or the dev set holds rows of it
     pairs: tuple[PairChange, ...] = ()  # of the packs, to show what changed
     why_none: str = ""  # why no packs are judged
     elsewhere: tuple[verdicts.ElsewhereVerdict, ...] = ()  # on sets that the run was not trained for
+    poolings: str = ""  # which layer & pooling took the place of which, if that is a part of what changed
     nothing: NothingLearned | None = None  # why the tuned model equals the base, if it does
+
+    @property
+    def judged_by(self) -> Verdict | None:
+        """The score, if it is a verdict: with an interval, and not on a set that chose the model."""
+        return self.score if self.score is not None and self.score.known else None
+
+    @property
+    def is_chosen_by_score(self) -> bool:
+        """Whether the only score is on a set that chose the model."""
+        return self.score is not None and self.score.kind == CHOSE
 
     @property
     def general(self) -> bool:
@@ -86,18 +96,18 @@ class Learned:
     @property
     def learned(self) -> tuple[PackChange, ...]:
         """The packs that were learned, the largest change first."""
-        found = (one for one in self.packs if one.low > 0 and one.after.low > HALF)
+        found = (one for one in self.packs if one.rose and one.after.low > HALF)
         return tuple(sorted(found, key=lambda one: -one.difference))
 
     @property
     def lost(self) -> tuple[PackChange, ...]:
         """The packs that were lost, the largest change first."""
-        return tuple(sorted((one for one in self.packs if one.high < 0), key=lambda one: one.difference))
+        return tuple(sorted((one for one in self.packs if one.fell), key=lambda one: one.difference))
 
     @property
     def closer(self) -> tuple[PackChange, ...]:
         """The packs that are closer to chance than before, or at it, the largest change first."""
-        found = (one for one in self.packs if one.low > 0 and one.after.low <= HALF)
+        found = (one for one in self.packs if one.rose and one.after.low <= HALF)
         return tuple(sorted(found, key=lambda one: -one.difference))
 
     @property
@@ -111,13 +121,15 @@ class Learned:
         """Better if something is better and nothing worse, and so on; unknown if nothing was measured."""
         if self.nothing:
             return UNLEARNED
-        score = self.score.kind if self.score else UNKNOWN
+        score = self.judged_by.kind if self.judged_by else UNKNOWN
         good, bad = bool(self.learned) or score == BETTER, bool(self.lost) or score == WORSE
         if good and bad:
             return MIXED
         if good or bad:
             return BETTER if good else WORSE
-        return CHANCE if self.packs or self.score else UNKNOWN
+        if self.packs or self.judged_by:
+            return CHANCE
+        return CHOSE if self.is_chosen_by_score else UNKNOWN
 
 
 def of_run(
@@ -125,11 +137,13 @@ def of_run(
     names: Mapping[str, str],
     sizes: Mapping[str, int],
     measures: Mapping[str, str],
+    poolings: str = "",
     nothing: NothingLearned | None = None,
 ) -> Learned:
-    """What a run learned, by its test set, or by its dev set if there is no test set; or why it learned `nothing`.
+    """What a run learned, by its test set; without one its dev set has the score, which is a verdict unless it chose.
 
-    `names`, `sizes` and `measures` are those of the evaluation sets, by `test` and `dev`.
+    `names`, `sizes` and `measures` are those of the evaluation sets, by `test` and `dev`; `poolings` says which layer &
+    pooling took the place of which.
     """
     if nothing is not None:
         return Learned(nothing=nothing)
@@ -138,24 +152,36 @@ def of_run(
             if found.kind == UNKNOWN:
                 break
             optimistic = verdict.optimistic and use == "test"
-            about = measures.get(use, SPEARMAN), names.get(use, ""), sizes.get(use, 0), optimistic
-            return Learned(verdict.packs, found, True, *about, pairs=verdict.pairs, elsewhere=verdict.elsewhere)
-    return Learned(verdict.packs, pairs=verdict.pairs, elsewhere=verdict.elsewhere)
+            score = found, True, measures.get(use, SPEARMAN), names.get(use, ""), sizes.get(use, 0), optimistic
+            return Learned(verdict.packs, *score, verdict.pairs, elsewhere=verdict.elsewhere, poolings=poolings)
+    return Learned(verdict.packs, pairs=verdict.pairs, elsewhere=verdict.elsewhere, poolings=poolings)
 
 
 NOTHING = Learned()
 
 
-def probe_changes(packs: Sequence[sample.Pack], before: Mapping[str, Floats], after: Mapping[str, Floats]) -> Learned:
-    """The changes of the probe packs, from the cosines (pair) of each pack under two models."""
-    changes = pack_changes(before, after)
+def probe_changes(
+    packs: Sequence[sample.Pack],
+    before: Mapping[str, Floats],
+    after: Mapping[str, Floats],
+    as_trained: Mapping[str, Floats] | None = None,
+) -> Learned:
+    """The changes of the probe packs, from the cosines (pair) of each pack under two models.
+
+    `as_trained` are those of the model before under the layer & pooling of the one after, if it is another one.
+    """
+    changes = pack_changes(before, after, as_trained)
     return Learned(changes, pairs=shown_pairs(Learned(changes), packs, before, after))
 
 
-def pack_items_changes(before: Floats, after: Floats) -> Learned:
-    """The same, from the cosines of the pairs of all packs, as `ProbeJudge` has them."""
+def pack_items_changes(before: Floats, after: Floats, as_trained: Floats) -> Learned:
+    """The same, from the cosines of the pairs of all packs, as `ProbeJudge` has them.
+
+    `as_trained` may be those of `before` again.
+    """
     packs = sample.judged_packs()
-    return probe_changes(packs, of_packs(packs, before), of_packs(packs, after))
+    same = None if verdicts.are_alike(before, as_trained) else of_packs(packs, as_trained)
+    return probe_changes(packs, of_packs(packs, before), of_packs(packs, after), same)
 
 
 def shown_pairs(
@@ -195,12 +221,15 @@ def line(found: Learned) -> Sentence | None:
         return Sentence.of(UNLEARNED, found.nothing.words)
     best: Marked = ()
     worst: Marked = ()
-    scored = _scored(found, found.score) if found.score else ()
-    fell = found.score is not None and found.score.kind == WORSE
-    if found.learned:
+    score = found.judged_by
+    scored = _scored(found, score) if score else ()
+    fell = score is not None and score.kind == WORSE
+    if found.kind == CHOSE:
+        best = ((_chosen(found), False),)
+    elif found.learned:
         lead = "Learned to notice " if found.tuned else "B notices more often than A: "
         best = (lead, False), *_packs(found.learned)
-    elif found.score and found.score.kind == BETTER:
+    elif score and score.kind == BETTER:
         best = scored
     if fell or found.lost:  # never left out
         lead = "; less often noticed: " if fell else "Less often noticed: "
@@ -214,13 +243,13 @@ def line(found: Learned) -> Sentence | None:
         lead = _misses(found) if below else "No better than a coin, but better than before at "
         best, worst = ((lead, False), *_packs(below or found.closer)), scored
         best = (*best, (f"; {COIN}", False)) if below else best
-    elif not found.packs or (found.score and not found.general):  # of one's own set only its score is news
+    elif not found.packs or (score and not found.general):  # of one's own set only its score is news
         best = scored
     else:
         noticed = "the small differences that it notices"
         text = f"No certain change in {noticed}"
-        if found.score:
-            numbers = _numbers(found, found.score)
+        if score:
+            numbers = _numbers(found, score)
             text = f"No certain change: neither in general similarity ({numbers}) nor in {noticed}"
         best = ((text, False),)
     clauses = [clause for clause in (best, worst) if clause]
@@ -234,13 +263,16 @@ def short(found: Learned) -> str | None:
         return WORDS[UNLEARNED]
     if line(found) is None:
         return None
+    score = found.judged_by.kind if found.judged_by else UNKNOWN
     parts = [
         f"learned {', '.join(map(_name, found.learned))}" if found.learned else "",
         f"lost {', '.join(map(_name, found.lost))}" if found.lost else "",
-        {BETTER: "score better", WORSE: "score worse"}.get(found.score.kind, "") if found.score else "",
+        {BETTER: "score better", WORSE: "score worse"}.get(score, ""),
         "elsewhere worse" if verdicts.worst(found.elsewhere) == WORSE else "",
     ]
-    return _capitalised("; ".join(filter(None, parts)) or "no certain change")
+    if not any(parts) and found.kind != CHOSE:
+        parts = ["no certain change"]
+    return _capitalised("; ".join(filter(None, [*parts, "no test" * found.is_chosen_by_score])))
 
 
 def sure(found: Learned) -> str:
@@ -257,15 +289,28 @@ def sure(found: Learned) -> str:
         ]
         parts.append(f"{_capitalised(' and '.join(filter(None, (', '.join(listed[:-1]), listed[-1]))))}: not chance.")
     elif found.packs:
-        parts.append(f"None of {len(found.packs)} kinds of small difference changed by more than chance.")
-    if found.score:
-        before, after, *_ = found.score.known
-        chance = "could be chance, its {} includes 0" if found.score.kind == CHANCE else "not chance, its {} excludes 0"
-        parts.append(
-            f"{_capitalised(found.measure)} {before:.2f} → {after:.2f} on {sources.shown(found.on)} "
-            f"({size_text(found.size, found.measure)}): {chance.format(CI)}."
-        )
+        certain = " by training" * any(one.training for one in found.packs)
+        parts.append(f"None of {len(found.packs)} kinds of small difference changed{certain} by more than chance.")
+    if others := [one for one in found.packs if one.by_pooling]:
+        named = ", ".join(f"{_name(one)} {in_words.signed(100 * one.difference, 0)}" for one in others[:MOST_NAMED])
+        due = f" ({found.poolings})" * bool(found.poolings)
+        parts.append(f"Due to the layer & pooling{due} and not to training: {named} points.")
+    if score := found.judged_by:
+        before, after, *gap = score.known
+        chance = "not chance, its {} excludes 0" if Gap(*gap).is_sure else "could be chance, its {} includes 0"
+        parts.append(f"{_on(found, before, after)}: {chance.format(CI)}.")
+        if words := score.parts(found.poolings):
+            parts.append(f"Of {in_words.signed(gap[0])}, {words}.")
+    elif found.score and found.is_chosen_by_score:
+        parts.append(f"{_on(found, found.score.declared_base, found.score.exported)}. {NO_TEST}")
     return " ".join(parts)
+
+
+def _on(found: Learned, before: float | None, after: float | None) -> str:
+    """`Spearman 79.61 → 83.76 on Sample pairs, dev half (120 pairs)`."""
+    scores = f"{in_words.number(before)} → {in_words.number(after)}"
+    on = f"{sources.shown(found.on)} ({size_text(found.size, found.measure)})"
+    return f"{_capitalised(found.measure)} {scores} on {on}"
 
 
 def lines(found: Learned, where: str = "") -> list[str]:
@@ -298,32 +343,6 @@ def as_json(found: Learned) -> dict[str, object] | None:
         "packs": [asdict(one) for one in found.packs],
         "pairs": [asdict(one) for one in found.pairs],
     }
-
-
-def what_is_right(pack: str) -> str:
-    """Above a pair: its pack, and which cosine is right."""
-    return f"{pack}: {'high' if pack == sample.PARAPHRASE else 'low'} is right"
-
-
-def differing(first: str, second: str) -> tuple[Marked, Marked]:
-    """Two sentences with the words that differ emphasised; none of them if that is most of a sentence."""
-    one, other = _WORDS.findall(first), _WORDS.findall(second)
-    lower = [word.lower() for word in one], [word.lower() for word in other]
-    blocks = difflib.SequenceMatcher(None, lower[0], lower[1], autojunk=False).get_matching_blocks()
-    kept = [{block[side] + place for block in blocks for place in range(block.size)} for side in (0, 1)]
-    marked = [
-        [place not in same and word[:1].isalnum() for place, word in enumerate(side)]
-        for side, same in zip((one, other), kept, strict=True)
-    ]
-    most = any(
-        2 * sum(marks) > sum(word[:1].isalnum() for word in side)
-        for side, marks in zip((one, other), marked, strict=True)
-    )
-    return _marked(one, marked[0], most), _marked(other, marked[1], most)
-
-
-def _marked(words: Sequence[str], marks: Sequence[bool], none: bool) -> Marked:
-    return tuple((word, mark and not none) for word, mark in zip(words, marks, strict=True))
 
 
 def _packs(packs: Sequence[PackChange]) -> Marked:
@@ -369,11 +388,18 @@ def _subject(found: Learned) -> str:
 
 
 def _numbers(found: Learned, score: Verdict) -> str:
-    """The difference and its interval: `+1.1, −3.2 to +5.6`."""
+    """The difference and its interval: `+1.1, −3.2 to +5.6`; of another layer & pooling also what training changed."""
     measure = f"{found.measure} " if items_of(found.measure)[0] == "query" else ""
-    difference, low, high = (in_words.signed(number, 1) for number in score.known[2:])
-    text = f"{measure}{difference}, {low} to {high}"
-    return text + "; optimistic, since its sentences were trained on" * found.optimistic
+    part = score.training
+    gaps = [score.known[2:], *([(part.difference, part.low, part.high)] if part else [])]
+    text, *by_training = ("{}, {} to {}".format(*(in_words.signed(number, 1) for number in gap)) for gap in gaps)
+    text = f"{measure}{text}" + "".join(f"; by training {one}" for one in by_training)
+    return text + "; optimistic, since some of its rows were trained on or chose the model" * found.optimistic
+
+
+def _chosen(found: Learned) -> str:
+    """What is said where the only score is on a set that chose the model."""
+    return f"No test: {sources.shown(found.on)} chose the model, so its score there is no evidence"
 
 
 def _capitalised(text: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.data import shared_rows
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import BadChoice
@@ -109,7 +110,8 @@ class DevPick:
 def pick(
     dev: GradedPairs, scores: tuple[LayerScores, LayerScores], reported: GradedPairs, metric: str = "Spearman"
 ) -> DevPick:
-    """The best layer & pooling of each, by its score on the dev set."""
+    """The best layer & pooling of each, by its score on the dev set; an error if it holds all reported pairs."""
+    shared = shared_rows.check(dev, reported)
     best: list[Reading] = []
     for side, of_side in zip("AB", scores, strict=True):
         reading = of_side.best(metric)
@@ -119,6 +121,4 @@ def pick(
             )
         best.append(reading)
     one, other = (of_side.score(reading, metric) for of_side, reading in zip(scores, best, strict=True))
-    known = {*zip(dev.first, dev.second, strict=True), *zip(dev.second, dev.first, strict=True)}
-    shared = sum(pair in known for pair in zip(reported.first, reported.second, strict=True))
-    return DevPick(dev.name, len(dev), (best[0], best[1]), (one, other), shared)
+    return DevPick(dev.name, len(dev), (best[0], best[1]), (one, other), shared.rows)

@@ -5,9 +5,10 @@ The sets are scored pairs, triplets, and the probe packs; retrieval sets and lab
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -203,6 +204,36 @@ class Share:
 
 
 @dataclass(frozen=True)
+class Gap:
+    """A difference with its interval."""
+
+    difference: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, gap: bootstrap.Interval) -> Gap | None:
+        """A difference of scores × 100 as plain numbers; None if one is missing."""
+        found = cls(*map(float, (gap.difference, gap.low, gap.high)))
+        return found if all(map(math.isfinite, (found.difference, found.low, found.high))) else None
+
+    @property
+    def rose(self) -> bool:
+        """Whether the interval is above 0."""
+        return self.low > 0
+
+    @property
+    def fell(self) -> bool:
+        """Whether the interval is below 0."""
+        return self.high < 0
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the interval excludes 0."""
+        return self.rose or self.fell
+
+
+@dataclass(frozen=True)
 class PackChange:
     """How often two models place a paraphrase above a pair of a pack, and the interval of the change.
 
@@ -216,11 +247,27 @@ class PackChange:
     after: Share
     low: float
     high: float
+    training: Gap | None = None  # the part of the change that is due to training; None if all of it is
 
     @property
     def difference(self) -> float:
         """The share after minus the share before."""
         return self.after.value - self.before.value
+
+    @property
+    def rose(self) -> bool:
+        """Whether the share rose by more than chance, and by training: another pooling alone teaches nothing."""
+        return self.low > 0 and (self.training is None or self.training.rose)
+
+    @property
+    def fell(self) -> bool:
+        """Whether the share fell by more than chance, and by training."""
+        return self.high < 0 and (self.training is None or self.training.fell)
+
+    @property
+    def by_pooling(self) -> bool:
+        """Whether the share changed by more than chance, but not by training."""
+        return Gap(self.difference, self.low, self.high).is_sure and not (self.rose or self.fell)
 
 
 @dataclass(frozen=True)
@@ -240,12 +287,21 @@ def in_order(nearer: Floats, farther: Floats) -> Floats:
     return np.where(np.abs(gaps) <= correlation.SAME, 0.5, (gaps > 0).astype(np.float64))
 
 
-def pack_changes(before: Mapping[str, Floats], after: Mapping[str, Floats]) -> tuple[PackChange, ...]:
-    """The change of every pack whose pairs differ in meaning, from the cosines (pair) of each pack under two models."""
+def pack_changes(
+    before: Mapping[str, Floats], after: Mapping[str, Floats], as_trained: Mapping[str, Floats] | None = None
+) -> tuple[PackChange, ...]:
+    """The change of every pack whose pairs differ in meaning, from the cosines (pair) of each pack under two models.
+
+    `as_trained` are those of the model before under the layer & pooling of the one after, if it is another one.
+    """
     names = [name for name in before if name != sample.PARAPHRASE]
     alike = before[sample.PARAPHRASE].tobytes(), after[sample.PARAPHRASE].tobytes()
     share = (1 - bootstrap.LEVEL) / len(names) if names else 1.0
-    return tuple(_pack_change(name, *alike, before[name].tobytes(), after[name].tobytes(), share) for name in names)
+    found = (_pack_change(name, *alike, before[name].tobytes(), after[name].tobytes(), share) for name in names)
+    if as_trained is None:
+        return tuple(found)
+    parts = (Gap(one.difference, one.low, one.high) for one in pack_changes(as_trained, after))
+    return tuple(replace(one, training=part) for one, part in zip(found, parts, strict=True))
 
 
 @lru_cache(maxsize=256)

@@ -1,7 +1,8 @@
 """Judge a model against another on an evaluation set: better, worse or could be chance; and say it in a sentence.
 
 A tuned model, as exported, is judged against its base under the model default. The base has a second score, under the
-layer & pooling that was trained, which shows how much of the difference is due to training.
+layer & pooling that was trained, which shows how much of the difference is due to training. A set that chose the model,
+such as the dev set of a run, has scores and no verdict: the best of many scores on it is better by chance already.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from explorer import in_words
 from explorer.data import sources
-from explorer.measuring.scores.judge import Judge, PackChange, PairChange
+from explorer.measuring.scores.judge import Gap, Judge, PackChange, PairChange
 from explorer.measuring.scores.metrics import SPEARMAN, size_text
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ Kept = TypeVar("Kept")
 Marked = tuple[tuple[str, bool], ...]  # pieces of a text, and whether each is emphasised
 
 BETTER, WORSE, CHANCE, UNKNOWN = "better", "worse", "chance", "unknown"
+CHOSE = "chose"  # the set chose the model, so that its score is no evidence
 MIXED = "mixed"  # of several numbers, one is better and another is worse
 UNLEARNED = "nothing learned"  # the tuned model equals its base
 WORDS = {
@@ -34,11 +36,15 @@ WORDS = {
     WORSE: "Worse",
     CHANCE: "Could be chance",
     UNKNOWN: "Not known",
+    CHOSE: "Chose it",
     UNLEARNED: "Nothing was learned",
 }
 CI = "95 % CI"
+NO_TEST = "A set that chose a model cannot test it."
+ALIKE = 1e-5  # a cosine or a score of an item differs by less only through rounding
+NOTHING = 0.005  # points × 100: a smaller difference is written as 0.00
 ELSEWHERE = "elsewhere"
-OPTIMISTIC = "the training text holds sentences of these pairs, so the score is optimistic"
+OPTIMISTIC = "the training text or the dev set holds some of these rows, so the score is optimistic"
 
 
 @dataclass(frozen=True)
@@ -55,12 +61,22 @@ class Verdict:
     difference: float | None = None  # exported less declared base
     low: float | None = None  # the 95 % interval of the difference, paired bootstrap
     high: float | None = None
+    # the part of the difference that is due to training, exported less same-reading base; None if all of it is
+    training: Gap | None = None
+    chose: bool = False  # the set chose the model: there is no interval, and no verdict
 
     @classmethod
-    def of(cls, before: float, after: float, gap: Interval, same_reading: float = math.nan) -> Verdict:
+    def of(
+        cls, before: float, after: float, gap: Interval, same_reading: float = math.nan, training: Gap | None = None
+    ) -> Verdict:
         """The verdict on two scores and their difference, NaN where missing."""
-        numbers = before, same_reading, after, *map(float, (gap.difference, gap.low, gap.high))
-        return cls(*map(_known, numbers))
+        difference, low, high = (_known(float(number)) for number in (gap.difference, gap.low, gap.high))
+        return cls(_known(before), _known(same_reading), _known(after), difference, low, high, training)
+
+    @classmethod
+    def of_choice(cls, before: float, after: float, same_reading: float = math.nan) -> Verdict:
+        """Two scores on a set that chose the model, NaN where missing."""
+        return cls(_known(before), _known(same_reading), _known(after), _known(after - before), chose=True)
 
     @property
     def known(self) -> list[float]:
@@ -71,19 +87,59 @@ class Verdict:
 
     @property
     def kind(self) -> str:
-        """Better or worse if the interval of the difference excludes 0, else chance; unknown if a number is missing."""
+        """Better or worse if the interval of the difference excludes 0, else chance; unknown if a number is missing.
+
+        A model is better only if training made it so too: another layer & pooling alone is no gain of training. On a
+        set that chose it a model is neither.
+        """
+        if self.chose:
+            return CHOSE
         if not self.known:
             return UNKNOWN
-        *_, low, high = self.known
-        return BETTER if low > 0 else WORSE if high < 0 else CHANCE
+        gaps = Gap(*self.known[2:]), *filter(None, [self.training])
+        if any(one.fell for one in gaps):
+            return WORSE
+        return BETTER if all(one.rose for one in gaps) else CHANCE
 
     @property
     def gap(self) -> str:
-        """The difference with its interval: `-0.42 (-0.89 to +0.05)`; "" if a number is missing."""
+        """The difference with its interval: `-0.42 (-0.89 to +0.05)`; "" if a number is missing.
+
+        Without an interval on a set that chose the model: `+0.59, chose it`.
+        """
+        if self.chose and self.difference is not None:
+            return f"{self.difference:+.2f}, {WORDS[CHOSE].lower()}"
         if not self.known:
             return ""
         _, _, difference, low, high = self.known
-        return f"{difference:+.2f} ({low:+.2f} to {high:+.2f})"
+        return f"{difference:+.2f} ({low:+.2f} to {high:+.2f}){self.by_training}"
+
+    @property
+    def is_untrained(self) -> bool:
+        """Whether training changed nothing: its part of the difference and its interval are 0.00."""
+        part = self.training
+        return part is not None and max(map(abs, (part.difference, part.low, part.high))) < NOTHING
+
+    def parts(self, poolings: str = "") -> str:
+        """The two parts of the difference: `+4.39 is due to … and …`; "" if all of it is due to training.
+
+        `poolings` says which layer & pooling took the place of which; without it the prompts may be others, too.
+        """
+        if not self.known or self.training is None:
+            return ""
+        difference, low, high = map(in_words.signed, asdict(self.training).values())
+        others = in_words.signed(self.known[2] - self.training.difference)
+        due = f"the layer & pooling ({poolings})" if poolings else "layer, pooling and prompts"
+        nothing = ": training changed nothing" * self.is_untrained
+        return f"{others} is due to {due} and {difference} ({low} to {high}) to training{nothing}"
+
+    @property
+    def by_training(self) -> str:
+        """What training changed, after a difference: `, by training +0.12 (−0.30 to +0.54)`; "" if all of it."""
+        if not self.known or self.training is None:
+            return ""
+        difference, low, high = map(in_words.signed, asdict(self.training).values())
+        return f", by training {difference} ({low} to {high})"
 
 
 @dataclass(frozen=True)
@@ -113,7 +169,7 @@ class RunVerdict:
 
     test: Verdict | None = None
     dev: Verdict | None = None
-    optimistic: bool = False  # the training text holds sentences of a test set
+    optimistic: bool = False  # the training text holds sentences of a test set, or the dev set holds rows of it
     more: tuple[Verdict, ...] = ()  # on further test sets
     packs: tuple[PackChange, ...] = ()  # of the base under its model default and the exported model, if held out
     pairs: tuple[PairChange, ...] = ()  # of these packs, to show what changed
@@ -155,14 +211,27 @@ def of_uses(
 
 def before_training(judge: Judge, base: Floats) -> Verdict:
     """The base's scores alone, from what each item gets under the model default and as it is trained (2, item)."""
-    return Verdict(*(_known(judge.score(items)) for items in base))
+    declared, same_reading = (_known(judge.score(items)) for items in base)
+    return Verdict(declared, same_reading)
 
 
-def judged(judge: Judge, base: Floats, exported: Floats) -> Verdict:
-    """The verdict on what each item gets from a tuned model, against its base (2, item) under the model default."""
+def judged(judge: Judge, base: Floats, exported: Floats, *, chose: bool = False) -> Verdict:
+    """The verdict on what each item gets from a tuned model, against its base (2, item) under the model default.
+
+    The second row of the base is under the layer & pooling that was trained. A set that `chose` the model has no
+    verdict.
+    """
     declared, same_reading = base
-    gap = judge.difference(declared, exported)
-    return Verdict.of(judge.score(declared), judge.score(exported), gap, judge.score(same_reading))
+    before, after, same = map(judge.score, (declared, exported, same_reading))
+    if chose:
+        return Verdict.of_choice(before, after, same)
+    training = None if are_alike(declared, same_reading) else Gap.of(judge.difference(same_reading, exported))
+    return Verdict.of(before, after, judge.difference(declared, exported), same, training)
+
+
+def are_alike(one: Floats, other: Floats) -> bool:
+    """Whether items are equal but for rounding, as those of one model under one layer & pooling are."""
+    return one.shape == other.shape and np.allclose(one, other, rtol=0, atol=ALIKE, equal_nan=True)
 
 
 def _known(number: float) -> float | None:
@@ -187,17 +256,24 @@ class Sentence:
         return "".join(text for text, _ in self.pieces)
 
 
-def sentence(verdict: Verdict, before: str, after: str, pairs: str, *, optimistic: bool = False) -> Sentence:
+def sentence(
+    verdict: Verdict, before: str, after: str, pairs: str, *, poolings: str = "", optimistic: bool = False
+) -> Sentence:
     """Say which model is better, by how much, and whether it could be chance.
 
-    `before` and `after` are the names of the models, `pairs` says which pairs and how many.
+    `before` and `after` are the names of the models, `pairs` says which pairs and how many, `poolings` which layer &
+    pooling took the place of which.
     """
     scores = f"{after} scores {in_words.number(verdict.exported)}, {before} {in_words.number(verdict.declared_base)}"
+    if verdict.kind == CHOSE:
+        return Sentence.of(CHOSE, f"{scores}, on {pairs}. {NO_TEST}")
     if verdict.kind == UNKNOWN:
         detail = f"{scores}, on {pairs}. A score that is missing cannot be compared."
         return Sentence.of(UNKNOWN, detail, optimistic)
     gap, low, high = (f"{round(number, 2) + 0.0:+.2f}" for number in verdict.known[2:])  # -0.00 is 0.00
     detail = f"{scores}: {gap} ({CI} {low} to {high}) on {pairs}"
+    parts = verdict.parts(poolings)
+    detail += f", of which {parts}" * bool(parts)
     return Sentence.of(verdict.kind, detail + f"; {OPTIMISTIC}" * optimistic + ".", optimistic)
 
 
@@ -222,7 +298,7 @@ def elsewhere(every: Sequence[ElsewhereVerdict], lead: str = "Elsewhere") -> Sen
         gap = "no score that can be compared"
         if one.verdict.known:
             difference, low, high = map(in_words.signed, one.verdict.known[2:])
-            gap = f"{difference} ({low} to {high})"
+            gap = f"{difference} ({low} to {high}){one.verdict.by_training}"
         text = f"{'; ' * bool(place)}{sources.shown(one.name)}{measure} {gap}, "
         pieces += [(text, False), (WORDS[one.verdict.kind].lower(), True)]
     return Sentence(worst(scored), (*pieces, ("." * bool(lead), False)))

@@ -7,13 +7,25 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from explorer import in_words
-from explorer.data import sample
+from explorer.data import sample, sources
+from explorer.data.shared_rows import NONE_SHARED, SharedRows
 from explorer.evaluating.results import table_formats
 from explorer.measuring.comparing.learned import NOTHING, Learned, pack_items_changes
 from explorer.measuring.scores.item_store import item_key, keep_items, kept_items
 from explorer.measuring.scores.judge import PACKS, Floats, Judge, of_packs, percent, share_above
-from explorer.measuring.scores.verdict import ELSEWHERE, ElsewhereVerdict, Sentence, Verdict, sentence
+from explorer.measuring.scores.verdict import (
+    CHOSE,
+    ELSEWHERE,
+    WORDS,
+    ElsewhereVerdict,
+    Sentence,
+    Verdict,
+    judged,
+    sentence,
+)
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
@@ -37,7 +49,8 @@ class BlendCurve:
     before: Mapping[str, Floats]  # of the base under its model default
     points: Mapping[float, Mapping[str, Floats]]  # by α
     same_head: bool  # whether α = 0 is the base as it is used
-    optimistic: bool = False  # the training text holds sentences of a test set
+    optimistic: bool = False  # the training text holds sentences of a test set, or the dev set holds rows of it
+    shared: SharedRows = NONE_SHARED  # rows of the test sets that are in the dev set too
 
     @property
     def shares(self) -> tuple[float, ...]:
@@ -63,20 +76,31 @@ class BlendCurve:
         found = self.scores(DEV)
         return max(found, key=lambda alpha: (-math.inf if math.isnan(found[alpha]) else found[alpha], -alpha))
 
+    def label(self, use: str) -> str:
+        """An evaluation set with its use: `STS-B test (test)`, and of the dev set that it chose."""
+        return f"{sources.shown(self.judges[use].name)} ({use}{f', {WORDS[CHOSE].lower()}' * (use == DEV)})"
+
     def against_base(self, use: str, alpha: float) -> Verdict:
-        """The verdict on the blend, against the base as it is used."""
-        return _verdict(self.judges[use], self.before[use], self.at(alpha)[use])
+        """The verdict on the blend, against the base as it is used.
+
+        At α = 0 the base has the layer & pooling of the tuned model: what differs from the base as it is used there is
+        not due to training.
+        """
+        base = np.stack([self.before[use], self.points[min(self.points)][use]])
+        return judged(self.judges[use], base, self.at(alpha)[use], chose=use == DEV)
 
     def against_tuned(self, use: str, alpha: float) -> Verdict:
         """The verdict on the blend, against the tuned model."""
-        return _verdict(self.judges[use], self.points[max(self.points)][use], self.at(alpha)[use])
+        tuned = self.points[max(self.points)][use]
+        return judged(self.judges[use], np.stack([tuned, tuned]), self.at(alpha)[use], chose=use == DEV)
 
     def learned(self, alpha: float) -> Learned:
         """What changed from the base to the blend: the probe packs, if held out, and the score of the main test set."""
         use = TEST if TEST in self.judges else DEV
         judge, packs = self.judges[use], NOTHING
         if PACKS in self.judges:
-            packs = pack_items_changes(self.before[PACKS], self.at(alpha)[PACKS])
+            as_trained = self.points[min(self.points)][PACKS]
+            packs = pack_items_changes(self.before[PACKS], self.at(alpha)[PACKS], as_trained)
         return replace(
             packs,
             score=self.against_base(use, alpha),
@@ -113,7 +137,12 @@ class BlendCurve:
 
 
 def curve(
-    blending: Blending, judges: Mapping[str, Judge], shares: Iterable[float], *, optimistic: bool = False
+    blending: Blending,
+    judges: Mapping[str, Judge],
+    shares: Iterable[float],
+    *,
+    optimistic: bool = False,
+    shared: SharedRows = NONE_SHARED,
 ) -> Work[BlendCurve]:
     """Score the blends at these shares and both ends; what each item gets is stored, and read the next time."""
     from explorer.encoding.tune.blending import BASE, TUNED, share
@@ -154,7 +183,7 @@ def curve(
             keep_items(keys[use], points[alpha][use])
     yield Progress("α = 1", len(every), len(every))
     names = tuple(one.name for one in blending.tuned)
-    return BlendCurve(base.name, names, dict(judges), before, points, blending.same_head, optimistic)
+    return BlendCurve(base.name, names, dict(judges), before, points, blending.same_head, optimistic, shared)
 
 
 def _share(alpha: float) -> float:
@@ -164,14 +193,10 @@ def _share(alpha: float) -> float:
     return share(alpha)
 
 
-def _verdict(judge: Judge, before: Floats, after: Floats) -> Verdict:
-    return Verdict.of(judge.score(before), judge.score(after), judge.difference(before, after))
-
-
 def as_text(found: BlendCurve, alpha: float | None = None) -> str:
     """The table of scores and probe packs over α, and the verdict on one blend, by default the best on the dev set."""
     packs = tuple(found.packs(max(found.points)))
-    header = ("α", *(f"{judge.name} ({use})" for use, judge in found.sets.items()), *packs)
+    header = ("α", *map(found.label, found.sets), *packs)
     scores = {use: found.scores(use) for use in found.sets}
     rows = [("base", *(in_words.number(judge.score(found.before[use])) for use, judge in found.sets.items()))]
     chosen = found.best if alpha is None else _share(alpha)
@@ -190,6 +215,7 @@ def as_text(found: BlendCurve, alpha: float | None = None) -> str:
     lines = [table_formats.as_text(header, rows), f"* α = {chosen:g}, {how}."]
     if not found.same_head:
         lines.append("At every α the layer & pooling is that of the tuned model; the base has another model default.")
+    lines += [found.shared.words] * bool(found.shared)
     for use, (to_base, to_tuned) in found.sentences(chosen).items():
         lines += [f"{use}: {one.text}" for one in (to_base, to_tuned) if one is not None]
     return "\n".join(lines) + "\n"
@@ -224,6 +250,7 @@ def as_json(found: BlendCurve, alpha: float | None = None) -> dict[str, Any]:
         "alpha": chosen,
         "same_layer_and_pooling": found.same_head,
         "optimistic": found.optimistic,
+        "in_dev_set": found.shared.rows,
         "sets": sets,
         "packs": {name: [in_words.rounded(100 * one[name]) for one in packs] for name in packs[0]},
     }

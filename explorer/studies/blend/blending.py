@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from explorer import in_words, run_folder, typed_json
-from explorer.data import sample, sources
+from explorer.data import sample, shared_rows, sources
 from explorer.encoding.export import source_code
 from explorer.encoding.load import hardware, loading
 from explorer.encoding.locate import lookup, model_names
@@ -88,7 +88,8 @@ def of_runs(given: Sequence[runs.Run], shares: Iterable[float]) -> Work[tuple[Bl
     prepared = yield from prepare(first, hardware.best_device(), mine=False, resumed=True)
     tuned = [model_names.of_folder(run_folder.model_name(run.name), run.model) for run in given]
     blending = yield from _blending(prepared.encoder, tuned)
-    return blending, (yield from curve(blending, prepared.measured, shares, optimistic=bool(prepared.seen)))
+    optimistic, shared = prepared.optimistic, prepared.shared or shared_rows.NONE_SHARED
+    return blending, (yield from curve(blending, prepared.measured, shares, optimistic=optimistic, shared=shared))
 
 
 def of_models(
@@ -97,13 +98,14 @@ def of_models(
     """Score the blends of any two models of one architecture, or of a base with the mean of several, on these sets."""
     uses = by_use(dev, tests)
     given = {use: evaluated_on(sources.identity(name), online) for use, name in uses.items()}
+    shared = shared_rows.total(shared_rows.check(given["dev"], one) for use, one in given.items() if use != "dev")
     found = [model_names.find(name, online) for name in (base, *tuned)]
     blending = yield from between(found[0], found[1:], hardware.best_device())
     judges: dict[str, Judge] = {use: judge_of(one, blending.base) for use, one in given.items()}
     packs = ProbeJudge(sample.probe_pairs())
     if packs.digest not in [one.digest for one in judges.values()]:
         judges[PACKS] = packs
-    return blending, (yield from curve(blending, judges, shares))
+    return blending, (yield from curve(blending, judges, shares, optimistic=bool(shared), shared=shared))
 
 
 def between(base: model_names.Found, tuned: Sequence[model_names.Found], device: str = "cpu") -> Work[Blending]:

@@ -106,13 +106,6 @@ def read(source: str, model: str = lookup.BUNDLED, dev: str = "", test: str = ""
     lengths = [text.count(" ") + 1 for text in sentences]
     (tested,) = texts.tests
     of_test = set(sources.texts_of(tested))
-    chosen_by = len(of_test.intersection(sources.texts_of(texts.dev)))
-    if chosen_by == len(of_test):
-        raise BadChoice(
-            f"The dev set {sources.shown(data.dev)} has every sentence of the test set {sources.shown(data.test)}, so "
-            "method, checkpoint and share would be chosen by the test set. Name another dev set or test set."
-        )
-    shared = f"{chosen_by:,} of the test sentences are in the dev set, which chooses method and checkpoint"
     return OwnData(
         **{name: getattr(data, name) for name in ("source", "kind", "train", "dev", "test")},
         rows=len(corpus),
@@ -121,7 +114,7 @@ def read(source: str, model: str = lookup.BUNDLED, dev: str = "", test: str = ""
         words=median(lengths),
         most_words=max(lengths),
         overlap=len(of_test.intersection(sentences)),
-        notes=(*texts.reports[1:], *[shared][: bool(chosen_by)]),
+        notes=texts.reports[1:],
     )
 
 

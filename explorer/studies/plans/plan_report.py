@@ -6,7 +6,7 @@ from explorer.data import sources
 from explorer.drawing.reports import standalone
 from explorer.drawing.scores.costs import MethodMark, RowMark, score_by_cost, score_by_rows
 from explorer.knobs import percent_in
-from explorer.measuring.scores.verdict import BETTER, CHANCE, CI, UNKNOWN, WORSE, Sentence, Verdict, elsewhere
+from explorer.measuring.scores.verdict import BETTER, CI, UNKNOWN, WORSE, Sentence, Verdict, elsewhere
 from explorer.studies.plans import row_curve
 from explorer.studies.plans.plan import NO_TEST
 from explorer.studies.plans.plan_table import TEST, PlanRow, PlanTable, written
@@ -54,8 +54,8 @@ def verdict(found: PlanTable) -> Sentence | None:
     test_set = sources.shown(best.cells[0].recipe.test or NO_TEST)
     _, _, difference, low, high = gain.known
     text = f"{best.label} {tested} on {test_set}{so_far}: {best.score(TEST)}, {difference:+.2f} over the base "
-    text += f"({CI} {low:+.2f} to {high:+.2f}). "
-    text += "The interval includes 0, so the difference may be chance. " if gain.kind == CHANCE else ""
+    text += f"({CI} {low:+.2f} to {high:+.2f}){gain.by_training}. "
+    text += "The interval includes 0, so the difference may be chance. " if low <= 0 <= high else ""
     # whether another row of the same base could be as good as the first, by the intervals of their scores; numbers of
     # training rows are compared pair by pair, in a sentence of their own
     recipe, (lowest, _) = best.cells[0].recipe, _ends(gain)

@@ -14,6 +14,7 @@ from explorer.errors import StrataError
 from explorer.evaluating.results import result_files, scored_task
 from explorer.evaluating.results.result_table import MeanScore, mean_score
 from explorer.evaluating.tasks import column_of
+from explorer.measuring.scores.judge import Gap
 from explorer.measuring.scores.metrics import SPEARMAN
 from explorer.measuring.scores.verdict import (
     BETTER,
@@ -119,7 +120,12 @@ def _over_seeds(of_seeds: Sequence[Verdict | None]) -> Verdict | None:
     if not known or len(known) < len(of_seeds):
         return None
     before, after, gaps, lows, highs = zip(*known, strict=True)
-    return Verdict(fmean(before), None, fmean(after), fmean(gaps), min(lows), max(highs))
+    parts = [one.training for one in of_seeds if one is not None and one.training is not None]
+    training = None
+    if len(parts) == len(of_seeds):
+        edges = min(one.low for one in parts), max(one.high for one in parts)
+        training = Gap(fmean(one.difference for one in parts), *edges)
+    return Verdict(fmean(before), None, fmean(after), fmean(gaps), min(lows), max(highs), training)
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,8 @@ class RowCurve:
         if not self.whole.known:
             return Verdict()
         before, after, *gap = self.whole.known
-        return Verdict(before, None, after, *(number / self.doublings for number in gap))
+        difference, low, high = (number / self.doublings for number in gap)
+        return Verdict(before, None, after, difference, low, high)
 
     @property
     def fixed_steps(self) -> int:

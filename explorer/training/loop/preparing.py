@@ -9,7 +9,8 @@ from itertools import chain
 from typing import Any
 
 from explorer import in_words, methods
-from explorer.data import corpora, sample, sources, splitting
+from explorer.data import corpora, sample, shared_rows, sources, splitting
+from explorer.data.shared_rows import SharedRows
 from explorer.data.tables.columns import scaled
 from explorer.data.text_sets import SCORED_PAIRS, TRIPLETS, Corpus, GradedPairs, Triplets
 from explorer.encoding.export import exporting
@@ -102,6 +103,16 @@ class Prepared:
         names = verdict.by_use(self.recipe.dev, self.recipe.tests)
         return tuple(use for use in self.judged if names[use] == sources.CROSS_FITTED)
 
+    @property
+    def choosing(self) -> tuple[str, ...]:
+        """The evaluation sets that decide in any stage which weights are kept: dev, unless held-out rows alone do."""
+        held = (*(one.held_out for one in self.texts.stages), self.texts.held_out)
+        by_dev = (
+            own.kind.trains() and (rows is None or own.schedule().select_by == "both")
+            for own, rows in zip(self.recipe.chain, held, strict=True)
+        )
+        return ("dev",) if any(by_dev) else ()
+
     @cached_property
     def packs(self) -> ProbeJudge | None:
         """The probe packs, if they are held out: they neither choose the checkpoint nor are in the training text."""
@@ -158,6 +169,16 @@ class Prepared:
         return measured_facts.TextOverlap(
             len(every & text), len(every), tuple(use for use in tests if tests[use] & text)
         )
+
+    @property
+    def shared(self) -> SharedRows | None:
+        """The rows of the test sets that are in the dev set too; None if none are."""
+        return shared_rows.total(self.texts.shared) or None
+
+    @property
+    def optimistic(self) -> bool:
+        """Whether a test set holds sentences of the training text, or rows of the dev set."""
+        return bool(self.seen or self.shared)
 
     def facts(self) -> dict[str, Any]:
         """Digests and versions, as recipe.yaml records them; of a set elsewhere that cannot be read those of before."""

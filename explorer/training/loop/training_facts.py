@@ -135,7 +135,7 @@ class TrainingFacts:
         before = {name: verdicts.before_training(judge, self.base[name]) for name, judge in judged}
         others = self.prepared.elsewhere.items()
         elsewhere = tuple(one.verdict(verdicts.before_training(one.judge, self.base[use])) for use, one in others)
-        return verdicts.of_uses(before, bool(self.prepared.seen), elsewhere=elsewhere)
+        return verdicts.of_uses(before, self.prepared.optimistic, elsewhere=elsewhere)
 
 
 def why_nothing_learned(learner: Learner) -> NothingLearned | None:
@@ -203,8 +203,8 @@ def outcome(
         if name in prepared.elsewhere:
             elsewhere.append(prepared.elsewhere[name].verdict(verdicts.judged(judge, base[name], items)))
         elif name != PACKS:
-            found[name] = verdicts.judged(judge, base[name], items)
+            found[name] = verdicts.judged(judge, base[name], items, chose=name in prepared.choosing)
         if prepared.packs is not None and judge.digest == prepared.packs.digest and name in base:
-            learned = pack_items_changes(base[name][0], items)
-    verdict = verdicts.of_uses(found, bool(prepared.seen), learned.packs, learned.pairs, tuple(elsewhere))
+            learned = pack_items_changes(base[name][0], items, base[name][1])
+    verdict = verdicts.of_uses(found, prepared.optimistic, learned.packs, learned.pairs, tuple(elsewhere))
     return Outcome(verdict, cosines)

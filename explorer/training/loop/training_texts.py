@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
-from explorer.data import corpora, retrieval_sets, sources, splitting
+from explorer.data import corpora, retrieval_sets, shared_rows, sources, splitting
+from explorer.data.shared_rows import SharedRows
 from explorer.data.text_sets import Corpus, GradedPairs, Score
 from explorer.errors import BadChoice, TooFewRows
 from explorer.measuring.scores.judge import Judge
@@ -51,6 +52,7 @@ class Texts:
     stages: tuple[StageText, ...] = ()  # before the last
     elsewhere: tuple[Choice, ...] = ()  # what is scored, but not trained for
     folds: tuple[tuple[int, ...], ...] = ()  # the rows of each, if all rows are cross-fitted
+    shared: tuple[SharedRows, ...] = ()  # of each test set the rows that are in the dev set too
 
     def digests(self) -> dict[str, str | None]:
         """Digests by their name in recipe.yaml."""
@@ -82,7 +84,8 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
         if name == sources.CROSS_FITTED:
             sets[place] = set_of_rows(text.corpus, name)
     dev, *tests = (sets[place] for place in range(len(names)))
-    notes = [*reports, *dropped]
+    shared = () if recipe.is_cross_fitted else tuple(shared_rows.check(dev, one) for one in tests)
+    notes = [*reports, *(one.words for one in shared if one), *dropped]
     # rows that the last stage holds out are held out of every stage
     held = [sources.texts_of(sets[place]) for place, name in enumerate(names) if name == sources.HELD_OUT]
     held += [tuple(chain.from_iterable(one.texts)) for one in (text.held_out, text.corpus.test) if one is not None]
@@ -96,7 +99,9 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
         stages.append(stage)
         notes += [f"stage {number}: {one}" for one in (*reports, *left_out, *dropped)]
     folds = divide(text.corpus, recipe.folds) if recipe.is_cross_fitted else ()
-    return Texts(text.corpus, dev, tuple(tests), tuple(notes), text.held_out, dev_rows, tuple(stages), folds=folds)
+    return Texts(
+        text.corpus, dev, tuple(tests), tuple(notes), text.held_out, dev_rows, tuple(stages), folds=folds, shared=shared
+    )
 
 
 def _corpus(recipe: Recipe, online: bool) -> tuple[Corpus, list[str]]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from explorer import run_folder
-from explorer.data import sources, text_sets
+from explorer.data import shared_rows, sources, text_sets
 from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.labelled import labelled_sets, training_rows
+from explorer.data.shared_rows import NONE_SHARED, SharedRows
 from explorer.encoding.load.hardware import MEASURED
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.pooling import MODEL_DEFAULT
@@ -19,7 +21,7 @@ from explorer.errors import SetNotFound, StrataError
 from explorer.evaluating.results.result_files import Origin, Result, ScoredModel, revision_of
 from explorer.evaluating.results.scored_task import RUN_TEST, Measured, ScoredTask, Setting
 from explorer.evaluating.tasks import column_of, judges
-from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict, Tuning, judge, judged
+from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict, Tuning, as_trained, judge, judged
 from explorer.measuring.comparing.learned import NOT_HELD_OUT, NOTHING, Learned
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.metrics import SPEARMAN, items_of
@@ -172,7 +174,8 @@ def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:
         )
         measured = Learned(verdict.packs, pairs=verdict.pairs, elsewhere=verdict.elsewhere) if verdict else NOTHING
         measured = replace(measured, nothing=status.facts.nothing) if verdict else measured
-        return Tuning(place, status.facts.reading, seen, measured, status.facts.listed(REPORT))
+        trained = status.facts.base_reading or status.facts.reading
+        return Tuning(place, trained, seen, measured, status.facts.listed(REPORT))
     return None
 
 
@@ -189,16 +192,43 @@ def run_of(found: Found) -> runs.Run | None:
 
 def verdict_on(
     found: tuple[Found, Found],
-    pairs: text_sets.NamedSet,
+    pairs: judges.Evaluated,
     comparison: Comparison,
     metric: str,
     aggregate: str,
     difference: Callable[[Comparison], Interval],
+    load: Callable[[SetIdentity], judges.Evaluated] = judges.evaluated_on,
 ) -> tuple[Comparison, ComparisonVerdict]:
-    """What the verdict compares, and the verdict; `difference` gives B minus A for a comparison."""
+    """What the verdict compares, and the verdict; `difference` gives B minus A for a comparison, `load` reads a set."""
     tuned = tuning(found, pairs.digest)
     about = judged(comparison, tuned)
-    return about, judge(found, pairs, about, difference(about), metric, aggregate, tuned)
+    same = as_trained(about, tuned, metric)
+    training = None if same is None else difference(same)
+    in_dev = rows_in_dev(found, pairs, load)
+    return about, judge(found, pairs, about, difference(about), metric, aggregate, tuned, training, in_dev)
+
+
+def rows_in_dev(
+    found: tuple[Found, Found], pairs: judges.Evaluated, load: Callable[[SetIdentity], judges.Evaluated]
+) -> SharedRows:
+    """The items of a set that are in the dev set that chose one of two models in its run; of two runs the most."""
+    every = [NONE_SHARED]
+    for one in found:
+        run = run_of(one)
+        if run is None or run_folder.model_of(one.folder) != run_folder.model_name(run.name):
+            continue  # no model of a run, or a checkpoint, which the dev set does not choose
+        verdict = run.status().verdict
+        if verdict is None or verdict.dev is None or not verdict.dev.chose:
+            continue
+        with suppress(StrataError):  # the recipe cannot be read, or the dev set is no longer there
+            recipe = run.recipe()
+            known = recipe.digest_of("dev")
+            if pairs.digest == known:
+                every.append(shared_rows.shared(pairs, pairs))
+            elif recipe.dev != sources.HELD_OUT:
+                dev = load(sources.identity(recipe.dev))
+                every += [shared_rows.shared(dev, pairs)] * (dev.digest == known)
+    return max(every, key=lambda one: one.rows)
 
 
 def known_probes(

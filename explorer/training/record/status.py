@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from explorer import places, run_folder, typed_json
+from explorer.data.shared_rows import SharedRows
 from explorer.encoding.read.head_facts import HeadFacts
 from explorer.errors import RunGone
 from explorer.measuring.comparing import learned as learning
@@ -84,8 +85,16 @@ class RunFacts:
     device: str | None = field(default=None, metadata=fact(lambda training: str(training.world.device)))
     # the layer & pooling that is trained
     reading: HeadFacts | None = field(default=None, metadata=fact(lambda training: training.reading))
+    # that of the base with which it is compared: without the parts that training adds
+    base_reading: HeadFacts | None = field(
+        default=None, metadata=fact(lambda training: training.learner and training.learner.method.base_head().facts())
+    )
     # how many test sentences are in the training text
     seen: TextOverlap | None = field(default=None, metadata=fact(lambda training: training.prepared.seen))
+    # how many rows of the test sets are in the dev set too
+    shared: SharedRows | None = field(
+        default=None, metadata=fact(lambda training: training.prepared.shared, "Dev and test set", page="")
+    )
     # the base's model default
     default: HeadFacts | None = field(
         default=None, metadata=fact(lambda training: training.prepared.encoder.default_head.facts())
@@ -184,10 +193,23 @@ class RunFacts:
         """The name of the score on an evaluation set."""
         return (self.measures or {}).get(use, SPEARMAN)
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Why the test scores are optimistic: sentences of the training text, or rows of the dev set, are in them."""
+        return tuple(one.words for one in (self.seen, self.shared) if one)
+
+    @property
+    def poolings(self) -> str:
+        """`cls of the last layer in place of mean of the last layer`; "" if the model default was trained."""
+        trained, default = self.base_reading, self.default
+        if trained is None or default is None or trained.poolings == default.poolings:
+            return ""
+        return f"{trained.words} in place of {default.words}"
+
     def learned(self, verdict: RunVerdict) -> learning.Learned:
         """What the run learned, by its held-out probe packs and its test set."""
         names = {use: self.set_of(use) for use in ("test", "dev")}
-        return learning.of_run(verdict, names, self.pairs or {}, self.measures or {}, self.nothing)
+        return learning.of_run(verdict, names, self.pairs or {}, self.measures or {}, self.poolings, self.nothing)
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,8 @@ def compared(sides: Sides, choices: Choices, comparison: Comparison, metric: str
 
     try:
         found = differences(measured, comparison, metric, aggregate)
-        about, verdict = verdict_on((one.found, other.found), one.pairs, comparison, metric, aggregate, chosen)
+        how = metric, aggregate, chosen, cached.evaluated_on
+        about, verdict = verdict_on((one.found, other.found), one.pairs, comparison, *how)
     except StrataError as error:
         messages.trouble(error)
         return None
@@ -96,7 +97,7 @@ def compared(sides: Sides, choices: Choices, comparison: Comparison, metric: str
         found=(one.found, other.found),
         pairs=one.pairs,
         comparison=comparison,
-        differences=found,
+        differences=verdict.shown(found),
         metric=metric,
         aggregate=aggregate,
         of_models=verdict,
@@ -175,7 +176,11 @@ def picked(sides: Sides, choices: Choices, metric: str) -> best_cell.DevPick | N
     )
     if one is None or other is None or one.graded is None:
         return None  # progress or the error is shown
-    return best_cell.pick(one.graded, (one.scores, other.scores), here, metric)
+    try:
+        return best_cell.pick(one.graded, (one.scores, other.scores), here, metric)
+    except StrataError as error:  # the dev set holds all pairs that are scored, or has no score
+        messages.trouble(error)
+        return None
 
 
 def export(

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
 import streamlit as st
 
 from explorer import errors, in_words
@@ -91,8 +90,11 @@ def show(compared: comparing.Compared, changes: Learned | None) -> str:
 
 
 def _news(compared: comparing.Compared, changes: Learned) -> None:
-    if not messages.learned(compared.verdict.learned(changes)):
-        messages.verdict(compared.verdict.sentence())
+    found = compared.verdict
+    if not messages.learned(found.learned(changes)):
+        messages.verdict(found.sentence())
+    if found.why_optimistic:
+        st.warning(messages.plain(found.why_optimistic), icon=":material/balance:")
 
 
 def _cells_that_changed(compared: comparing.Compared) -> None:
@@ -141,10 +143,11 @@ def _lines(column: st.delta_generator.DeltaGenerator, title: str, icon: str, row
     if not rows:
         column.markdown("none")
     for row in rows:
-        chance = "" if row[comparison_report.SIGNIFICANT] else ", could be chance"
+        chance, interval = "" if row[comparison_report.SIGNIFICANT] else ", could be chance", ""
+        if row["low"] is not None:
+            interval = f" ({verdict.CI} {row['low']:+.2f} to {row['high']:+.2f}{chance})"
         column.markdown(
-            f"{row[comparison_report.READING]}: {row['A']:.2f} → {row['B']:.2f}, **{row['difference']:+.2f}** "
-            f"({verdict.CI} {row['low']:+.2f} to {row['high']:+.2f}{chance})"
+            f"{row[comparison_report.READING]}: {row['A']:.2f} → {row['B']:.2f}, **{row['difference']:+.2f}**{interval}"
         )
 
 
@@ -156,9 +159,7 @@ def _score_cards(comparison: Comparison, metric: str, aggregate: str, chosen: bo
     ):
         score = controls.score_text(scores.score(reading, metric, aggregate))
         messages.number(where, name, score, reading.title, border=True, help=controls.what_is_good(metric))
-    sure = f"significant ({verdict.CI} excludes 0)" if chosen.sure else "could be chance"
-    if not np.isfinite(chosen.difference):
-        sure = "a side has no score"
+    sure = comparison_report.chance_text(chosen)
     messages.number(where, "B - A", comparison_report.difference_text(chosen), sure, border=True, help=DIFFERENCE_HELP)
 
 
@@ -189,8 +190,9 @@ def probe_changes(compared: comparing.Compared) -> Learned | None:
     known = known_probes((one.found, other.found), compared.verdict, (choice.settings for choice in compared.choices))
     if known is not None:
         return known
-    sides = _readers(compared)
-    packs = sample.probe_packs()
+    sides, packs = _readers(compared), sample.probe_packs()
+    if compared.verdict.tuning and compared.verdict.trained:  # the base, as it is trained
+        sides = *sides, replace(sides[1 - compared.after], reading=compared.verdict.trained)
     texts = sentences_of(packs)
     try:
         by_key = {key: reader.vectors(texts) for key, reader in {side.key: side for side in sides}.items()}

@@ -251,6 +251,7 @@ def _seeds_and_sets(
     usable = training_form.is_usable(dev, dev_set, held_out) and training_form.is_usable(
         test, test_set, [training_form.NO_TEST, *held_out]
     )
+    usable = training_form.are_apart(dev_set, (test_set,)) and usable
     return seeds, (dev, test, elsewhere) if usable and elsewhere is not None else None
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
 
+from explorer.data import shared_rows
 from explorer.data.graded import sets
 from explorer.data.sample import PROBE_PACKS
 from explorer.data.sources import (
@@ -51,7 +52,6 @@ BY_HAND = "_dev and test by hand"  # the fields that the visitor has set, which 
 NO_TEST = "none"
 OWN_ROWS = CROSS_FITTED, HELD_OUT
 ELSEWHERE = "sets elsewhere"
-TEST_IN_DEV = "The dev set contains sentences of the test set: the test score will be too good. Choose another dev set."
 OPTIMISTIC = (
     "The training text contains {}: these scores are optimistic. Choose another text or another evaluation set."
 )
@@ -255,6 +255,21 @@ def _defaults(sources: tuple[str, ...], cards: Sequence[MethodCard]) -> tuple[st
     return written(dev), written(test)
 
 
+def are_apart(dev: EvaluationSet | None, tests: Sequence[EvaluationSet | None]) -> bool:
+    """Whether test sets have rows of their own; an error is shown if the dev set has all of one, a warning if some."""
+    apart = True
+    for test in tests:
+        if dev is None or test is None:
+            continue
+        try:
+            if found := shared_rows.check(dev, test):
+                st.warning(messages.plain(f"{test.name}: {found.words}"), icon=":material/balance:")
+        except BadChoice as error:
+            messages.trouble(error)
+            apart = False
+    return apart
+
+
 def warn(
     sources: tuple[str, ...],
     columns: dict[str, str],
@@ -262,11 +277,7 @@ def warn(
     dev: EvaluationSet | None,
     test: EvaluationSet | None,
 ) -> None:
-    """Warn if dev set, test set and training text share sentences: scores on them are optimistic."""
-    if dev is not None and test is not None:
-        tested = {*texts_of(test)}
-        if 2 * len(tested & {*texts_of(dev)}) > len(tested):
-            st.warning(TEST_IN_DEV, icon=":material/balance:")
+    """Warn if the training text shares sentences with the dev set or the test set: scores on them are optimistic."""
     if not sources or not card.kind.learns() or card.kind.rows == SCORED_PAIRS:  # their shared rows are held out
         return
     parts = []

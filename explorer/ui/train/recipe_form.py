@@ -296,8 +296,9 @@ def _judging(sources: tuple[str, ...], card: training_form.MethodCard) -> Recipe
         or not training_form.is_usable(test, test_set, [training_form.NO_TEST, *held_out])
     ):
         return None
-    missing = any(name not in held_out and sidebar_choice.evaluation_set(identity(name)) is None for name in more)
-    if missing or elsewhere is None:
+    others = [None if name in held_out else sidebar_choice.evaluation_set(identity(name)) for name in more]
+    missing = any(name not in held_out and one is None for name, one in zip(more, others, strict=True))
+    if not training_form.are_apart(dev_set, (test_set, *others)) or missing or elsewhere is None:
         return None
     from explorer.training.recipe import Recipe
 

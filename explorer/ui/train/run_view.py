@@ -12,7 +12,7 @@ from explorer.data import sources
 from explorer.encoding.locate import layout
 from explorer.measuring.comparing.learned import NOT_HELD_OUT
 from explorer.measuring.scores.metrics import MEASURES, SPEARMAN, size_text
-from explorer.measuring.scores.verdict import WORDS, WORSE, Verdict
+from explorer.measuring.scores.verdict import NO_TEST, WORDS, WORSE, Verdict
 from explorer.training.loop.measured_facts import StageScores, spread
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import DISCARD, KEEP, Run
@@ -195,7 +195,7 @@ def card(run: Run, status: statuses.Status) -> None:
         microscope.pairs_that_show(status.verdict.pairs if status.verdict else ())
         if status.facts.packs_held_out is False:
             st.caption(NOT_HELD_OUT)
-        if learned.score is not None and learned.score.kind == WORSE:
+        if learned.score is not None and learned.score.kind == WORSE and not learned.score.is_untrained:
             st.caption(WHAT_TO_TRY)
     elif not status.live and status.verdict is not None:
         st.info(NOT_TESTED, icon=":material/science_off:")
@@ -210,8 +210,8 @@ def card(run: Run, status: statuses.Status) -> None:
     if status.seconds:
         steps = f"{status.step:,} steps" if status.step else "no training steps"
         messages.number(cards, "Time", in_words.duration(status.seconds), steps, border=True)
-    if status.facts.seen:
-        st.warning(messages.plain(status.facts.seen.words), icon=":material/visibility:")
+    for text in status.facts.warnings:
+        st.warning(messages.plain(text), icon=":material/visibility:")
     _stages(status)
     if len(status.results) > 1:
         _seeds(status)
@@ -298,7 +298,8 @@ def scores(status: statuses.Status) -> None:
     if verdict is None:
         st.caption(NO_COMPARISON)
         return
-    trained = status.facts.reading.words if status.facts.reading else "trained layer & pooling"
+    reading = status.facts.base_reading or status.facts.reading
+    trained = reading.words if reading else "trained layer & pooling"
     for use, found in verdict.by_use.items():
         _row(use, found, trained, status)
     if verdict.elsewhere:
@@ -355,7 +356,11 @@ def _row(use: str, found: Verdict, trained: str, status: statuses.Status) -> Non
         value = AS_BASE
     elif found.exported is None:
         value = "not yet" if status.live else NO_TEST_SCORE
-    note = ""
+    note = found.gap if found.chose else ""
     if found.difference is not None and found.low is not None and found.high is not None:
         note = f"{found.difference:+.2f} (95 % CI {found.low:+.2f} to {found.high:+.2f})"
     messages.number(cards[-1], f"{use}: {TUNED}", value, note, border=True, help=help_of["tuned"])
+    if found.chose:
+        st.caption(NO_TEST)
+    if words := found.parts(status.facts.poolings):
+        st.caption(messages.plain(f"Of {in_words.signed(found.known[2])}, {words}."))

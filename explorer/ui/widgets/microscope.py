@@ -10,7 +10,8 @@ from explorer import in_words, progress
 from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import pair_figures
 from explorer.encoding.read.pooling import PAD, POOLINGS, REFERENCES
-from explorer.measuring.comparing.learned import HOW_CHOSEN, differing, what_is_right
+from explorer.measuring.comparing.learned import HOW_CHOSEN
+from explorer.measuring.comparing.pair_words import differing, what_is_right
 from explorer.measuring.scores.judge import PairChange
 from explorer.measuring.sentences import sentence_pair, word_pairs, word_tables
 from explorer.ui import messages

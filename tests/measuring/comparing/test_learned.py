@@ -12,17 +12,28 @@ from explorer.measuring.comparing.comparison_report import where
 from explorer.measuring.comparing.learned import (
     Learned,
     as_json,
-    differing,
     line,
     lines,
     of_run,
     probe_changes,
+    short,
     shown_pairs,
     sure,
 )
+from explorer.measuring.comparing.pair_words import differing
 from explorer.measuring.scores.judge import PackChange, PairChange, Share, of_packs, pack_changes
 from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, SPEARMAN
-from explorer.measuring.scores.verdict import BETTER, CHANCE, MIXED, UNKNOWN, WORSE, RunVerdict, Verdict, rendered
+from explorer.measuring.scores.verdict import (
+    BETTER,
+    CHANCE,
+    CHOSE,
+    MIXED,
+    UNKNOWN,
+    WORSE,
+    RunVerdict,
+    Verdict,
+    rendered,
+)
 
 PACKS = sample.judged_packs()
 
@@ -87,6 +98,39 @@ def test_a_run_is_judged_on_its_test_set_else_on_its_dev_set_and_not_without_an_
     assert (chosen.on, chosen.general, chosen.measure, chosen.optimistic) == ("mine.csv", False, "accuracy", False)
     assert of_run(RunVerdict(unknown, unknown, packs=(LEARNED,)), *sets) == Learned((LEARNED,))
     assert of_run(RunVerdict(Verdict(70.0, 70.0, 72.0)), *sets).score is None
+
+
+def test_a_score_on_what_chose_the_model_is_no_news_and_is_said_to_be_no_test():
+    chose = Verdict.of_choice(70.0, 74.5)
+    sets = {"dev": "STS-B dev"}, {"dev": 1500}, {}
+    alone = of_run(RunVerdict(dev=chose), *sets)
+    assert (alone.kind, alone.judged_by, alone.score) == (CHOSE, None, chose)
+    assert "STS-B dev chose the model" in line(alone).text
+    assert short(alone) == "No test"
+    with_packs = of_run(RunVerdict(dev=chose, packs=(LEARNED, LOST)), *sets)
+    assert with_packs.kind == MIXED, "of the packs alone"
+    for found in (alone, with_packs):
+        assert "70.00 → 74.50" in sure(found)
+        assert "chance, its" not in sure(found)
+        assert not any(sign in f"{line(found).text} {sure(found)}" for sign in ("+4.5", "4.50 ("))
+    unchanged = of_run(RunVerdict(dev=chose, packs=(UNCHANGED,)), *sets)
+    assert (unchanged.kind, short(unchanged)) == (CHANCE, "No certain change; no test")
+
+
+def test_a_pack_that_another_pooling_changes_is_not_learned_and_not_lost():
+    alike, same = cosines(1, paraphrase=0.6), cosines(2, paraphrase=0.7, negation=0.1, number=0.9)
+    found = {one.name: one for one in pack_changes(alike, same, same)}
+    assert found["negation"].low > 0, "the premise: the pack changed"
+    assert found["number"].high < 0
+    assert {(one.training.difference, one.training.low, one.training.high) for one in found.values()} == {(0, 0, 0)}
+    every = Learned(tuple(found.values()), poolings="cls in place of mean")
+    assert not any((every.learned, every.lost, every.closer))
+    assert every.kind == CHANCE
+    assert "cls in place of mean" in sure(every)
+    assert {"negation", "number"} <= {one.name for one in every.packs if one.by_pooling}
+    trained = Learned(pack_changes(alike, same, alike))
+    assert "negation" in names(trained.learned), "the same change by training alone"
+    assert "number" in names(trained.lost)
 
 
 def cosines(seed, **means):

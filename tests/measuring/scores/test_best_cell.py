@@ -103,13 +103,16 @@ def test_each_side_has_its_own_best_and_one_without_a_score_is_named(bundled_sco
     noise = np.linspace(0, 3, bundled_scores.cosines.shape[0])[:, None, None]  # so that another reading is the best
     random = np.random.default_rng(0).normal(size=bundled_scores.cosines.shape)
     moved = replace(bundled_scores, cosines=(bundled_scores.cosines + noise * random).astype(np.float32))
-    found = pick(sample.pairs(), (bundled_scores, moved), sample.pairs())
+    others = GradedPairs("others", ("a", "b"), ("c", "d"), (1.0, 2.0), ("", ""))
+    found = pick(sample.pairs(), (bundled_scores, moved), others)
     assert found.readings[0] != found.readings[1]
     for scores, reading, told in zip((bundled_scores, moved), found.readings, found.scores, strict=True):
         assert told == scores.score(reading) == np.nanmax(scores.table())
     constant = replace(bundled_scores, cosines=np.ones_like(bundled_scores.cosines))
     with pytest.raises(BadChoice, match="No layer & pooling of B has a score on Sample pairs"):
-        pick(sample.pairs(), (bundled_scores, constant), sample.pairs())
+        pick(sample.pairs(), (bundled_scores, constant), others)
+    with pytest.raises(BadChoice, match="has all 240 pairs of the test set"):
+        pick(sample.pairs(), (bundled_scores, moved), sample.pairs())
 
 
 def test_pairs_in_both_are_counted_either_way_round(bundled_scores):

@@ -18,9 +18,19 @@ from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.bootstrap import difference, mean_difference, resampled
 from explorer.measuring.scores.correlation import measured, pearson, ranks, spearman
-from explorer.measuring.scores.judge import PackChange, PairChange, PairJudge, Share
+from explorer.measuring.scores.judge import Gap, PackChange, PairChange, PairJudge, Share
 from explorer.measuring.scores.metrics import MEAN, MEASURES, class_scores
-from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, WORDS, WORSE, RunVerdict, Verdict, sentence
+from explorer.measuring.scores.verdict import (
+    BETTER,
+    CHANCE,
+    CHOSE,
+    UNKNOWN,
+    WORDS,
+    WORSE,
+    RunVerdict,
+    Verdict,
+    sentence,
+)
 
 
 @pytest.fixture
@@ -238,6 +248,58 @@ def test_the_three_scores_are_spearmans_and_the_difference_is_to_the_declared_ba
     assert found.difference < 0 < slow[2] - slow[1], "the premise: a gain over the same layer & pooling alone"
     gap = bootstrap.difference(GOLD, declared, tuned)
     assert (found.low, found.high) == (pytest.approx(float(gap.low)), pytest.approx(float(gap.high)))
+
+
+def test_the_part_of_training_is_the_difference_under_one_pooling_and_the_rest_is_due_to_the_other_pooling():
+    declared, same, tuned = near(0.5), near(0.1), near(0.1)
+    found = verdicts.judged(PairJudge(PAIRS), np.stack([declared, same]), tuned)
+    gap, part = bootstrap.difference(GOLD, same, tuned), found.training
+    assert (part.difference, part.low, part.high) == pytest.approx((*map(float, (gap.difference, gap.low, gap.high)),))
+    assert found.low > 0, "the premise: in all it is better"
+    assert found.kind != BETTER, "but not by training"
+    numbers = [float(one.replace("−", "-")) for one in re.findall(r"[+−]\d+\.\d+", found.parts())]
+    assert numbers[0] + numbers[1] == pytest.approx(found.difference, abs=0.011)
+    assert numbers[1:] == pytest.approx([part.difference, part.low, part.high], abs=0.006)
+    assert found.gap.endswith(found.by_training)
+    assert f"{part.low:+.2f}".replace("-", "−") in found.by_training
+
+
+def test_equal_weights_changed_nothing_and_one_pooling_has_no_parts():
+    declared, same = near(0.5), near(0.1)
+    equal = verdicts.judged(PairJudge(PAIRS), np.stack([declared, same]), same)
+    assert equal.is_untrained
+    assert equal.kind == CHANCE
+    assert "training changed nothing" in sentence(equal, "base", "tuned", "80 pairs").text
+    alone = verdicts.judged(PairJudge(PAIRS), np.stack([declared, declared + 1e-7]), same)
+    assert alone.training is None
+    assert not alone.parts()
+    assert alone.kind == BETTER
+
+
+@pytest.mark.parametrize(
+    ("total", "part", "kind"),
+    [
+        ((1.0, 3.0), (0.5, 2.0), BETTER), ((1.0, 3.0), (-0.5, 2.0), CHANCE), ((1.0, 3.0), (-2.0, -0.5), WORSE),
+        ((-1.0, 3.0), (0.5, 2.0), CHANCE), ((-3.0, -1.0), (0.5, 2.0), WORSE), ((-3.0, -1.0), (0.0, 0.0), WORSE),
+    ],
+)  # fmt: skip
+def test_a_gain_is_one_of_training_and_in_all_and_a_loss_in_either_is_a_loss(total, part, kind):
+    assert replace(KNOWN, low=total[0], high=total[1], training=Gap(0.0, *part)).kind == kind
+
+
+def test_a_set_that_chose_a_model_has_scores_and_neither_a_verdict_nor_an_interval():
+    declared, tuned = near(0.5), near(0.1)
+    found = verdicts.judged(PairJudge(PAIRS), np.stack([declared, declared]), tuned, chose=True)
+    judged = verdicts.judged(PairJudge(PAIRS), np.stack([declared, declared]), tuned)
+    assert judged.kind == BETTER, "the premise"
+    assert found.kind == CHOSE
+    assert (found.declared_base, found.exported) == (judged.declared_base, judged.exported)
+    assert found.difference == pytest.approx(judged.difference)
+    assert found.low is found.high is None
+    said = sentence(found, "base", "tuned", "80 pairs")
+    assert said.pieces[0] == (WORDS[CHOSE], True)
+    assert len(re.findall(r"\d+\.\d+", said.text)) == 2, "both scores"
+    assert re.findall(r"[+-]?\d+\.\d+", found.gap) == [f"{found.difference:+.2f}"]
 
 
 def test_it_survives_json_and_a_constant_column_has_no_score():

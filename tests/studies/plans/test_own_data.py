@@ -94,13 +94,13 @@ def test_a_test_set_that_is_trained_on_or_chooses_the_method_is_refused(text, pl
     for own in (text, str(path)):
         with pytest.raises(BadChoice, match="which is trained on"):
             own_data.read(own, model, test=own)
-        with pytest.raises(BadChoice, match=r"dev set test.csv has every sentence of the test set test.csv"):
+        with pytest.raises(BadChoice, match=r"dev set and the test set cannot both be 'test.csv'"):
             own_data.read(own, model, dev=str(place.test), test=str(place.test))
-    with pytest.raises(BadChoice, match=r"dev set triplets.csv has every sentence of the test set held-out rows"):
+    with pytest.raises(BadChoice, match=r"dev set 'triplets.csv' has all 12 queries of the test set 'held-out rows of"):
         own_data.read(str(path), model, dev=str(path))
     some = own_data.read(str(place.text), model, test="Sample pairs")
-    shared = len(set(sets.load(sets.halves()[0]).sentences))
-    assert some.notes[-1].startswith(f"{shared} of the test sentences are in the dev set")
+    shared = len(sets.load(sets.halves()[0]))
+    assert some.notes[-1].startswith(f"{shared} of the 240 test pairs are in the dev set too")
     assert not own_data.read(str(place.text), model).notes
 
 

@@ -11,8 +11,10 @@ import torch
 import yaml
 
 from explorer.data.text_sets import GradedPairs
+from explorer.measuring.comparing.learned import sure
 from explorer.measuring.geometry.vector_geometry import PROBE
 from explorer.measuring.scores.judge import PairJudge
+from explorer.measuring.scores.verdict import BETTER, CHANCE
 from explorer.progress import finish
 from explorer.run_folder import Evaluation, TrainingStep
 from explorer.training.loop.measured_facts import spread
@@ -92,7 +94,47 @@ def test_the_base_is_scored_before_and_the_verdict_is_the_exported_model_less_it
         assert found.declared_base == pytest.approx(base, abs=1e-3)
         assert found.exported == pytest.approx(tuned, abs=1e-3)
         assert found.difference == pytest.approx(tuned - base, abs=1e-3)
-        assert found.low <= found.difference <= found.high
+    assert verdict.test.low <= verdict.test.difference <= verdict.test.high
+    part = verdict.test.training
+    assert part.difference == pytest.approx(verdict.test.exported - verdict.test.same_reading_base, abs=1e-3)
+    assert part.low <= part.difference <= part.high
+
+
+@pytest.fixture(scope="module")
+def untrained(place):
+    """Runs that hardly move their base, which declares no pooling: under its default and under [CLS]."""
+    still = {"steps": 1, "learning_rate": 1e-7, "weight_decay": 0.0}
+    return {
+        pooling: train(new(place, "simcse", f"untrained {pooling}".replace(" ", "-"), settings={**still, **settings}))
+        for pooling, settings in (("model default", {}), ("cls", {"pooling": "cls"}))
+    }
+
+
+def test_a_base_without_a_pooling_and_a_model_with_its_weights_have_the_same_vectors_and_scores(untrained, place):
+    run = untrained["model default"]
+    first, second, _ = texts_of(place.test)
+    for texts in (tuple(first), tuple(second)):
+        before, after = (by_sentence_transformers(folder, texts) for folder in (place.model, run.model))
+        assert torch.allclose(before, after, atol=1e-4)
+    for found in run.status().verdict.by_use.values():
+        assert found.exported == pytest.approx(found.declared_base, abs=1e-3)
+    assert run.status().verdict.test.kind == CHANCE
+    assert run.status().verdict.test.training is None, "all of the difference is due to training"
+
+
+def test_what_another_pooling_changes_is_not_called_learned_and_training_is_said_to_have_changed_nothing(untrained):
+    status = untrained["cls"].status()
+    found = status.verdict.test
+    assert abs(found.difference) > 1, "the premise: [CLS] scores otherwise than the mean"
+    assert found.same_reading_base == pytest.approx(found.exported, abs=1e-3)
+    assert found.is_untrained
+    assert found.kind != BETTER
+    assert all(one.training is not None for one in status.verdict.packs)
+    assert not any((status.learned.learned, status.learned.lost, status.learned.closer))
+    assert status.facts.poolings == "cls of the last layer in place of mean of the last layer"
+    assert f"({status.facts.poolings})" in sure(status.learned)
+    assert "training changed nothing" in sure(status.learned)
+    assert "training changed nothing" in (untrained["cls"].folder / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_best_step_is_the_one_with_the_highest_score_after_the_first(run):

@@ -3,6 +3,7 @@
 import io
 import json
 import random
+import re
 from contextlib import redirect_stdout
 from unittest import mock
 
@@ -22,6 +23,7 @@ from explorer.measuring.geometry.layer_geometry import MEASURES
 from explorer.measuring.scores.best_cell import CHOSEN_ON
 from explorer.measuring.scores.layer_scores import NO_SCORE, NOT_MEASURABLE, NOT_MEASURED, for_people
 from explorer.measuring.scores.measure import Settings, measure
+from explorer.measuring.scores.verdict import NO_TEST
 from explorer.progress import finish
 from explorer.training.record import run_results
 from explorer.ui.access import sidebar_choice
@@ -45,6 +47,23 @@ def app(furnished, run):
     furnished.switch_page("pages/compare.py")
     furnished.query_params["sts"] = "Sample pairs"
     return furnished
+
+
+def test_a_set_that_chose_the_model_has_no_verdict(app, place):
+    app.query_params["sts"], app.query_params["beside"] = str(place.dev), "run:tuned"
+    measured(app)
+    boxes = app.success, app.error, app.info, app.markdown, app.caption
+    shown = [one.replace("\\", "") for box in boxes for one in words(box)]
+    assert any("chose the model" in one or NO_TEST in one for one in shown)
+    assert not any(re.search(r"[+−-]\d+\.\d+ \(95 % CI", one) for one in shown)
+    assert not any("could be chance" in one and "If the interval" not in one for one in shown)
+
+
+def test_a_set_that_holds_some_of_what_chose_the_model_says_how_many(app, place, tmp_path):
+    both = tmp_path / "both.csv"
+    both.write_text(place.dev.read_text() + "\n".join(place.test.read_text().splitlines()[1:]) + "\n")
+    measured(app, sts=str(both), beside="run:tuned")
+    assert any("12 of the 21 test pairs are in the dev set" in one for one in words(app.warning))
 
 
 def test_it_opens_on_the_verdict_of_the_command_and_its_three_numbers_without_encoding_a_probe_again(app, place):

@@ -127,7 +127,7 @@ def test_the_sets_of_a_new_plan_are_those_of_a_new_run_and_are_named_in_its_file
     assert chosen == [form.selectbox(key=key).value for key in ("recipe dev", "recipe test")]
     monkeypatch.setenv("STRATA_DATA", str(tmp_path))
     for split, count in (("dev", 1500), ("test", 1379)):
-        write_set(tmp_path, f"STSB/{split}.tsv", count)
+        write_set(tmp_path, f"STSB/{split}.tsv", count, f"{split} {{}}")
     form.switch_page(PAGE).run()
     assert [form.selectbox(key=key).value for key in (plan_form.DEV, plan_form.TEST)] == ["STS-B dev", "STS-B test"]
     form.button(key=plan_start.START).click().run()

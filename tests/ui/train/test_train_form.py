@@ -353,9 +353,10 @@ def test_the_published_pairs_are_the_default_where_they_are_on_this_disk(app, tm
     assert [app.selectbox(key=f"recipe {name}").value for name in ("dev", "test")] == ["STS-B dev", "STS-B test"]
 
 
-def test_choosing_and_reporting_on_the_same_pairs_is_warned_of(app):
+def test_choosing_and_reporting_on_the_same_pairs_is_refused(app):
     app.run().selectbox(key="recipe test").set_value("Sample pairs, dev half").run()
-    assert training_form.TEST_IN_DEV in words(app.warning)
+    assert any("has all 120 pairs of the test set" in one for one in words(app.error))
+    assert app.button(key=START).disabled
 
 
 def test_what_was_typed_is_there_after_a_look_at_another_page(app):

@@ -157,9 +157,16 @@ def test_shared_sentences_of_text_and_sets_are_warned_of(app):
     assert told == training_form.OPTIMISTIC.format(training_form.SOME_OF.format(len(shared), 60, "dev"))
 
 
-def test_a_dev_set_that_holds_the_test_set_is_warned_of(app):
+def test_a_dev_set_that_holds_the_test_set_is_refused_and_one_that_holds_some_of_it_says_how_many(app):
     by_link(app, sts=(name := kept())).selectbox(key="recipe dev").set_value(name).run()
-    assert training_form.TEST_IN_DEV in words(app.warning)
+    (told,) = [one for one in words(app.error) if "Name another dev set" in one]
+    assert "has all 30 pairs of the test set" in told
+    assert app.button(key=START).disabled
+    app.selectbox(key="recipe dev").set_value(halves(name)[0]).run()
+    app.selectbox(key="recipe test").set_value(name).run()
+    assert not app.error
+    assert not app.button(key=START).disabled
+    assert any("30 of the 60 test pairs are in the dev set too" in one for one in words(app.warning))
 
 
 def test_a_train_part_is_trained_on_from_the_command_it_shows(app):

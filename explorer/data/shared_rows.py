@@ -1,0 +1,113 @@
+"""Count the rows of a test set that are in the dev set, and refuse a test set that the dev set holds as a whole.
+
+What is chosen by a row is not tested by it: a checkpoint, a share α, a layer & pooling, a threshold. A row is a pair of
+the same two sentences, a query, a triplet or a labelled text, in any case of letters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from explorer.data import sources
+from explorer.data.retrieval_sets import RetrievalSet
+from explorer.data.sample import ProbePairs
+from explorer.data.text_sets import Corpus, GradedPairs, Triplets
+from explorer.errors import BadChoice
+
+if TYPE_CHECKING:
+    from explorer.data.labelled.labelled_sets import LabelledSet
+
+PAIR, QUERY, TRIPLET, TEXT = "pairs", "queries", "triplets", "texts"
+Row = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SharedRows:
+    """How many rows of a test set are in the dev set; true if any are."""
+
+    rows: int = 0
+    of: int = 0  # rows of the test set
+    items: str = PAIR
+
+    def __bool__(self) -> bool:
+        return self.rows > 0
+
+    @property
+    def all(self) -> bool:
+        """Whether every row of the test set is in the dev set."""
+        return 0 < self.of == self.rows
+
+    @property
+    def words(self) -> str:
+        """`12 of the 240 test pairs are in the dev set too: this score is optimistic.`; "" if none are."""
+        of = f"{self.rows:,} of the {self.of:,} test {self.items}"
+        return f"{of} are in the dev set too: this score is optimistic." if self else ""
+
+
+NONE_SHARED = SharedRows()
+
+
+def total(found: Iterable[SharedRows]) -> SharedRows:
+    """The rows of several test sets together, without those that share none."""
+    every = [one for one in found if one]
+    if not every:
+        return NONE_SHARED
+    return SharedRows(sum(one.rows for one in every), sum(one.of for one in every), every[0].items)
+
+
+def shared(dev: sources.RunSet | LabelledSet, test: sources.RunSet | LabelledSet) -> SharedRows:
+    """The rows of a test set that are in a dev set.
+
+    A triplet and a query are one row if anchor and query are the same text; other sets of two kinds share none.
+    """
+    (kind, chosen), (other, tested) = _rows(dev), _rows(test)
+    if {kind, other} == {TRIPLET, QUERY}:
+        chosen, tested = ([row[:1] for row in rows] for rows in (chosen, tested))
+    elif kind != other:
+        chosen = []
+    known = set(chosen)
+    return SharedRows(sum(row in known for row in tested), len(tested), other)
+
+
+def check(dev: sources.RunSet | LabelledSet, test: sources.RunSet | LabelledSet) -> SharedRows:
+    """The same; an error if all rows are shared."""
+    found = shared(dev, test)
+    if found.all:
+        raise BadChoice(
+            f"The dev set {dev.name!r} has all {found.of:,} {found.items} of the test set {test.name!r}, so that the "
+            "test set would choose what it tests. Name another dev set, or another test set."
+        )
+    return found
+
+
+def check_names(dev: str, tests: Iterable[str]) -> None:
+    """Refuse a test set that is the dev set by its name, before either is read.
+
+    Held-out rows are others each time, and a cross-fitted row is judged by a model that it did not choose.
+    """
+    for test in tests:
+        if dev not in (sources.HELD_OUT, sources.CROSS_FITTED) and sources.identity(dev) == sources.identity(test):
+            raise BadChoice(
+                f"The dev set and the test set cannot both be '{sources.shown(test)}': a set cannot test what it "
+                "chose. Name another dev set, or another test set."
+            )
+
+
+def _rows(given: sources.RunSet | LabelledSet) -> tuple[str, list[Row]]:
+    """The kind of rows, and each of them: of a pair its sentences in either order."""
+    if isinstance(given, GradedPairs | ProbePairs):
+        return PAIR, [tuple(sorted(row)) for row in _folded(given.first, given.second)]
+    if isinstance(given, Triplets):
+        return TRIPLET, _folded(given.anchors, given.positives, given.negatives)
+    if isinstance(given, RetrievalSet):
+        return QUERY, _folded(given.queries)
+    if isinstance(given, Corpus):
+        return TEXT, _folded(*given.texts)
+    rows = given.scored
+    return TEXT, _folded(rows.texts, *([rows.second] if rows.second else []))
+
+
+def _folded(*columns: Iterable[str]) -> list[Row]:
+    return [tuple(text.casefold() for text in row) for row in zip(*columns, strict=True)]

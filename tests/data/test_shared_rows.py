@@ -1,0 +1,69 @@
+"""Test how many rows a dev set and a test set share, against loops over texts, and which sets are refused."""
+
+import pytest
+
+from explorer.data import sample, shared_rows
+from explorer.data.graded import sets
+from explorer.data.labelled.labelled_sets import LabelledSet
+from explorer.data.retrieval_sets import of_pairs
+from explorer.data.sources import HELD_OUT, written
+from explorer.data.text_sets import GradedPairs, Labelled, Triplets
+from explorer.errors import BadChoice
+
+
+def pairs(*rows, name="pairs"):
+    first, second = zip(*rows, strict=True)
+    return GradedPairs(name, first, second, tuple(map(float, range(len(rows)))), ("",) * len(rows))
+
+
+def labelled(*texts):
+    rows = Labelled("rows", texts, ("a",) * len(texts))
+    return LabelledSet("rows", rows, test=rows)
+
+
+def triplets(*rows):
+    return Triplets("triplets", *zip(*rows, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("dev", "test", "shared", "of"),
+    [
+        (pairs(("a", "b"), ("c", "d")), pairs(("B", "A"), ("a", "c"), ("c", "x")), 1, 3),
+        (pairs(("a", "b")), pairs(("a", "c")), 0, 1),
+        (triplets(("a", "b", "c")), triplets(("a", "c", "b"), ("a", "b", "c")), 1, 2),
+        (of_pairs("one", ["a", "b"], ["p", "q"]), of_pairs("other", ["b", "c"], ["x", "y"]), 1, 2),
+        (triplets(("a", "b", "c")), of_pairs("held out", ["a", "d"], ["b", "e"]), 1, 2),
+        (labelled("a", "b"), labelled("b", "c", "d"), 1, 3),
+        (pairs(("a", "b")), of_pairs("queries", ["a"], ["b"]), 0, 1),
+    ],
+    ids=["pairs", "sentences alone", "triplets", "queries", "triplet and query", "texts", "two kinds"],
+)
+def test_rows_are_counted_by_what_they_are(dev, test, shared, of):
+    found = shared_rows.shared(dev, test)
+    assert (found.rows, found.of, bool(found)) == (shared, of, shared > 0)
+    assert shared_rows.check(dev, test) == found
+
+
+def test_the_sample_shares_its_dev_half_and_halves_share_nothing():
+    known = {frozenset(pair) for pair in zip(sample.dev().first, sample.dev().second, strict=True)}
+    whole = sample.pairs()
+    by_hand = sum(frozenset(pair) in known for pair in zip(whole.first, whole.second, strict=True))
+    assert shared_rows.shared(sample.dev(), whole).rows == by_hand == 120
+    assert f"{by_hand} of the {len(whole)}" in shared_rows.shared(sample.dev(), whole).words
+    assert not shared_rows.shared(sample.dev(), sample.test())
+
+
+@pytest.mark.parametrize("given", [pairs(("a", "b"), ("c", "d")), triplets(("a", "b", "c")), labelled("a", "b")])
+def test_a_test_set_that_the_dev_set_holds_is_refused(given):
+    with pytest.raises(BadChoice, match="Name another dev set, or another test set"):
+        shared_rows.check(given, given)
+    with pytest.raises(BadChoice, match="has all 120 pairs of the test set"):
+        shared_rows.check(sample.pairs(), sample.test())
+
+
+def test_one_set_under_two_names_is_refused_before_it_is_read_and_held_out_rows_are_others_each_time():
+    dev, test = map(written, sets.halves())
+    with pytest.raises(BadChoice, match="cannot both be 'sample test'"):
+        shared_rows.check_names(test, ["sample test"])
+    shared_rows.check_names(dev, [test])
+    shared_rows.check_names(HELD_OUT, [HELD_OUT])
