@@ -107,8 +107,11 @@ def score(model: Model, pairs: str = "sample") -> pd.DataFrame:
     return pd.DataFrame(score_rows(finish(measure(model.found, scored_pairs(pairs)[0], model.settings))))
 
 
-def compare(one: Model, other: Model | str, pairs: str = "sample") -> dict[str, Any]:
-    """The verdict on B against A on the same pairs, each under its model default; `text` says it in a sentence."""
+def compare(one: Model, other: Model | str, pairs: str = "sample test") -> dict[str, Any]:
+    """The verdict on B against A on the same pairs, each under its model default; `text` says it in a sentence.
+
+    The default is the half of the sample on which runs choose no checkpoint.
+    """
     other = load(other) if isinstance(other, str) else other
     known, found = scored_pairs(pairs)[0], (one.found, other.found)
     scores = [finish(measure(side.found, known, side.settings)) for side in (one, other)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from explorer.commands.parts import flags, output
 from explorer.data import corpora, sample, sources, text_sets
+from explorer.data.graded import sets
 from explorer.encoding.load import declared, loading
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
@@ -102,7 +103,9 @@ def compare_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
     verb.add_argument("one", metavar="A", help=f"An encoder: {flags.A_MODEL} for the model of a run")
     verb.add_argument("other", metavar="B", help="The encoder to compare with A, given in the same way")
-    verb.add_argument("--sts", default="sample", metavar="FILE|NAME", help="Evaluation set (default: the sample)")
+    test = sources.written(sets.halves()[1])
+    help = f"Evaluation set (default: '{test}', since runs choose their checkpoint on the other half)"
+    verb.add_argument("--sts", default=test, metavar="FILE|NAME", help=help)
     flags.add(verb, *CHOSEN)
     flags.add(verb, flags.METRIC, flags.AGGREGATE, SEED, *Settings.knobs.values(), flags.ONLINE)
     verb.add_argument("--geometry", action="store_true", help="Also the embedding geometry of every layer, and drift")

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from explorer.data import shared_rows, sources
+from explorer.data import sample, shared_rows, sources
 from explorer.measuring.comparing import learned
 from explorer.measuring.scores.verdict import CHOSE, WORDS
 from explorer.training.record import runs
@@ -107,6 +107,12 @@ def test_a_run_is_not_judged_on_its_dev_set_under_any_name_and_one_that_holds_so
     assert not told["verdict"]["optimistic"]
 
 
+def test_the_default_set_of_compare_is_one_that_chose_nothing(place, answered):
+    told = answered("compare", place.model, place.model, "--json")
+    assert told["set_digest"] == sample.test().digest
+    assert not shared_rows.shared(sample.dev(), sample.test())
+
+
 def test_a_layer_is_not_picked_on_the_pairs_that_are_reported(place, refused, done, joined):
     both = ("compare", place.model, place.model)
     assert "has all 9 pairs of the test set" in refused(*both, "--sts", place.test, "--dev", joined)
@@ -139,3 +145,9 @@ def test_a_blend_is_not_judged_on_the_set_that_chooses_it(place, run, answered, 
     assert "12 of the 21 test pairs are in the dev set" in out
     told = answered("blend", "chosen", "--points", 2, "--json")
     assert told["sets"]["dev"]["to_base"]["kind"] == CHOSE, "of a run too"
+
+
+def test_the_help_names_the_default_set(said):
+    code, out, _ = said("compare", "--help")
+    assert code == 0
+    assert sample.TEST in re.sub(r"\s+", " ", out)

@@ -110,7 +110,8 @@ def run() -> None:
     st.fragment(lambda: None, run_every="1h")()
     try:
         with st.sidebar:
-            with sidebar.draw(scores=named(page.url_path).scores):
+            entry = named(page.url_path)
+            with sidebar.draw(scores=entry.scores, judges=entry.judges):
                 training_line()
             if fault := cache_fault():
                 st.warning(messages.plain(fault), icon=":material/block:")

@@ -27,6 +27,7 @@ class PageEntry:
     purpose: str  # one line under the title
     group: str = ""
     scores: bool = True  # whether it uses layer & pooling, model B and evaluation set of the sidebar
+    judges: bool = False  # whether it judges B against A, which takes a test set
 
     @property
     def file(self) -> str:
@@ -95,7 +96,14 @@ PAGES = (
     PageEntry(
         "replay", "Runs & replay", "replay", "Which runs are there, and what changed in one, step by step?", TUNE
     ),
-    PageEntry("compare", "Compare", "compare_arrows", "What changed from A to B, how sure is it, and where?", COMPARE),
+    PageEntry(
+        "compare",
+        "Compare",
+        "compare_arrows",
+        "What changed from A to B, how sure is it, and where?",
+        COMPARE,
+        judges=True,
+    ),
     PageEntry(
         "results",
         "Results",

@@ -32,15 +32,19 @@ WIDEST = 26  # characters that a field of the sidebar has room for
 NOTHING = "nothing"  # of the models to choose as B
 SAME = "same as A"
 _HIDDEN = "_controls hidden"
+_SET_BY_HAND = "_evaluation set by hand"  # whether the visitor has chosen it, so that it is the same on every page
 
 
-def draw(*, scores: bool) -> DeltaGenerator:
+def draw(*, scores: bool, judges: bool = False) -> DeltaGenerator:
     """Draw the controls that pages share, and remember their values as `sidebar_choice.chosen` and `model_b`.
 
-    A page that scores nothing shows the model alone; the other values stay as they are. Gives the place for the run
-    under way, above what is used less often.
+    A page that scores nothing shows the model alone; the other values stay as they are. A page that judges one model
+    against another does so on a test set, unless a set is chosen. Gives the place for the run under way, above what is
+    used less often.
     """
     first, second, job = st.container(), st.container(), st.container()
+    if "sts" in st.query_params:
+        _by_hand()
     if scores:
         _into_address()
     else:
@@ -64,7 +68,8 @@ def draw(*, scores: bool) -> DeltaGenerator:
         _show_whole(source)
         _offer_inside(source, "A", choose_encoder)
         reading = _reading_of_a(source) if scores else st.session_state.get("reading")
-    pairs = _evaluation_set() if scores else st.session_state.get("sts", sources.written(sets.SAMPLE))
+    known = st.session_state.get("sts") if st.session_state.get(_SET_BY_HAND) else None
+    pairs = _evaluation_set(judges) if scores else known or sources.written(sets.SAMPLE)
     with st.expander(FOLDED, icon=":material/tune:"):
         _another_model()
         settings = _settings(drawn=scores)
@@ -80,7 +85,7 @@ def _into_address() -> None:
     if not st.session_state.pop(_HIDDEN, False):
         return
     for key in KEPT:
-        value = st.session_state.get(key)
+        value = st.session_state.get(key) if key != "sts" or st.session_state.get(_SET_BY_HAND) else None
         if value is not None and key not in st.query_params:
             with suppress(StreamlitAPIException):  # still bound: Streamlit does the same itself
                 st.query_params[key] = str(value)
@@ -115,12 +120,18 @@ def _another_model() -> None:
     )
 
 
-def _evaluation_set() -> str:
+def _evaluation_set(judges: bool) -> str:
+    """Choose the set; until one is chosen, models are judged on the sample's test half: its dev half chose many."""
+    test, options = sources.written(sets.halves()[1]), sidebar_choice.set_names()
+    options = [test, *options] if judges else options
+    if not st.session_state.get(_SET_BY_HAND):
+        st.session_state["sts"] = options[0]
     pairs: str = st.selectbox(
         "Evaluation set",
-        with_current(sidebar_choice.set_names(), "sts"),
+        with_current(options, "sts"),
         key="sts",
         bind="query-params",
+        on_change=_by_hand,
         help="What models are scored on: sentence pairs with human scores, queries with their passages, triplets, or "
         "texts with labels. Files that you upload on any page are in this list, and so are the test rows of your runs.",
     )
@@ -265,6 +276,16 @@ def choose_encoder(name: str) -> None:
 def choose_set(given: sets.SetIdentity) -> None:
     """Make a set the one of every page."""
     st.session_state["sts"] = sources.written(given)
+    _by_hand()
+
+
+def reset_set() -> None:
+    """Let every page have its usual set again."""
+    st.session_state["sts"], st.session_state[_SET_BY_HAND] = sources.written(sets.SAMPLE), False
+
+
+def _by_hand() -> None:
+    st.session_state[_SET_BY_HAND] = True
 
 
 def choose_reading(reading: Reading) -> None:

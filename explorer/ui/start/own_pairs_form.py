@@ -161,7 +161,7 @@ def _kept_files() -> None:
     def forget(given: sets.SetIdentity) -> None:
         sets.forget(given)
         if sidebar_choice.chosen().evaluation_set.whole == given:
-            sidebar.choose_set(sets.SAMPLE)
+            sidebar.reset_set()
 
     with st.expander(f"Files you uploaded ({len(stored)})", icon=":material/folder:"):
         for one in stored:

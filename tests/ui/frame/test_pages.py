@@ -60,6 +60,24 @@ def test_a_page_without_scores_shows_no_control_of_them_and_loses_no_choice(app)
     assert app.radio(key="precision").value == "float32"
 
 
+def chosen_set(app, page):
+    """The evaluation set of a page in the sidebar, and whether the address names it."""
+    app.switch_page(f"pages/{page}.py").run()
+    return app.selectbox(key="sts").value, "sts" in app.query_params
+
+
+def test_models_are_judged_on_the_half_that_chose_nothing_until_a_set_is_chosen(furnished):
+    assert chosen_set(furnished, "layers") == ("Sample pairs", False)
+    furnished.switch_page("pages/train.py").run()
+    assert chosen_set(furnished, "compare") == (sample.TEST, False)
+    assert chosen_set(furnished, "layers") == ("Sample pairs", False)
+    chosen_set(furnished, "compare")
+    furnished.selectbox(key="sts").select("Sample pairs").run()
+    assert furnished.selectbox(key="sts").value == "Sample pairs"
+    for page in ("layers", "compare"):
+        assert chosen_set(furnished, page)[0] == "Sample pairs", "it was chosen"
+
+
 @pytest.mark.parametrize(("name", "said"), [("sts", "1"), ("reading", "2"), ("max_length", "²"), ("max_length", "x")])
 def test_a_number_in_a_link_is_a_number_only_where_one_is_due(app, name, said):
     app.query_params[name] = said
