@@ -202,8 +202,8 @@ def test_a_row_that_no_interval_reaches_is_best(tmp_path):
     told = verdict(table)
     assert told.kind == BETTER
     assert told.text == (
-        "Better: temperature 0.2 has the highest score on Sample pairs, test half: 75.50 ± 0.71, +5.50 over the base "
-        "(95 % CI +4.00 to +7.00). Its interval does not overlap with any of the 2 other rows."
+        "Better (optimistic): temperature 0.2 has the highest score on Sample pairs, test half: 75.50 ± 0.71, +5.50 "
+        "over the base (95 % CI +4.00 to +7.00). Its interval does not overlap with any of the 2 other rows."
     )
     assert [row.label for row, _ in scored(table)] == ["temperature 0.2", "temperature 0.1", "temperature 0.3"]
 
