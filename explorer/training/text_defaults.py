@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from explorer.data import corpora, sources
+from explorer.errors import SetNotFound
 from explorer.knobs import Values
 from explorer.methods import few_rows, load
 
@@ -15,7 +16,7 @@ from explorer.methods import few_rows, load
 class TextDefaults:
     """The rows that a text has for a method, the sets that belong to them, and the settings for so few of them."""
 
-    rows: int
+    rows: int  # 0 if they are not known
     sets: corpora.Sets | None  # a dev set and a test set; None if the text has none
     settings: Values
     held_out: bool  # whether rows can be held out as a test set
@@ -30,7 +31,10 @@ class TextDefaults:
 def of_text(
     method: str, data: Sequence[str], columns: Mapping[str, str] | None = None, *, online: bool = False
 ) -> TextDefaults:
-    """The defaults of a method for a text; an error if the text cannot be read, or has no rows for it."""
+    """The defaults of a method for a text; an error if the text cannot be read, or has no rows for it.
+
+    Of a published set that is not at hand, which whoever trains on it is told, they have no settings.
+    """
     stamps = tuple(map(corpora.stamp, data))
     return _of_text(method, tuple(data), tuple(sorted((columns or {}).items())), online, stamps)
 
@@ -44,6 +48,9 @@ def _of_text(
     stamps: tuple[Hashable, ...],
 ) -> TextDefaults:
     kind = load(method)
-    corpus, _ = corpora.corpus(data, kind.rows, dict(columns), online=online, divide=False)
-    sets = corpora.matching_sets(data, corpus if kind.trains() else None, kind.rows, labels=kind.predicts())
+    try:
+        corpus, _ = corpora.corpus(data, kind.rows, dict(columns), online=online, divide=False)
+    except SetNotFound:  # its sets are known by their names
+        return TextDefaults(0, corpora.matching_sets(data, kind.rows), {}, kind.rows.is_judged)
+    sets = corpora.matching_sets(data, kind.rows, corpus if kind.trains() else None, labels=kind.predicts())
     return TextDefaults(len(corpus), sets, few_rows(kind, len(corpus)), kind.rows.is_judged)

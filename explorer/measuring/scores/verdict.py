@@ -64,6 +64,8 @@ class Verdict:
     # the part of the difference that is due to training, exported less same-reading base; None if all of it is
     training: Gap | None = None
     chose: bool = False  # the set chose the model: there is no interval, and no verdict
+    # × 100: what the items tell from chance with 80 %, if the models differ from item to item as much as these
+    smallest_gain: float | None = None
 
     @classmethod
     def of(

@@ -1,4 +1,8 @@
-"""Answer from a plan that gives advice whether to fine-tune, in one sentence, and what would help if not."""
+"""Answer from a plan that gives advice whether to fine-tune, in one sentence, and what would help if not.
+
+There are three answers. Yes: the best method is better than the base beyond chance. No: it was tried, and what it can
+gain is little. Cannot tell: the rows that judge are too few for what was seen; how many would tell is said.
+"""
 
 from __future__ import annotations
 
@@ -10,45 +14,46 @@ from typing import Any
 from explorer import in_words
 from explorer.data import sources, text_sets
 from explorer.drawing.reports import standalone
+from explorer.measuring.comparing.nothing_learned import BELOW, IN_FOLDS
+from explorer.measuring.scores.judge import Gap
 from explorer.measuring.scores.metrics import SPEARMAN
-from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, WORSE, Sentence, elsewhere
+from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, UNLEARNED, WORSE, Sentence, elsewhere
 from explorer.studies.plans import plan_report, plan_table, row_curve
-from explorer.studies.plans.advice import Advice, best_row
+from explorer.studies.plans.advice import Advice, best_row, trials
 from explorer.studies.plans.execution import spent
 from explorer.studies.plans.plan_folder import FINISHED, PlanStatus
 from explorer.studies.plans.plan_table import TEST, PlanRow, PlanTable
+from explorer.studies.plans.seeds import of_best, wider_told
 from explorer.training.loop.estimate import HIGH
 from explorer.training.record.status import Status
 
 TITLE = "Should I fine-tune?"
-YES, NO, OPEN = "Yes", "No", "Not known yet"
-COARSE = 1.0  # points × 100: a smaller gain should not be lost in the interval
-REASONS = {
-    CHANCE: "no method is significantly better than {model}",
-    WORSE: "the best method by dev score makes {model} worse",
-}
-CHOSEN = (
-    "The method is the one with the highest dev score, so its test score is not chosen by the test set. Intervals are "
-    "the widest of the seeds' intervals."
+YES, NO, CANNOT, OPEN = "Yes", "No", "Cannot tell", "Not known yet"
+COARSE = 1.0  # points × 100: a gain that may be larger is worth more rows
+MOVED = (BELOW, IN_FOLDS)  # why nothing was learned although the weights moved
+CHOSEN = "The method is the one with the highest dev score, so its test score is not chosen by the test set."
+CHOSEN_BY_ROWS = (
+    "The method is the one with the highest score on the rows that judge all of them, so its interval is as wide as it "
+    "has to be for the best of so many (Bonferroni)."
 )
+INTERVALS = "Intervals hold the chance of the rows that judge and, with several seeds, of the training."
 
 
 @dataclass(frozen=True)
 class Answer:
     """The answer, the row that it is of, whether more text would help, and what else would."""
 
+    word: str  # yes, no, cannot tell, or not known yet
     sentence: Sentence
     best: PlanRow | None = None
+    gap: Gap | None = None  # the difference to the base, with the interval of the best of all that was tried
+    smallest: float | None = None  # gain × 100 that the items could have told from chance
+    needed: int | None = None  # items that tell what was seen
     elsewhere: Sentence | None = None  # on sets that it was not trained for
     rows: str = ""
     helps: tuple[str, ...] = ()
     unscored: str = ""  # the sets elsewhere that runs lack
     run: str = ""  # the run with the best dev score of that row, whose model the answer is of
-
-    @property
-    def word(self) -> str:
-        """Yes, no, or not known yet."""
-        return {BETTER: YES, UNKNOWN: OPEN}.get(self.sentence.kind, NO)
 
     @property
     def text(self) -> str:
@@ -58,52 +63,104 @@ class Answer:
 
 
 def answer(found: PlanTable, advice: Advice, status: PlanStatus) -> Answer:
-    """The answer as the table stands; it is known once every method is trained on all rows."""
-    best = best_row(found, advice)
-    waiting = [row for row in found.rows if row.label in advice.costs and row.verdict is None]
-    if best is None or (waiting and status.state != FINISHED):  # the others may be better
+    """The answer as the table stands; it is known once every method is trained with one seed."""
+    waiting = [row.label for row in found.rows if row.label in advice.costs and row.cells[0].done is None]
+    tested = trials(found, advice)
+    if not tested or (waiting and status.state != FINISHED):  # the others may be better
         done = f"{found.done} of {found.total} trainings are done"
         ended = "; ".join(dict.fromkeys(filter(None, [*status.failures.values(), status.error])))
-        return Answer(_sentence(UNKNOWN, f"{done}. {ended}".strip()))
+        return Answer(OPEN, _sentence(OPEN, UNKNOWN, f"{done}. {ended}".strip()))
+    seconds, _ = spent(status.id, [cell.run for row in found.rows for cell in row.cells])
+    took = f"; {in_words.duration(seconds)} of training in all" if seconds else ""
+    missing = [*waiting, *advice.failures]
+    took += f"; not trained: {', '.join(missing)}" if missing else ""
+    best = best_row(found, advice)
+    return _unmoved(tested, took) if best is None else _of_best(found, advice, best, tested, took)
+
+
+def _of_best(found: PlanTable, advice: Advice, best: PlanRow, tested: Sequence[PlanRow], took: str) -> Answer:
+    """The answer by the best of the methods whose models moved."""
     verdict = best.verdict
     assert verdict is not None, "a best row is tested with every seed"
-    before, after, gap, low, high = verdict.known
-    tuned = [cell.done for cell in best.cells if cell.done]
-    test, measure = sources.shown(best.cells[0].recipe.test or ""), tuned[0].facts.measure_of(TEST)
-    model = sources.shown(best.cells[0].recipe.model)
+    before, after, *ends = verdict.known
+    tried = len(tested) if advice.data.is_folded else 1
+    gap = of_best(Gap(*ends), tried)
+    runs = [cell.done for cell in best.cells if cell.done]
+    measure, model = runs[0].facts.measure_of(TEST), sources.shown(best.cells[0].recipe.model)
+    items = advice.data.test_items
+    smallest = verdict.smallest_gain and verdict.smallest_gain * wider_told(tried)
+    # items grow with the square of what is to be told
+    needed = round(items * (smallest / gap.difference) ** 2) if smallest and gap.difference > 0 else None
+    optimistic = any(one.verdict.optimistic for one in runs if one.verdict is not None)
+    word, lead = _word(gap, verdict.kind, smallest, needed, advice)
+    seen = f"{gap.difference:+.2f}, {gap.low:+.2f} to {gap.high:+.2f}"
     named = f"{measure} " * (measure != SPEARMAN)
-    text = f"{best.label} on {_rows(best, tuned)}{_blended(tuned)}: {named}{before:.2f} → {after:.2f} on {test} "
-    text += f"({gap:+.2f}, {low:+.2f} to {high:+.2f})"
-    seconds, _ = spent(status.id, [cell.run for row in found.rows for cell in row.cells])
-    if seconds:
-        text += f"; {in_words.duration(seconds)} of training in all"
-    if missing := [*(row.label for row in waiting), *advice.failures]:
-        text += f"; not trained with every seed: {', '.join(missing)}"
-    if verdict.kind != BETTER:
-        text = f"{REASONS[verdict.kind].format(model=model)}. By dev score the best is {text}"
-    optimistic = any(one.verdict.optimistic for one in tuned if one.verdict is not None)
+    text = f"{best.label} on {_rows(best, runs)}{_blended(runs)}: {named}{before:.2f} → {after:.2f} on "
+    text += f"{sources.shown(best.cells[0].recipe.test or '')} ({seen}){took}."
+    if unmoved := [row.label for row in tested if row.nothing == len(row.cells)]:
+        text += f" Nothing was learned with {', '.join(unmoved)}."
+    text = f"{lead} The best is {text}" if lead else text
     curves = [one for one in row_curve.curves(found) if one.points[-1].row.label == best.label]
-    rows = plan_report.of_rows(curves[0]).text if curves else ""
-    chosen = max(best.cells, key=lambda cell: _dev(cell.done))
+    chosen = max(best.cells, key=lambda cell: _score(cell.done))
+    kind = {YES: BETTER, CANNOT: CHANCE}.get(word, WORSE if gap.fell else CHANCE)
     return Answer(
-        _sentence(verdict.kind, f"{text}. {plan_report.OPTIMISTIC}" if optimistic else f"{text}.", optimistic),
+        word,
+        _sentence(word, kind, f"{text} {plan_report.OPTIMISTIC}" if optimistic else text, optimistic),
         best,
+        gap,
+        smallest,
+        needed if word == CANNOT else None,
         elsewhere(best.elsewhere),
-        rows,
-        () if verdict.kind == BETTER else helps(advice, measure, (before, gap, high)),
+        plan_report.of_rows(curves[0]).text if curves else "",
+        () if word == YES else helps(advice, measure, before, model),
         plan_report.unscored(found),
         chosen.run.name if chosen.run else "",
     )
 
 
-def _sentence(kind: str, text: str, optimistic: bool = False) -> Sentence:
-    word = {BETTER: YES, UNKNOWN: OPEN}.get(kind, NO) + " (optimistic)" * optimistic
-    return Sentence(kind, ((word, True), (": ", False), (text, False)))
+def _word(gap: Gap, kind: str, smallest: float | None, needed: int | None, advice: Advice) -> tuple[str, str]:
+    """The answer, and why, before what it is of; yes only if training made the model better, not the pooling alone."""
+    if gap.rose and kind == BETTER:
+        return YES, ""
+    if gap.fell or gap.high <= 0:
+        return NO, "tried, and each method makes the model worse."
+    if gap.difference <= 0 or gap.high <= COARSE:
+        return NO, f"tried, and not better by more than {gap.high:.1f}."
+    rows = "rows" if advice.data.test == sources.CROSS_FITTED else "test items"
+    told = f"could show a gain of {smallest:.1f} or more" if smallest is not None else "could show no gain at all"
+    more = f"; with about {_roughly(needed)} {rows} it could be told" if needed else ""
+    return CANNOT, f"{advice.data.test_items:,} {rows} {told}; what was seen is {gap.difference:+.1f}{more}."
 
 
-def _dev(status: Status | None) -> float:
-    dev = status.verdict.dev if status and status.verdict else None
-    return -math.inf if dev is None or dev.exported is None else dev.exported
+def _roughly(count: int) -> str:
+    """A number with its first two digits."""
+    return f"{round(count, 2 - len(str(count))):,}"
+
+
+def _unmoved(tested: Sequence[PlanRow], took: str) -> Answer:
+    """The answer where nothing was learned with any method: no, if all weights moved; else nothing was tried."""
+    found = [
+        (row.label, nothing)
+        for row in tested
+        for nothing in [next(cell.done.facts.nothing for cell in row.cells if cell.done)]
+        if nothing is not None
+    ]
+    word = NO if all(one.why in MOVED for _, one in found) else CANNOT
+    lead = "tried, and nothing was learned" if word == NO else "nothing was learned, so that nothing was tried"
+    reasons = "; ".join(f"{label}: {one.reason}" for label, one in found)
+    helps = tuple(dict.fromkeys(one.next_step for _, one in found))
+    return Answer(word, _sentence(word, UNLEARNED, f"{lead}. {reasons}{took}."), helps=helps)
+
+
+def _sentence(word: str, kind: str, text: str, optimistic: bool = False) -> Sentence:
+    return Sentence(kind, ((word + " (optimistic)" * optimistic, True), (": ", False), (text, False)))
+
+
+def _score(status: Status | None) -> float:
+    """What the model of a run was chosen by: its dev score, or that of the rows that judge it."""
+    verdict = status.verdict if status else None
+    found = verdict and (verdict.dev or verdict.test)
+    return -math.inf if not found or found.exported is None else found.exported
 
 
 def _rows(best: PlanRow, tuned: Sequence[Status]) -> str:
@@ -122,22 +179,13 @@ def _blended(tuned: Sequence[Status]) -> str:
     return f", blended at {shares[0]:g}" + (f" to {shares[-1]:g}" if len(shares) > 1 else "")
 
 
-def helps(advice: Advice, measure: str, found: tuple[float, float, float]) -> tuple[str, ...]:
-    """What would help where nothing is gained beyond chance.
-
-    Found are the base's score, the difference to it, and the most that it can be.
-    """
-    (before, gap, high), data = found, advice.data
-    texts = []
+def helps(advice: Advice, measure: str, before: float, model: str) -> tuple[str, ...]:
+    """What would help where nothing is gained beyond chance over a base with this score `before`."""
+    data, texts = advice.data, []
     if before >= HIGH:
         texts.append(f"The base already has a {measure} of {before:.1f}: test it on harder rows.")
-    if advice.rows < data.rows:
-        texts.append(f"{advice.rows:,} of {data.rows:,} rows fit the time limit: a higher limit trains on more.")
-    if high > COARSE:
-        texts.append(
-            f"On {data.test_items:,} test items a gain below about {high - gap:.1f} points cannot be told from chance, "
-            f"and a gain of up to {high:.1f} is possible: a larger test set narrows the interval."
-        )
+    if advice.amount.rows < data.rows:
+        texts.append(f"{advice.amount.rows:,} of {data.rows:,} rows fit the time limit: a higher limit trains on more.")
     if data.of_kind == text_sets.SENTENCES:
         texts.append(
             "Sentences alone teach little that a tuned model does not know. Pairs that mean the same, or pairs with "
@@ -149,9 +197,14 @@ def helps(advice: Advice, measure: str, found: tuple[float, float, float]) -> tu
             "and name them as the test set."
         )
     if not texts:
-        more = "another base model, or rows that the base gets wrong" if measure == SPEARMAN else "another base model"
-        texts.append(f"Neither more text nor a larger test set promises more; try {more}.")
+        wrong = " or rows that the base gets wrong" * (data.of_kind != text_sets.LABELLED_TEXTS)
+        texts.append(f"Try a base other than {model},{wrong}." if wrong else f"Try a base other than {model}.")
     return tuple(texts)
+
+
+def how_chosen(advice: Advice) -> str:
+    """How the method was chosen, and what its interval holds."""
+    return f"{CHOSEN_BY_ROWS if advice.data.is_folded else CHOSEN} {INTERVALS}"
 
 
 def as_json(found: Answer, advice: Advice, status: PlanStatus, table: PlanTable) -> dict[str, Any]:
@@ -166,6 +219,9 @@ def as_json(found: Answer, advice: Advice, status: PlanStatus, table: PlanTable)
         "best_row": found.best and found.best.label,
         "run": found.run,
         "verdict": verdict and asdict(verdict),
+        "difference": found.gap and asdict(found.gap),
+        "smallest_gain": found.smallest,
+        "items_needed": found.needed,
         "data": asdict(advice.data),
         "state": status.state,
         "left_out": status.left_out,
@@ -180,5 +236,5 @@ def report(found: PlanTable, advice: Advice, status: PlanStatus) -> bytes:
     lines = [one for one in (given.sentence, given.elsewhere) if one is not None]
     first = [*map(standalone.verdict, lines), *map(standalone.note, given.helps)]  # what more rows bring follows
     first += [standalone.heading("The text"), *map(standalone.note, advice.data.lines)]
-    first += [standalone.heading("What was trained"), standalone.note(CHOSEN)]
+    first += [standalone.heading("What was trained"), standalone.note(how_chosen(advice))]
     return plan_report.report(found, first, f"{TITLE} {sources.shown(advice.data.source)}")

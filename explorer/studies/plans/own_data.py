@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from statistics import median
 
@@ -10,7 +10,6 @@ from explorer import methods
 from explorer.data import corpora, reference_scores, sources, text_sets
 from explorer.data.graded import sets
 from explorer.data.graded.sets import SetKind
-from explorer.data.splitting import TRAIN_PART
 from explorer.data.text_sets import Kind
 from explorer.encoding.locate import lookup
 from explorer.errors import BadChoice
@@ -21,6 +20,7 @@ from explorer.training.recipe import Recipe
 
 FEW = 100  # test items below which only a large gain differs from chance
 MOST_CHOOSING = 500  # items of a dev set; every training evaluates them a dozen times, for checkpoints and blends
+MOST_FOLDED = 2_000  # rows of a text of which all are cross-fitted; of more a part tests well enough
 MOST_TESTED = 5_000  # items of a test set; more make its interval little narrower
 MOST_TRIED = 3  # methods
 MOST_LOST = -1.0  # points × 100 under the model default that a method may have lost where all were measured
@@ -36,7 +36,8 @@ class OwnData:
     dev: str = ""
     test: str = ""
     rows: int = 0  # that are left to train on
-    test_items: int = 0  # pairs, triplets or queries
+    folds: int = 0  # that judge every row; 0 if rows are not cross-fitted
+    test_items: int = 0  # pairs, triplets, queries or labelled texts
     duplicates: int = 0
     words: float = 0.0  # the median of a sentence
     most_words: int = 0
@@ -44,10 +45,15 @@ class OwnData:
     notes: tuple[str, ...] = ()  # rows that were left out, and why
 
     @property
+    def is_folded(self) -> bool:
+        """Whether folds of its rows choose."""
+        return self.dev == sources.CROSS_FITTED
+
+    @property
     def own_test(self) -> bool:
         """Whether it is tested on rows of the text itself."""
         same = self.train != self.test and sources.identity(self.train).whole == sources.identity(self.test).whole
-        return same or self.test == sources.HELD_OUT
+        return same or self.test in (sources.HELD_OUT, sources.CROSS_FITTED)
 
     @property
     def of_kind(self) -> Kind:
@@ -59,8 +65,11 @@ class OwnData:
         """The facts in words, a line each."""
         length = f"{self.words:g} words in a sentence (median), at most {self.most_words:,}"
         repeated = f"{self.duplicates:,} rows repeat an earlier one" if self.duplicates else "no row occurs twice"
-        tested = "rows of your own that are not trained on" if self.own_test else "not of this text"
         items = "" if sources.identity(self.test).items else f", {self.test_items:,} items"
+        tested = "rows of your own that are not trained on" if self.own_test else "not of this text"
+        judged = f"dev set: {sources.shown(self.dev)}; test set: {sources.shown(self.test)}{items} ({tested})"
+        if self.test == sources.CROSS_FITTED:
+            judged = f"every row is judged, by the one of {self.folds} models that was not trained on it"
         few = "so few test items that only a large gain can be told from chance" if self.test_items < FEW else ""
         seen = f"{self.overlap:,} of the test sentences are in the training text" if self.overlap else ""
         return tuple(
@@ -69,7 +78,7 @@ class OwnData:
                 [
                     f"{sources.shown(self.source)}: {self.rows:,} rows of {self.of_kind.title} to train on; {repeated}",
                     length,
-                    f"dev set: {sources.shown(self.dev)}; test set: {sources.shown(self.test)}{items} ({tested})",
+                    judged,
                     few,
                     seen,
                     *self.notes,
@@ -81,48 +90,53 @@ class OwnData:
 def read(source: str, model: str = lookup.BUNDLED, dev: str = "", test: str = "") -> OwnData:
     """What a file or a set holds; an error if no method trains on it, or nothing of it could be tested.
 
-    Scored pairs in a file are kept as an uploaded set, whose test half, dev part and train part have no sentence in
-    common. The train split of a published set has the dev split and the test split of that set. Of pairs and triplets a
-    tenth each is held out. Other text is tested on the sample's halves, unless dev and test set are named.
+    Of a text of one's own with at most `MOST_FOLDED` rows, and of labelled texts, all rows are cross-fitted; of more a
+    tenth each is held out for dev and test. The train split of a published set has the dev split and the test split of
+    that set. Sentences, which cannot judge, are tested on the sample's halves. Sets that are named take their place.
     """
     kind, _ = corpora.kind_of((source,))
-    if kind == text_sets.LABELLED_TEXTS:
-        raise BadChoice(
-            f"{sources.shown(source)} holds {kind.title}, which no dev and test set of Strata judges. Give scored "
-            "pairs, pairs that mean the same, triplets, or sentences; to see whether labels can be predicted from the "
-            "vectors of a model, use 'python -m explorer evaluate'."
-        )
     train, own_dev, own_test = _divided(source, kind)
     if test in (source, train):
         raise BadChoice(
             f"The test set cannot be {sources.shown(test)}, which is trained on. Leave it out, or name another."
         )
+    if dev and own_test == sources.CROSS_FITTED:  # the folds would choose, too
+        if not kind.is_judged:
+            raise BadChoice(
+                f"The dev set cannot be {sources.shown(dev)}: {kind.title} are judged in folds, which also choose. "
+                "Leave out the dev set."
+            )
+        own_test = sources.HELD_OUT
     data = OwnData(
         source, kind.name, train, dev or _at_most(MOST_CHOOSING, own_dev), test or _at_most(MOST_TESTED, own_test)
     )
-    texts = read_texts(recipe(data, candidates(kind)[0], model))
+    texts = read_texts(recipe(data, candidates(kind, folded=data.is_folded)[0], model))
     corpus = texts.corpus
     sentences = list(chain.from_iterable(corpus.texts))
     lengths = [text.count(" ") + 1 for text in sentences]
     (tested,) = texts.tests
-    of_test = set(sources.texts_of(tested))
-    return OwnData(
-        **{name: getattr(data, name) for name in ("source", "kind", "train", "dev", "test")},
+    seen = set() if data.test == sources.CROSS_FITTED else set(sources.texts_of(tested)).intersection(sentences)
+    return replace(
+        data,
         rows=len(corpus),
+        folds=len(texts.folds),
         test_items=len(tested),
         duplicates=corpus.duplicates,
         words=median(lengths),
         most_words=max(lengths),
-        overlap=len(of_test.intersection(sentences)),
+        overlap=len(seen),
         notes=texts.reports[1:],
     )
 
 
-def candidates(kind: Kind) -> tuple[str, ...]:
+def candidates(kind: Kind, *, folded: bool = False) -> tuple[str, ...]:
     """The methods on rows of a kind that scored best under the model default where all had one budget, the best first.
 
-    Of scored pairs the sentences can be trained on, too: the best method on them stands last.
+    Of scored pairs the sentences can be trained on, too: the best method on them stands last, unless the rows are
+    `folded`, since sentences cannot be judged. On labelled texts those that predict classes are tried.
     """
+    if kind == text_sets.LABELLED_TEXTS:
+        return tuple(name for name in methods.names() if methods.load(name).predicts())
     scores = [
         (row.after, name)
         for name in methods.names()
@@ -130,8 +144,8 @@ def candidates(kind: Kind) -> tuple[str, ...]:
         for row in reference_scores.measured_rows(name)
         if row.setting == MODEL_DEFAULT and row.difference[0] >= MOST_LOST
     ]
-    best = [name for _, name in sorted(scores, reverse=True)[:MOST_TRIED]]
-    return (*best, *candidates(text_sets.SENTENCES)[:1]) if kind == text_sets.SCORED_PAIRS else tuple(best)
+    best = tuple(name for _, name in sorted(scores, reverse=True)[:MOST_TRIED])
+    return best if folded or kind != text_sets.SCORED_PAIRS else (*best, *candidates(text_sets.SENTENCES)[:1])
 
 
 def recipe(data: OwnData, method: str, model: str, settings: Values | None = None) -> Recipe:
@@ -165,21 +179,13 @@ def _at_most(items: int, source: str) -> str:
 
 def _divided(source: str, kind: Kind) -> tuple[str, str, str]:
     """What is trained on, and the dev set and the test set that belong to it."""
-    if kind.pairs_up:
-        return source, sources.HELD_OUT, sources.HELD_OUT
-    if kind != text_sets.SCORED_PAIRS or source == corpora.SAMPLE:
-        dev, test = (sets.parts()[1], sets.halves()[1]) if kind == text_sets.SCORED_PAIRS else sets.halves()
-        return source, sources.written(dev), sources.written(test)
-    given = sources.identity(source)
-    of_set = sets.of_train_part(given)
-    if of_set and given.kind != SetKind.UPLOADED:
-        train = given if given.piece else given.of_piece("train")
-        return sources.written(train), sources.written(of_set[0]), sources.written(of_set[1])
-    if given.kind == SetKind.UPLOADED and (given.items or given.piece not in ("", TRAIN_PART)):
-        raise BadChoice(f"{given.title} is a part of a set. Give the whole set '{given.whole.title}'.")
-    whole = given.whole if given.kind == SetKind.UPLOADED else sets.keep(sources.scored_pairs(source)[0])
-    why = sets.why_not_split(whole, TRAIN_PART)
-    if why:
-        raise BadChoice(why)
-    train, dev = sets.parts(whole)
-    return sources.written(train), sources.written(dev), sources.written(sets.halves(whole)[1])
+    given, labels = sources.identity(source), kind == text_sets.LABELLED_TEXTS
+    if kind == text_sets.SCORED_PAIRS and given.kind == SetKind.PUBLISHED and not given.piece:
+        source = sources.written(given.of_piece("train")) if sets.of_train_part(given) else source
+    rows, _ = corpora.corpus((source,), kind, divide=False)
+    few = len(rows) + 1 if labels else MOST_FOLDED + 1
+    found = corpora.matching_sets((source,), kind, rows, labels=labels, few=few)
+    if found is None and not kind.is_judged:
+        dev, test = sets.halves()
+        found = sources.written(dev), sources.written(test)
+    return source, *(found or (sources.HELD_OUT, sources.HELD_OUT))

@@ -192,7 +192,10 @@ def _fitted(plan: Plan, method: str, data: tuple[str, ...]) -> Fitted:
     known = (one for one in plan.fitted if (one.method, one.data) == (method, data))
     if (found := next(known, None)) is not None:
         return found
-    usual = text_defaults.of_text(method, data)
+    try:
+        usual = text_defaults.of_text(method, data)
+    except StrataError:  # its rows fail by themselves, with the same error
+        return Fitted(method, data)
     dev, test = usual.sets_with(plan.dev) or ("", "")
     return Fitted(method, data, usual.settings if plan.values == DEFAULTS else {}, dev, test)
 

@@ -11,6 +11,7 @@ from explorer.studies.plans import row_curve
 from explorer.studies.plans.plan import NO_TEST
 from explorer.studies.plans.plan_table import TEST, PlanRow, PlanTable, written
 from explorer.studies.plans.row_curve import RowCurve, RowPoint
+from explorer.studies.plans.seeds import ONE_SEED
 
 MOST_NAMED = 3  # rows in a sentence
 UNSCORED = (
@@ -19,15 +20,17 @@ UNSCORED = (
 )
 OPTIMISTIC = "Some training rows hold sentences of the test set, so scores are optimistic."
 BEST_OF = (
-    "The best of {} rows is chosen on the test set, so its score is optimistic. Intervals are the widest of the seeds' "
-    "intervals, without a correction for the number of rows."
+    "The best of {} rows is chosen on the test set, so its score is optimistic. Intervals hold the chance of the test "
+    "items and, with several seeds, of the training, without a correction for the number of rows."
 )
 LITTLE = 1.0  # points × 100: a larger gain is worth more text
 NO_ITEMS = "not known, since a run or the test set is no longer there. Train its row again."
+MORE_SEEDS = "Train with three seeds."
+UNTRAINED = "nothing was learned with {} rows, so that this says nothing of more text."
 READ_ROWS = (
     "Higher is better; each doubling has the same width. The line is the base; bars are the 95 % intervals of the "
-    "difference to it. Differences between numbers of rows are paired by seed and test item, with the widest "
-    "interval of the seeds, and for each seed the rows of a smaller number are among those of a larger one."
+    "difference to it. Differences between numbers of rows are paired by seed and test item, their intervals hold the "
+    "chance of items and seeds, and for each seed the rows of a smaller number are among those of a larger one."
 )
 READ = "Further left is cheaper, higher is better. The line is the base; bars are 95 % intervals."
 
@@ -136,8 +139,12 @@ def of_rows(curve: RowCurve, named: bool = False) -> Sentence:
     shares = all(percent_in(point.stated) is not None for point in (fewer, more))
     step = f"{fewer.stated} to {more.stated} of your rows" if shares else f"{fewer.rows:,} to {more.rows:,} rows"
     text = f"{curve.label}, from {step}: " if named else f"From {step}: "
+    if curve.untrained:
+        rows = " and with ".join(f"{one.rows:,}" for one in curve.untrained)
+        return Sentence.of(UNKNOWN, text + UNTRAINED.format(rows))
     if not gain.known:
-        return Sentence.of(UNKNOWN, text + NO_ITEMS)
+        alone = gain.difference is not None and curve.seeds == 1
+        return Sentence.of(UNKNOWN, text + (f"{gain.difference:+.2f}; {ONE_SEED}. {MORE_SEEDS}" if alone else NO_ITEMS))
     text += f"{gain.gap}. "
     if each.kind == BETTER and (len(curve.points) > 2 or more.rows != 2 * fewer.rows):
         text += f"Each doubling from {curve.points[0].rows:,} rows on brought {each.gap}. "

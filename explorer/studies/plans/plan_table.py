@@ -30,6 +30,7 @@ from explorer.run_folder import model_name
 from explorer.studies.plans import plan_folder
 from explorer.studies.plans.execution import name_of, tasks_of
 from explorer.studies.plans.plan import NO_TEST, Plan, PlanCell, cells, sets_of
+from explorer.studies.plans.seeds import over_seeds
 from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training.loop.elsewhere import named
 from explorer.training.recipe import Recipe
@@ -68,7 +69,7 @@ class PlanRow:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The verdict on the test set: means over seeds, and the widest of their intervals; None if a seed lacks it."""
+        """The verdict on the test set: means over seeds, with the interval of `over_seeds`; None if a seed lacks it."""
         return _over_seeds([_of_test(one.done) for one in self.cells])
 
     @property
@@ -119,13 +120,13 @@ def _over_seeds(of_seeds: Sequence[Verdict | None]) -> Verdict | None:
     known = [one.known for one in of_seeds if one is not None and one.known]
     if not known or len(known) < len(of_seeds):
         return None
-    before, after, gaps, lows, highs = zip(*known, strict=True)
+    before, after = (fmean(one[side] for one in known) for side in (0, 1))
+    whole = over_seeds([Gap(*one[2:]) for one in known])
     parts = [one.training for one in of_seeds if one is not None and one.training is not None]
-    training = None
-    if len(parts) == len(of_seeds):
-        edges = min(one.low for one in parts), max(one.high for one in parts)
-        training = Gap(fmean(one.difference for one in parts), *edges)
-    return Verdict(fmean(before), None, fmean(after), fmean(gaps), min(lows), max(highs), training)
+    training = over_seeds(parts) if len(parts) == len(of_seeds) else None
+    told = [one.smallest_gain for one in of_seeds if one is not None and one.smallest_gain is not None]
+    smallest = fmean(told) if len(told) == len(of_seeds) else None
+    return Verdict(before, None, after, whole.difference, whole.low, whole.high, training, smallest_gain=smallest)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
-from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,12 @@ from explorer.data.sample import ProbePairs
 from explorer.data.text_sets import GradedPairs
 from explorer.errors import StrataError
 from explorer.measuring.scores import bootstrap
-from explorer.measuring.scores.judge import PairJudge, ProbeJudge
+from explorer.measuring.scores.judge import Gap, PairJudge, ProbeJudge
 from explorer.measuring.scores.verdict import Verdict
 from explorer.studies.plans.plan import TRAINING_ROWS
 from explorer.studies.plans.plan_table import TEST, PlanRow, PlanTable
+from explorer.studies.plans.seeds import over_seeds
+from explorer.training.loop.training_texts import read_texts
 from explorer.training.recipe import Recipe
 from explorer.training.record import recorder
 
@@ -51,8 +52,8 @@ class RowPoint:
 class RowCurve:
     """Rows of a table that differ in their number of training rows only, the fewest first.
 
-    A verdict on more rows against fewer is that of one seed: the mean over seeds, with the widest of their intervals.
-    For one seed, the rows of the smaller number are among those of the larger.
+    A verdict on more rows against fewer has the mean over seeds with the interval of `over_seeds`; of one seed there is
+    the difference alone. For each seed, the rows of a smaller number are among those of a larger one.
     """
 
     label: str  # what they have in common
@@ -73,6 +74,16 @@ class RowCurve:
         before, after, *gap = self.whole.known
         difference, low, high = (number / self.doublings for number in gap)
         return Verdict(before, None, after, difference, low, high)
+
+    @property
+    def seeds(self) -> int:
+        """With how many seeds each number of rows is trained."""
+        return len(self.points[0].row.cells)
+
+    @property
+    def untrained(self) -> tuple[RowPoint, ...]:
+        """Of the last two numbers of rows those with which nothing was learned, whatever the seed."""
+        return tuple(one for one in self.points[-2:] if one.row.nothing == len(one.row.cells))
 
     @property
     def fixed_steps(self) -> int:
@@ -120,14 +131,21 @@ def _curve(points: Sequence[RowPoint]) -> RowCurve:
 
 def _pairs(recipe: Recipe) -> Pairs | None:
     """The test set, if its score is not the mean of its items."""
-    if recipe.test is None or recipe.test == sources.HELD_OUT:
+    if recipe.test is None:
         return None
-    found = sources.evaluation_set(sources.identity(recipe.test))
+    found: sources.RunSet
+    if recipe.test in (sources.HELD_OUT, sources.CROSS_FITTED):
+        found = read_texts(recipe).tests[0]
+    else:
+        found = sources.evaluation_set(sources.identity(recipe.test))
     return found if isinstance(found, GradedPairs | ProbePairs) else None
 
 
 def _gain(pairs: Pairs | None, fewer: PlanRow, more: PlanRow) -> Verdict:
-    """The verdict on more rows against fewer; without a difference if a run has no scores of items."""
+    """The verdict on more rows against fewer; without a difference if a run has no scores of items.
+
+    Of one seed it has no interval: see `ONE_SEED`.
+    """
     gaps = []
     for one, other in zip(fewer.cells, more.cells, strict=True):
         sides = [recorder.items(cell.run, cell.seed) for cell in (one, other) if cell.run is not None]
@@ -138,8 +156,9 @@ def _gain(pairs: Pairs | None, fewer: PlanRow, more: PlanRow) -> Verdict:
     before, after = fewer.score(TEST), more.score(TEST)
     if before is None or after is None:
         return Verdict()
-    middles, lows, highs = zip(*((float(gap.difference), float(gap.low), float(gap.high)) for gap in gaps), strict=True)
-    return Verdict(before.mean, None, after.mean, fmean(middles), min(lows), max(highs))
+    found = over_seeds([Gap(*(float(number) for number in (gap.difference, gap.low, gap.high))) for gap in gaps])
+    edges = (found.low, found.high) if len(gaps) > 1 else (None, None)
+    return Verdict(before.mean, None, after.mean, found.difference, *edges)
 
 
 @lru_cache(maxsize=512)

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 TEXT, FORM, START, LEAVE = "advice text", "advice", "advice start", "advice leave"
 ABOUT = (
-    "The methods that fit your text are trained within a time limit, the best of them also on fewer rows. The answer "
-    "says whether the model becomes better on rows that are not trained on, and whether more text would help."
+    "The methods that fit your text are trained within a time limit: first all of them, then with further seeds, on "
+    "fewer rows, and with another learning rate. The answer says whether the model becomes better on rows that it was "
+    "not trained on, what your rows could show, and whether more text would help."
 )
 OWN_TEST = "a part of the text"
 FAILS = "{} cannot be trained on it: {}"
@@ -114,8 +115,8 @@ def _text() -> str:
         format_func=sources.label,
         accept_new_options=True,
         placeholder="a name, or the path of a file",
-        help="Scored pairs, pairs that mean the same, triplets, or sentences. Upload a file on the Start page, or type "
-        "its path.",
+        help="Scored pairs, pairs that mean the same, triplets, sentences, or texts with labels. Upload a file on the "
+        "Start page, or type its path.",
         on_change=_follow,
     )
     return found or ""
@@ -142,7 +143,7 @@ def answered(folder: PlanFolder, found: PlanTable, status: PlanStatus) -> bool:
     for line in reached.helps:  # what more rows bring has a section of its own
         st.markdown(messages.plain(line))
     if reached.best is not None:
-        st.caption(answer.CHOSEN)
+        st.caption(answer.how_chosen(given))
         made, file = lambda: answer.report(found, given, status), f"{downloads.file_name(folder.name)}.html"
         downloads.file("Answer (HTML)", made, file, "text/html", icon=":material/description:", key="advice as html")
     with st.expander("What was read of the text", icon=":material/description:"):

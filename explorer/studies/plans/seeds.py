@@ -1,0 +1,61 @@
+"""One difference from those of several seeds, with an interval that holds the chance of the items and of the training.
+
+Trainings that differ by their seed alone differ by more than nothing: with one seed, the interval over test items is of
+this one model, and cannot tell what another training would give.
+"""
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist, fmean, variance
+
+from explorer.measuring.scores.judge import Gap
+
+EDGE, POWER = 0.975, 0.8  # of a 95 % interval, and of the smallest gain
+ONE_SEED = "one seed cannot tell, since trainings that differ by their seed alone differ too"
+
+
+def over_seeds(gaps: Sequence[Gap]) -> Gap:
+    """The mean of the seeds' differences with its 95 % interval; that of the items for a single seed.
+
+    All seeds have the same items, so the variance of the items stays as it is, and that of the mean over seeds adds to
+    it. The degrees of freedom of the sum are those of Welch and Satterthwaite (1946): few for seeds that differ much.
+    """
+    if len(gaps) == 1:
+        return gaps[0]
+    middle = fmean(one.difference for one in gaps)
+    of_mean = variance([one.difference for one in gaps], middle) / len(gaps)
+
+    def half(sides: Sequence[float]) -> float:
+        of_items = (fmean(sides) / NormalDist().inv_cdf(EDGE)) ** 2
+        return student(EDGE, _freedom(of_items, of_mean, len(gaps))) * math.sqrt(of_items + of_mean)
+
+    below = half([one.difference - one.low for one in gaps])
+    return Gap(middle, middle - below, middle + half([one.high - one.difference for one in gaps]))
+
+
+def of_best(gap: Gap, tried: int) -> Gap:
+    """The interval of the best of several, chosen by the same items: as wide as Bonferroni has it for all of them."""
+    wider, middle = _edge(tried) / _edge(1), gap.difference
+    return Gap(middle, middle - wider * (middle - gap.low), middle + wider * (gap.high - middle))
+
+
+def wider_told(tried: int) -> float:
+    """By how much the smallest gain that is told with 80 % is larger, if it is that of the best of several."""
+    above = NormalDist().inv_cdf(POWER)
+    return (_edge(tried) + above) / (_edge(1) + above)
+
+
+def _edge(tried: int) -> float:
+    """Standard errors from the middle to an edge of the interval of the best of several."""
+    return NormalDist().inv_cdf(1 - (1 - EDGE) / max(1, tried))
+
+
+def student(share: float, freedom: float) -> float:
+    """The quantile of Student's t, or of the normal distribution for endless degrees of freedom."""
+    from scipy.special import stdtrit
+
+    return NormalDist().inv_cdf(share) if math.isinf(freedom) else float(stdtrit(freedom, share))
+
+
+def _freedom(of_items: float, of_mean: float, seeds: int) -> float:
+    return math.inf if not of_mean else (seeds - 1) * ((of_items + of_mean) / of_mean) ** 2
