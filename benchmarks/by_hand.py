@@ -16,9 +16,10 @@ def prepared(
     recipe: Recipe, encoder: Encoder, rows: Corpus, dev: GradedPairs, seed: int, found: Found | None = None
 ) -> Prepared:
     """What a learner needs to make steps."""
+    from explorer.measuring.scores.judge import PairJudge
     from explorer.training.loop.preparing import Prepared
     from explorer.training.loop.training_texts import Texts
 
-    texts = Texts(rows, dev, ())
-    # a step uses neither the judge, which these pairs stand for, nor the file of the model
-    return Prepared(recipe, found, encoder, rows, {seed: rows}, dev, (), (), texts)  # type: ignore[arg-type]  # pairs for a judge
+    texts, judge = Texts(rows, dev, ()), PairJudge(dev)
+    # a step does not use the file of the model
+    return Prepared(recipe, found, encoder, rows, {seed: rows}, judge, (), (), texts)  # type: ignore[arg-type]

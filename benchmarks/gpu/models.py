@@ -103,12 +103,12 @@ def long_texts(count: int, length: int = LONG) -> tuple[str, ...]:
     return tuple(" ".join(texts[start : start + length]) for start in range(count))
 
 
-def corpus(kind: Kind, rows: int, long: bool = False) -> Corpus:
-    """Rows of any kind, with every column that it can have."""
+def corpus(kind: Kind, rows: int, long: bool = False, texts: int = 0) -> Corpus:
+    """Rows of any kind, with every column that it can have, or so many texts."""
     documents = isinstance(kind.texts[0], Document)
-    count = rows * len(kind.texts)
-    texts = long_texts(count, DOCUMENT if documents else LONG) if documents or long else sentences(count)
-    columns = [texts[start : start + rows] for start in range(0, count, rows)]
+    count = rows * (texts or len(kind.texts))
+    every = long_texts(count, DOCUMENT if documents else LONG) if documents or long else sentences(count)
+    columns = [every[start : start + rows] for start in range(0, count, rows)]
     if isinstance(kind.answer, Score):
         columns.append(tuple(number % 6 / 5 for number in range(rows)))
     elif kind.answer:
@@ -130,7 +130,8 @@ def learner(
     if setting.dry and "projection" in kind.knobs:
         named["projection"] = False  # a head of width 4096 is a hundred times as large as the tiny model
     recipe = Recipe(method, settings={"steps": 10_000, **named, **values}).checked()
-    rows = corpus(kind.rows, text) if isinstance(text, int) else text
+    texts = 1 if kind.predicts() else len(kind.rows.texts)
+    rows = corpus(kind.rows, text, texts=texts) if isinstance(text, int) else text
     made = Learner(prepared(recipe, of, rows, sample.dev(), SEED), SEED, World(precision, of.device))
     finish(made.fit())
     return made

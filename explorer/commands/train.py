@@ -219,9 +219,10 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     if not options.recipe:  # what belongs to the text is the default
         text = changes.get("data", recipe.data), changes.get("columns", recipe.columns)
         found = text_defaults.of_text(kind.name, *text, online=options.online)
-        changes = dict(zip(("dev", "test"), found.sets_with(changes.get("dev")) or (), strict=False)) | changes
+        sets = found.sets_with(changes.get("dev"), staged=bool(changes.get("stages", recipe.stages)))
+        changes = dict(zip(("dev", "test"), sets or (), strict=False)) | changes
         if values == methods.DEFAULTS:
-            settings |= methods.beside(found.settings, settings)
+            settings |= methods.unless_chosen(found.settings, settings)
     changed = {name for name, value in changes.items() if value != getattr(recipe, name)}
     new = {"method", "model", "data", "columns", "dev", "test", "more_tests", "elsewhere", "elsewhere_most", "stages"}
     if changed & new:

@@ -27,7 +27,7 @@ from explorer.methods._additions import (
     temperature_knob,
 )
 from explorer.methods._class_layer import ClassLayer
-from explorer.methods._few_rows import beside, few_rows
+from explorer.methods._few_rows import few_rows, unless_chosen
 from explorer.methods._method import DEMONSTRATION, UNEVEN, Autocast, Method, Paper, Suggestion, cited, papers
 from explorer.methods._presets import (
     DEFAULTS,
@@ -71,7 +71,6 @@ __all__ = [
     "Schedule",
     "Suggestion",
     "UncorrectedAdam",
-    "beside",
     "cited",
     "few_rows",
     "follow",
@@ -87,6 +86,7 @@ __all__ = [
     "start_values",
     "suggested",
     "temperature_knob",
+    "unless_chosen",
 ]
 
 _STATED = re.compile(r"""^\s{4}name\s=\s["']([\w-]+)["']$""", re.MULTILINE)

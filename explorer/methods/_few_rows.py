@@ -31,25 +31,25 @@ TABLE: Mapping[Kind, tuple[FewRows, ...]] = {
     LABELLED_TEXTS: (FewRows(100, 8, 100, {}), FewRows(500, 16, 100, {}), FewRows(5000, 32, 150, {})),
 }
 OTHERS = SENTENCES  # whose settings texts of other kinds have
+ENOUGH = 60  # updates of a method's own schedule, which then stays as it is
 
 
 def few_rows(kind: type[Method], rows: int) -> dict[str, bool | int | float | str]:
-    """The settings for so many rows; none if there are many, for which the method's batches and epochs are made."""
+    """The settings for so many rows; none if the method's own batches and epochs are made for as many."""
     usual = kind.schedule
     row = next((one for one in TABLE.get(kind.rows, TABLE[OTHERS]) if rows <= one.most), None)
-    if row is None or not kind.trains():
+    if row is None or not kind.trains() or usual.updates(kind.items({}, rows)) >= ENOUGH:
         return {}
     settings: dict[str, bool | int | float | str] = {}
     if (batch := min(row.batch, usual.batch_size, fitting_batch(rows))) != usual.batch_size:
         settings["batch_size"] = batch
-    if not usual.steps and usual.updates(kind.items({}, rows)) < row.updates:
-        settings["steps"] = row.updates
+    settings["steps"] = row.updates
     return settings | dict(row.suggested if kind.suggestion is not None else {})
 
 
-def beside(fitted: Values, stated: Values) -> dict[str, bool | int | float | str]:
-    """Of the settings for few rows those that leave what is stated as it is; with `epochs` also the number of steps."""
-    names = {*stated, *(["steps"] if "epochs" in stated else [])}
+def unless_chosen(fitted: Values, chosen: Values) -> dict[str, bool | int | float | str]:
+    """Of the settings for few rows those that leave what is chosen as it is; with `epochs` also the number of steps."""
+    names = {*chosen, *(["steps"] if "epochs" in chosen else [])}
     return {name: value for name, value in fitted.items() if name not in names}
 
 

@@ -21,11 +21,22 @@ class TextDefaults:
     settings: Values
     held_out: bool  # whether rows can be held out as a test set
 
-    def sets_with(self, dev: str | None) -> corpora.Sets | None:
-        """The sets of a training whose dev set may be stated: then no rows are cross-fitted, which also choose."""
-        if not dev or self.sets is None or sources.CROSS_FITTED not in self.sets or dev == sources.CROSS_FITTED:
+    def sets_with(self, dev: str | None, *, staged: bool = False) -> corpora.Sets | None:
+        """The sets of a training whose dev set may be stated, and which may have stages.
+
+        Then no rows are cross-fitted, since they choose, too, and each fold would need a model of every stage.
+        """
+        if self.sets is None or sources.CROSS_FITTED not in self.sets or dev == sources.CROSS_FITTED:
             return self.sets
-        return (dev, sources.HELD_OUT) if self.held_out else None
+        if dev:
+            return (dev, sources.HELD_OUT) if self.held_out else None
+        return unfolded(self.sets) if staged else self.sets
+
+
+def unfolded(sets: corpora.Sets) -> corpora.Sets:
+    """The same with rows that are held out in place of cross-fitted ones."""
+    dev, test = (sources.HELD_OUT if name == sources.CROSS_FITTED else name for name in sets)
+    return dev, test
 
 
 def of_text(

@@ -23,7 +23,7 @@ from explorer.studies.plans.advice import Advice, best_row, trials
 from explorer.studies.plans.execution import spent
 from explorer.studies.plans.plan_folder import FINISHED, PlanStatus
 from explorer.studies.plans.plan_table import TEST, PlanRow, PlanTable
-from explorer.studies.plans.seeds import of_best, wider_told
+from explorer.studies.plans.seeds import of_best, wider_smallest
 from explorer.training.loop.estimate import HIGH
 from explorer.training.record.status import Status
 
@@ -88,7 +88,7 @@ def _of_best(found: PlanTable, advice: Advice, best: PlanRow, tested: Sequence[P
     runs = [cell.done for cell in best.cells if cell.done]
     measure, model = runs[0].facts.measure_of(TEST), sources.shown(best.cells[0].recipe.model)
     items = advice.data.test_items
-    smallest = verdict.smallest_gain and verdict.smallest_gain * wider_told(tried)
+    smallest = verdict.smallest_gain and verdict.smallest_gain * wider_smallest(tried)
     # items grow with the square of what is to be told
     needed = round(items * (smallest / gap.difference) ** 2) if smallest and gap.difference > 0 else None
     optimistic = any(one.verdict.optimistic for one in runs if one.verdict is not None)
@@ -127,9 +127,9 @@ def _word(gap: Gap, kind: str, smallest: float | None, needed: int | None, advic
     if gap.difference <= 0 or gap.high <= COARSE:
         return NO, f"tried, and not better by more than {gap.high:.1f}."
     rows = "rows" if advice.data.test == sources.CROSS_FITTED else "test items"
-    told = f"could show a gain of {smallest:.1f} or more" if smallest is not None else "could show no gain at all"
+    shows = f"could show a gain of {smallest:.1f} or more" if smallest is not None else "could show no gain at all"
     more = f"; with about {_roughly(needed)} {rows} it could be told" if needed else ""
-    return CANNOT, f"{advice.data.test_items:,} {rows} {told}; what was seen is {gap.difference:+.1f}{more}."
+    return CANNOT, f"{advice.data.test_items:,} {rows} {shows}; what was seen is {gap.difference:+.1f}{more}."
 
 
 def _roughly(count: int) -> str:

@@ -14,7 +14,7 @@ from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.tasks import named, suites
 from explorer.knobs import Knob, Knobs, Values, knob
-from explorer.methods import DEFAULTS, PAPER, QUICK, RELEASED, Schedule, beside, knobs_of, load, start_values
+from explorer.methods import DEFAULTS, PAPER, QUICK, RELEASED, Schedule, knobs_of, load, start_values, unless_chosen
 from explorer.training import recipe as recipes
 from explorer.training import text_defaults
 from explorer.training.record.runs import Run
@@ -284,14 +284,15 @@ def _recipe(
     settings |= {name: value for name, value in plan.settings.items() if kind.trains() or name in knobs}
     settings |= dict(values)
     fitted = _fitted(plan, method, data)
+    usual = text_defaults.unfolded((fitted.dev, fitted.test)) if stages else (fitted.dev, fitted.test)
     recipe = recipes.Recipe(
         method=method,
         model=model,
         data=data,
-        dev=plan.dev or fitted.dev or recipes.Recipe.dev,
-        test=(None if plan.test == NO_TEST else plan.test) if plan.test else fitted.test or recipes.Recipe.test,
+        dev=plan.dev or usual[0] or recipes.Recipe.dev,
+        test=(None if plan.test == NO_TEST else plan.test) if plan.test else usual[1] or recipes.Recipe.test,
         elsewhere=plan.elsewhere,
-        settings=settings | beside(fitted.settings, settings),
+        settings=settings | unless_chosen(fitted.settings, settings),
         stages=tuple(replace(one, settings=_start(plan, one.method, model) | dict(one.settings)) for one in stages),
         seeds=plan.seeds[:1],
         precision=plan.precision,

@@ -124,8 +124,8 @@ def _over_seeds(of_seeds: Sequence[Verdict | None]) -> Verdict | None:
     whole = over_seeds([Gap(*one[2:]) for one in known])
     parts = [one.training for one in of_seeds if one is not None and one.training is not None]
     training = over_seeds(parts) if len(parts) == len(of_seeds) else None
-    told = [one.smallest_gain for one in of_seeds if one is not None and one.smallest_gain is not None]
-    smallest = fmean(told) if len(told) == len(of_seeds) else None
+    every = [one.smallest_gain for one in of_seeds if one is not None and one.smallest_gain is not None]
+    smallest = fmean(every) if len(every) == len(of_seeds) else None
     return Verdict(before, None, after, whole.difference, whole.low, whole.high, training, smallest_gain=smallest)
 
 

@@ -39,7 +39,7 @@ def of_best(gap: Gap, tried: int) -> Gap:
     return Gap(middle, middle - wider * (middle - gap.low), middle + wider * (gap.high - middle))
 
 
-def wider_told(tried: int) -> float:
+def wider_smallest(tried: int) -> float:
     """By how much the smallest gain that is told with 80 % is larger, if it is that of the best of several."""
     above = NormalDist().inv_cdf(POWER)
     return (_edge(tried) + above) / (_edge(1) + above)

@@ -123,11 +123,17 @@ def lacks(text: Sequence[str]) -> dict[Kind, str]:
     return found
 
 
-def held_out_of(cards: Sequence[MethodCard]) -> list[str]:
-    """Rows of the text as an evaluation set, held out or cross-fitted, if every method has them."""
+def held_out_of(cards: Sequence[MethodCard], *, staged: bool = False) -> list[str]:
+    """Rows of the text as an evaluation set, held out or cross-fitted, if every method has them.
+
+    With stages no rows are cross-fitted.
+    """
     judged = [card.kind.rows.is_judged for card in cards]
     fitted = [card.kind.trains() and (own or card.kind.predicts()) for card, own in zip(cards, judged, strict=True)]
-    return [*([CROSS_FITTED] if cards and all(fitted) else []), *([HELD_OUT] if cards and all(judged) else [])]
+    return [
+        *([CROSS_FITTED] if cards and all(fitted) and not staged else []),
+        *([HELD_OUT] if cards and all(judged) else []),
+    ]
 
 
 def text_defaults(sources: Sequence[str], method: str, columns: Mapping[str, str] | None = None) -> TextDefaults | None:
@@ -221,16 +227,18 @@ def _by_hand(key: str) -> None:
     st.session_state[BY_HAND] = {*st.session_state.get(BY_HAND, ()), key}
 
 
-def fill_untouched(sources: tuple[str, ...], cards: Sequence[MethodCard], keys: tuple[str, str]) -> None:
+def fill_untouched(
+    sources: tuple[str, ...], cards: Sequence[MethodCard], keys: tuple[str, str], *, staged: bool = False
+) -> None:
     """Set the fields of dev set and test set, given by their keys, to the defaults unless the visitor changed them."""
     state = st.session_state
     untouched = {*keys} - state.get(BY_HAND, set())
-    for key, name in zip(keys, _defaults(sources, cards), strict=True):
+    for key, name in zip(keys, _defaults(sources, cards, staged=staged), strict=True):
         if key in untouched and state.get(key) != name:
             state[key] = name
 
 
-def _defaults(sources: tuple[str, ...], cards: Sequence[MethodCard]) -> tuple[str, str]:
+def _defaults(sources: tuple[str, ...], cards: Sequence[MethodCard], *, staged: bool) -> tuple[str, str]:
     """The dev set and test set that belong to the text; else the halves of the sidebar's uploaded set; else STS-B.
 
     Of several methods, the sets are those that the text has for one of them and that all of them can use. The
@@ -241,8 +249,9 @@ def _defaults(sources: tuple[str, ...], cards: Sequence[MethodCard]) -> tuple[st
     shown = demonstration()
     if (sources, [card.name for card in cards]) == (shown.data, [shown.method]) and shown.test is not None:
         return shown.dev, shown.test
-    every = [found.sets for card in cards if (found := text_defaults(sources, card.name)) is not None]
-    own = held_out_of(cards)
+    texts = (text_defaults(sources, card.name) for card in cards)
+    every = [found.sets_with(None, staged=staged) for found in texts if found is not None]
+    own = held_out_of(cards, staged=staged)
     possible = [one for one in every if one is not None and all(name in own for name in one if name in OWN_ROWS)]
     if possible:
         return possible[0]

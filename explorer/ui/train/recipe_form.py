@@ -81,7 +81,8 @@ def recipe() -> Recipe | None:
     judged_on = () if judging is None else (judging.dev, *judging.tests)
     batch = int((settings or {}).get("batch_size", card.knobs["batch_size"].default)) if card.kind.trains() else 1
     if rows is not None and settings is not None and judging is not None and card.kind.rows == text_sets.SCORED_PAIRS:
-        rows = text_and_method.left(sources, card.kind.rows, judged_on, batch)
+        named = tuple(name for name in judged_on if name not in training_form.OWN_ROWS)
+        rows = text_and_method.left(sources, card.kind.rows, named, batch)
     if rows is not None and settings is not None:
         try:
             folds = judging.folds if judging is not None and judging.is_cross_fitted else 0
@@ -272,8 +273,9 @@ def _run_of(source: str) -> runs.Run | None:
 
 def _judging(sources: tuple[str, ...], card: training_form.MethodCard) -> Recipe | None:
     """A recipe without model and settings, with the values of these fields; None if one of them is invalid."""
-    training_form.fill_untouched(sources, (card,), (DEV, TEST))
-    held_out = training_form.held_out_of((card,))
+    staged = bool(st.session_state.get(stage_form.STAGES))
+    training_form.fill_untouched(sources, (card,), (DEV, TEST), staged=staged)
+    held_out = training_form.held_out_of((card,), staged=staged)
     left, middle, right = st.columns(knob_form.COLUMNS)
     with left:
         dev, dev_set = training_form.dev_field(DEV, held_out)

@@ -42,6 +42,7 @@ def buttons(recipe: Recipe | None) -> None:
     )
 
     def start(recipe: Recipe) -> None:
+        _stop_timing()  # the run measures itself
         training_form.choose(training_queue.start(recipe, name.strip()))
         st.session_state[_STARTED] = True
 
@@ -75,14 +76,18 @@ def _is_on_own_rows(recipe: Recipe) -> bool:
 
 def _timed(recipe: Recipe) -> jobs.Job | None:
     """The job that says how long a training on few own rows takes, without being asked; None beside another run."""
-    state = st.session_state
-    if (last := jobs.find(state.get(_TIMED, ""))) is not None and last.live:
-        last.stop()  # of a form that has changed since
+    _stop_timing()  # of a form that has changed since
     text = training_form.text_defaults(recipe.data, recipe.method, recipe.columns)
     if text is None or text.rows > FEW or not _is_on_own_rows(recipe) or training_queue.under_way():
         return None
-    state[_TIMED] = training_queue.trial_key(recipe)
+    st.session_state[_TIMED] = training_queue.trial_key(recipe)
     return training_queue.try_one_step(recipe)
+
+
+def _stop_timing() -> None:
+    job = jobs.find(st.session_state.get(_TIMED, ""))
+    if job is not None and job.live:
+        job.stop()
 
 
 def _base_on_test(recipe: Recipe) -> None:

@@ -6,7 +6,7 @@ from unittest import mock
 import pytest
 
 from explorer import run_folder
-from explorer.data import splitting
+from explorer.data import corpora, sources, splitting
 from explorer.data.graded import sets
 from explorer.data.graded.sets import SetIdentity
 from explorer.data.sources import identity, written
@@ -97,7 +97,7 @@ def test_own_pairs_are_scored_by_a_click_and_the_text_of_the_form_by_another(sta
     opened(start, "start")
     assert rails(start)[1] == [True, True, True], "they have been scored since"
     assert through(start, "door train own") == "Train"
-    assert start.multiselect[0].value == [written(sets.parts(uploaded)[0])]
+    assert start.multiselect[0].value == [written(uploaded)], "few rows are all trained on, and all judged"
 
 
 def test_own_pairs_that_cannot_be_split_say_why_in_place_of_the_button(start, cache):
@@ -202,24 +202,36 @@ def test_train_on_them_opens_train_with_text_dev_and_test_set(fresh, nothing_is_
     upload(fresh, lines())
     fresh.button(key=TRAIN).click().run()
     assert fresh.title[0].value == "Train"
+    assert fresh.multiselect(key="data").value == [kept()]
+    assert fresh.selectbox(key="recipe dev").value == sources.CROSS_FITTED
+    assert fresh.selectbox(key="recipe test").value == sources.CROSS_FITTED
+
+
+@pytest.mark.parametrize("few", [corpora.FEW, 1])
+def test_of_many_pairs_the_train_part_is_trained_on_beside_dev_part_and_test_half(
+    few, fresh, nothing_is_measured, monkeypatch
+):
+    monkeypatch.setattr(corpora, "FEW", few)
+    upload(fresh, lines())
+    fresh.button(key=TRAIN).click().run()
     own = identity(kept())
     train, dev = map(written, sets.parts(own))
-    assert fresh.multiselect(key="data").value == [train]
-    assert fresh.selectbox(key="recipe dev").value == dev
-    assert fresh.selectbox(key="recipe test").value == written(sets.halves(own)[1])
+    assert (fresh.multiselect(key="data").value == [train]) == (few == 1)
+    assert (fresh.selectbox(key="recipe dev").value == dev) == (few == 1)
+    assert (fresh.selectbox(key="recipe test").value == written(sets.halves(own)[1])) == (few == 1)
 
 
-def test_a_file_too_small_to_split_says_what_to_do_and_can_be_looked_at(fresh):
+def test_a_file_too_small_to_split_can_be_trained_on_and_looked_at(fresh, nothing_is_measured):
     upload(fresh, lines(12))
     assert words(fresh.warning) == [error_of(lambda: halves(12))]
-    assert fresh.button(key=TRAIN).disabled
+    assert not fresh.button(key=TRAIN).disabled
     fresh.button(key=FIND).click().run()
     assert fresh.title[0].value == "Layers"
 
 
-def test_a_file_with_halves_too_small_for_training_says_so(fresh):
-    upload(fresh, lines(30))
-    assert words(fresh.warning) == [error_of(lambda: splitting.parts(halves(30)[0], "mine.csv"))]
+def test_a_file_too_small_for_folds_says_so(fresh):
+    upload(fresh, lines(corpora.LEAST - 1))
+    assert words(fresh.warning) == [error_of(lambda: halves(corpora.LEAST - 1))]
     assert fresh.button(key=TRAIN).disabled
     assert not fresh.button(key=FIND).disabled
 

@@ -31,7 +31,7 @@ def marks(app):
 
 def planned(app, rows, batch, steps):
     """Whether the page says that so many rows in batches of a size are so many steps."""
-    plan = recipe_form.PLAN.format(rows, batch, steps, "").removesuffix(".")
+    plan = recipe_form.PLAN.partition(" (")[0].format(rows, batch, steps)
     return any(told.startswith(plan) for told in words(app.caption))
 
 
@@ -62,8 +62,8 @@ def test_the_model_of_a_run_is_a_base_only_when_the_visitor_says_so(app, place):
 @pytest.mark.parametrize(
     ("method", "rows", "plan", "divided"),
     [
-        ("classify", "256 rows to train on, 32 to validate, 32 to test", (256, 32, 24), True),
-        ("sbert-nli", "320 rows to train on.", (320, 16, 20), False),
+        ("classify", "256 rows to train on, 32 to validate, 32 to test", (256, 16, 100), True),
+        ("sbert-nli", "320 rows to train on.", (320, 16, 100), False),
     ],
 )
 def test_labelled_rows_are_divided_for_a_method_that_predicts_classes_only(app, method, rows, plan, divided):
@@ -91,7 +91,8 @@ def test_few_rows_whose_pairs_fill_batches_can_be_trained_on_and_the_plan_counts
         (tmp_path / f"{split}.csv").write_text("\n".join(["text,label", *lines]), "utf-8")
     by_link(app, method="setfit", data=str(tmp_path))
     assert refusals(app) == []
-    assert planned(app, 8, 16, 2 * 20 * 8 // 16)
+    fitted = methods.few_rows(methods.load("setfit"), 8)
+    assert planned(app, 8, fitted["batch_size"], fitted["steps"])
     assert any(recipe_form.OF_PAIRS.format(320) in told for told in words(app.caption))
     app.number_input(key="knob setfit batch_size").set_value(321).run()
     assert refusals(app) == [recipe_form.TOO_FEW_ROWS.format(8, 321)]
@@ -126,8 +127,8 @@ def test_seeds_are_read_however_they_are_parted_and_nonsense_keeps_the_run_from_
 
 
 def test_a_changed_setting_stands_beside_the_papers_value(app):
-    say(app.run(), learning_rate="3e-5")
-    assert marks(app) == ["paper: 5e-05", "paper: cls"]
+    say(by_link(app, method="sg-opt", data="sample"), learning_rate="3e-5")
+    assert marks(app) == ["paper: 5e-05", "paper: cls", "paper: off"]
     assert "--set learning_rate=3e-05" in app.code[0].value
 
 
@@ -155,13 +156,18 @@ def test_the_values_of_the_released_code_are_one_click_away_and_the_switch_shows
     assert app.segmented_control(key=PRESET).value is None
 
 
-def test_a_batch_that_the_text_does_not_fill_starts_at_what_fits(app):
+def test_a_text_that_is_small_for_the_method_starts_with_what_was_measured_for_so_few_rows(app):
     by_link(app, method="simcse-sup")
-    assert app.number_input(key="knob simcse-sup batch_size").value == 16
-    assert marks(app) == ["paper: 512", "paper: cls"]
-    fitted = recipe_form.FITTED.format(16, 160, recipe_form.OF_PAPER, 512)
-    assert any(told.startswith(fitted) for told in words(app.caption))
+    fitted = methods.few_rows(methods.load("simcse-sup"), 160)
+    assert {*fitted} == {"batch_size", "steps"}
+    for name, value in fitted.items():
+        assert app.number_input(key=f"knob simcse-sup {name}").value == value
+    assert marks(app) == ["paper: set by the epochs", "paper: 512", "paper: cls", "paper: off"]
+    assert recipe_form.FITTED.format(160, recipe_form.OF_PAPER) in words(app.caption)
     assert not app.button(key=START).disabled
+    app.segmented_control(key="preset simcse-sup").set_value(knob_form.PAPER).run()
+    assert app.number_input(key="knob simcse-sup steps").value == 0, "the paper's schedule is the paper's"
+    assert recipe_form.FITTED.format(160, recipe_form.OF_PAPER) not in words(app.caption)
 
 
 def test_a_link_names_the_text_and_the_fitting_batch_follows_it_until_somebody_has_touched_it(app, place):
@@ -169,9 +175,9 @@ def test_a_link_names_the_text_and_the_fitting_batch_follows_it_until_somebody_h
     assert app.selectbox(key="method").value == "simcse"
     assert list(app.multiselect(key="data").value) == [str(place.text)]
     batch = "knob simcse batch_size"
-    assert app.number_input(key=batch).value == 2, "24 rows hold eight batches of no more"
+    assert app.number_input(key=batch).value == methods.few_rows(methods.load("simcse"), 24)["batch_size"]
     app.multiselect(key="data").set_value(["sample"]).run()
-    assert app.number_input(key=batch).value == 64
+    assert app.number_input(key=batch).value == methods.few_rows(methods.load("simcse"), 1280)["batch_size"]
     app.number_input(key=batch).set_value(10).run()
     app.multiselect(key="data").set_value([str(place.text)]).run()
     assert app.number_input(key=batch).value == 10
@@ -180,7 +186,7 @@ def test_a_link_names_the_text_and_the_fitting_batch_follows_it_until_somebody_h
 def test_the_number_of_rows_and_steps_follows_whether_duplicates_are_kept(app, tmp_path):
     path = tmp_path / "twice.txt"
     path.write_text("A man plays.\nA dog runs.\n" * 40, encoding="utf-8")
-    say(by_link(app, data=str(path)), batch_size=2)
+    say(by_link(app, data=str(path)), batch_size=2, steps=0)
     assert planned(app, 80, 2, 40)
     assert any("78 of them are duplicates" in told for told in words(app.caption))
     app.selectbox(key="knob sg-opt keep_duplicates").set_value("off").run()
@@ -192,7 +198,7 @@ def test_the_number_of_rows_and_steps_follows_whether_duplicates_are_kept(app, t
 def test_a_part_of_the_rows_is_drawn_and_more_than_there_are_is_an_error(app, tmp_path):
     path = tmp_path / "many.txt"
     path.write_text("".join(f"A man plays {number}.\n" for number in range(40)), encoding="utf-8")
-    say(by_link(app, data=str(path)), batch_size=2)
+    say(by_link(app, data=str(path)), batch_size=2, steps=0)
     app.text_input(key="knob sg-opt rows").set_value("25%").run()
     assert planned(app, 10, 2, 5)
     assert any("They are drawn from 40 rows." in told for told in words(app.caption))
@@ -215,17 +221,18 @@ def test_defaults_are_the_papers_for_the_family_of_the_encoder_and_the_form_says
     assert app.text_input(key=share).value == "0.1"
     told = recipe_form.OF_ENCODERS.format("BERT-large", "share 0.1, max length 28")
     assert told in words(app.caption)
-    assert marks(app) == ["paper: cls"]
+    fitted = ["paper: set by the epochs", "paper: 64"]
+    assert marks(app) == [*fitted, "paper: cls", "paper: off"]
     assert {"share=0.1", "max_length=28"} <= {*shlex.split(app.code[0].value)}
     app.text_input(key=share).set_value("0.8").run()
-    assert marks(app) == ["paper: 0.1", "paper: cls"]
+    assert sorted(marks(app)) == sorted([*fitted, "paper: 0.1", "paper: cls", "paper: off"])
     assert "share=0.8" in shlex.split(app.code[0].value)
     app.text_input(key=share).set_value("0.1").run()
     monkeypatch.setattr(family, lambda source, online=False: "")
     app.run()
     assert app.text_input(key=share).value == "0.8", "it follows the encoder"
     assert not any("BERT-large" in told for told in words(app.caption))
-    assert "--set" not in app.code[0].value
+    assert {"share", "max_length"}.isdisjoint(one.partition("=")[0] for one in shlex.split(app.code[0].value))
 
 
 def test_more_layers_to_keep_than_the_encoder_has_are_an_error(app, place):
@@ -261,12 +268,15 @@ def test_graded_pairs_are_trained_on_without_the_rows_that_the_run_is_evaluated_
     path = tmp_path / "graded.csv"
     path.write_text("\n".join(["rating,left,right", *rows]), encoding="utf-8")
     by_link(app, method="cosent", data=str(path))
+    assert words(app.warning) == [], "all rows are judged, and trained on"
+    for key, half in (("recipe dev", "dev"), ("recipe test", "test")):
+        app.selectbox(key=key).set_value(f"Sample pairs, {half} half").run()
     assert words(app.error) == []
     scored = corpora.corpus([str(path)], SCORED_PAIRS)[0]
     left, dropped = corpora.without_evaluated(scored, [sample.dev().sentences, sample.test().sentences], 32)
     assert len(left) == 80
     assert f"{dropped}." in words(app.warning)
-    assert planned(app, 80, 32, 2)
+    assert planned(app, 80, *(methods.few_rows(methods.load("cosent"), 81)[name] for name in ("batch_size", "steps")))
     assert not app.button(key=START).disabled
     boxes = {one.key for one in app.selectbox if one.key.startswith("text column")}
     assert boxes == {"text column first", "text column second", "text column score"}
@@ -368,8 +378,8 @@ def test_what_was_typed_is_there_after_a_look_at_another_page(app):
     assert app.text_input(key="recipe seeds").value == "1, 2"
 
 
-def test_one_step_can_be_tried_first(tiny):
-    tiny.button(key="run estimate").click().run()
+def test_a_step_on_few_own_rows_is_tried_without_being_asked(tiny):
+    tiny.run()
     wait_until(lambda: not any(job.live for job in jobs._jobs.values()))
     tiny.run()
     (job,) = (job for job in jobs._jobs.values() if job.key.startswith("try "))
@@ -377,9 +387,19 @@ def test_one_step_can_be_tried_first(tiny):
     assert runs.every() == []
 
 
+def test_one_step_can_be_tried_first(tiny):
+    for key, half in (("recipe dev", "dev"), ("recipe test", "test")):
+        tiny.selectbox(key=key).set_value(f"Sample pairs, {half} half").run()
+    tiny.button(key="run estimate").click().run()
+    wait_until(lambda: not any(job.live for job in jobs._jobs.values()))
+    tiny.run()
+    assert any(told.startswith(lead(start_form.ESTIMATE)) for told in words(tiny.info))
+
+
 def test_a_method_whose_settings_are_no_papers_says_so(app):
     by_link(app, method="contrast-hard")
     assert marks(app) == []
-    app.number_input(key="knob contrast-hard batch_size").set_value(8).run()
-    assert marks(app) == ["default: 32"]
+    usual = app.number_input(key="knob contrast-hard batch_size").value
+    app.number_input(key="knob contrast-hard batch_size").set_value(usual // 2).run()
+    assert marks(app) == [f"default: {usual}"]
     assert app.segmented_control(key="preset contrast-hard").options == [knob_form.DEFAULTS, "Demonstration", "Quick"]

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.data import sample
 from explorer.data.graded import sets
 from explorer.data.sample import SEARCH
-from explorer.data.sources import HELD_OUT, identity, written
+from explorer.data.sources import CROSS_FITTED, HELD_OUT, identity, written
 from explorer.data.text_sets import GradedPairs
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
@@ -179,9 +179,12 @@ def test_own_pairs_are_evaluated_on_held_out_rows_until_somebody_names_a_set(app
     path = tmp_path / "pairs.csv"
     path.write_text("query,passage\n" + "".join(f"what is {row},it is number {row}\n" for row in range(60)))
     by_link(app, method="contrast", data=str(path))
-    assert judged(app) == (HELD_OUT, HELD_OUT)
+    assert judged(app) == (CROSS_FITTED, CROSS_FITTED)
+    assert any(told.startswith("60 rows: ") and "5 folds" in told for told in words(app.caption))
+    for key in ("recipe dev", "recipe test"):
+        app.selectbox(key=key).set_value(HELD_OUT).run()
     assert f"--dev '{HELD_OUT}' --test '{HELD_OUT}'" in app.code[0].value
-    assert any("40 rows in batches" in told and "20 rows are held out" in told for told in words(app.caption))
+    assert any(told.startswith("40 rows: ") and "20 rows are held out" in told for told in words(app.caption))
     app.selectbox(key="recipe dev").set_value(SEARCH).run()
     assert f"--dev '{SEARCH}' --test '{HELD_OUT}'" in app.code[0].value
 

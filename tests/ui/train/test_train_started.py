@@ -99,6 +99,8 @@ def test_a_name_that_cannot_be_is_told_and_nothing_starts(tiny):
 
 def test_a_run_that_waits_tells_what_is_in_front_and_stops_at_once(tiny, gate):
     run = started(tiny)
+    wait_until(lambda: [job.title for job in jobs.running(jobs.TRAINING)] == ["another run"])  # not a timed step
+    tiny.run()
     assert jobs.WAITING_FOR.format("another run") in words(tiny.caption)
     tiny.button(key="run stop").click().run()
     assert run.status().state == statuses.STOPPED
