@@ -1,6 +1,8 @@
-"""Measure grid, training steps and a dev evaluation alone and beside 1, 3 and 6 busy programs.
+"""Measure grid, training steps and a dev evaluation alone and beside busy programs, as torch waits and as Strata does.
 
-Each busy program computes with as many threads as there are processors; the fair share beside k of them is 1 / (k + 1).
+A training keeps its number of threads; those that wait spin, as it comes, or sleep while others compute. The grid
+adapts its number. Programs in other sessions than Strata's share its processors by session on some systems: here all
+are in one.
 """
 
 from __future__ import annotations
@@ -14,34 +16,35 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-BESIDE = (0, 1, 3, 6)
+BESIDE = ((1, 1), (3, 1), (1, 2), (3, 2), (6, 2))  # programs, and the threads of each
 ROUNDS = 3  # alone, the settings in turn; the median counts
 STEPS = 6
 LONGEST = 240  # seconds, for what starves
 BUSY = "import torch; one = torch.rand(600, 600)\nwhile True: one @ one"
+SPINNING, SHARING = "spinning", "as Strata"
+PARTS = ("grid", "steps", "evaluation")
 
 
 def main() -> None:
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    print(
-        f"\nBeside busy programs of {processors} threads each, on {processors} processors; seconds (times fair share)"
-    )
-    print("                          " + "".join(f"{what:>22}" for what in ("grid", f"{STEPS} steps", "evaluation")))
-    settings: dict[str, dict[str, str]] = {"fixed threads": {"OMP_NUM_THREADS": str(processors)}, "adapted": {}}
-    rounds = [{name: _measured(settings[name]) for name in settings} for _ in range(ROUNDS)]
-    for name, environment in settings.items():
-        alone = {what: statistics.median(one[name][what] for one in rounds) for what in rounds[0][name]}
-        for count in BESIDE:
-            with _busy(count, processors):
-                found = _measured(environment) if count else alone
-            cells = (_cell(found.get(what), alone[what], count) for what in ("grid", "steps", "evaluation"))
-            print(f"  {name:14} beside {count}   " + "".join(f"{cell:>22}" for cell in cells), flush=True)
+    print(f"\nBeside busy programs, on {processors} processors; seconds, and times as long as spinning alone")
+    print(" " * 46 + "".join(f"{what:>22}" for what in ("grid", f"{STEPS} steps", "evaluation")))
+    rounds = [{name: _measured(name) for name in (SPINNING, SHARING)} for _ in range(ROUNDS)]
+    alone = {name: {what: statistics.median(one[name][what] for one in rounds) for what in PARTS} for name in rounds[0]}
+    for name, found in alone.items():
+        print(f"  {name:10} {'alone':33}" + "".join(_cell(found[what], alone[SPINNING][what]) for what in PARTS))
+    for count, threads in BESIDE:
+        for name in alone:
+            with _busy(count, threads):
+                found = _measured(name)
+            about = f"beside {count} of {threads} thread{'s' * (threads > 1)} each"
+            cells = (_cell(found.get(what), alone[SPINNING][what]) for what in PARTS)
+            print(f"  {name:10} {about:33}" + "".join(cells), flush=True)
 
 
-def _cell(seconds: float | None, alone: float, count: int) -> str:
-    if seconds is None:
-        return f"not in {LONGEST} s"
-    return f"{seconds:.1f} ({seconds / alone / (count + 1):.2f})"
+def _cell(seconds: float | None, alone: float) -> str:
+    text = f"not in {LONGEST} s" if seconds is None else f"{seconds:.1f} ({seconds / alone:.1f})"
+    return f"{text:>22}"
 
 
 @contextmanager
@@ -58,14 +61,12 @@ def _busy(count: int, threads: int) -> Iterator[None]:
             program.wait()
 
 
-def _measured(environment: dict[str, str]) -> dict[str, float]:
-    """What a process of its own measures; empty if it takes too long."""
+def _measured(name: str) -> dict[str, float]:
+    """What a process of its own measures; what takes too long is left out."""
     free = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
-    command = [sys.executable, "-m", "benchmarks.sharing"]
+    command = [sys.executable, "-m", "benchmarks.sharing", name]
     try:
-        done = subprocess.run(
-            command, env=free | environment, capture_output=True, text=True, timeout=LONGEST, check=True
-        )
+        done = subprocess.run(command, env=free, capture_output=True, text=True, timeout=LONGEST, check=True)
     except subprocess.TimeoutExpired as late:
         told = late.stdout or b""
         return _read(told.decode() if isinstance(told, bytes) else told)
@@ -76,8 +77,9 @@ def _read(told: str) -> dict[str, float]:
     return {name: seconds for line in told.splitlines() for name, seconds in json.loads(line).items()}
 
 
-def _measure() -> None:
+def _measure(sharing: bool) -> None:
     """Print each time as soon as it is known."""
+    from explorer import fair_share
     from explorer.data import sample
     from explorer.encoding.load.loading import load
     from explorer.encoding.locate.model_names import find
@@ -89,9 +91,12 @@ def _measure() -> None:
     from explorer.training.loop.processes import World
     from explorer.training.recipe import Recipe
 
+    if not sharing:
+        fair_share.BUSY = float("inf")  # no other program is noticed
     encoder = load(find("all-MiniLM-L6-v2"), precision="float32", device="cpu")
     recipe = Recipe("sg-opt", data=("sample",), precision="float32", device="cpu", settings={"steps": 100}).checked()
     learner = Learner(finish(prepare(recipe)), 1, World("float32", "cpu"))
+    threads = fair_share.at_start()
 
     def steps() -> Work[None]:
         for number in range(STEPS):
@@ -99,15 +104,16 @@ def _measure() -> None:
             learner.fetch()
             yield Progress("training", number, STEPS)
 
+    finish(fair_share.with_threads(threads, steps()))  # not measured: torch prepares itself
     for name, work in (
-        ("grid", lambda: score_layers(encoder, sample.pairs())),
-        ("steps", steps),
-        ("evaluation", lambda: learner.evaluate(PairJudge(sample.pairs()))),
+        ("grid", score_layers(encoder, sample.pairs())),
+        ("steps", fair_share.with_threads(threads, steps())),
+        ("evaluation", fair_share.with_threads(threads, learner.evaluate(PairJudge(sample.pairs())))),
     ):
         started = time.monotonic()
-        finish(work())
+        finish(work)
         print(json.dumps({name: time.monotonic() - started}), flush=True)
 
 
 if __name__ == "__main__":
-    _measure()
+    _measure(sys.argv[1] == SHARING)

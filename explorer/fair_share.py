@@ -1,9 +1,11 @@
-"""Share the machine with other programs: fewer threads while others compute, memory given back after training.
+"""Share the machine with other programs: fewer threads or sleeping ones while others compute, and memory given back.
 
 Threads of torch that wait for one another spin. While other programs compute, such a thread spins through the very
-time that the one it waits for needs: a step then takes many times its share. With fewer threads than processors there
-is less to wait for. The last bits of a sum depend on the number of threads: where results are compared to the bit, set
-OMP_NUM_THREADS, and nothing here is changed.
+time that the one it waits for needs: a step then takes many times its share. Two things help. Threads that wait can
+sleep at once, which takes up to twice as long on an idle machine, so they do only while others compute. And with fewer
+threads there is less to wait for; but the last bits of a sum depend on their number. So a training keeps its number,
+and so does everything where OMP_NUM_THREADS states one; all other work adapts it. Niceness is left alone: it takes more
+from a training than it gives to others (docs/results.md, "Response time during a run").
 
 Every step of a training frees its gradients and allocates as much again. By default glibc returns large blocks to the
 system, which zeroes each page before it is used again: half the time of a step if the weights are large.
@@ -16,14 +18,21 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 import psutil
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 INTERVAL = 1.0  # seconds between two measurements
 STALE = 20.0  # a longer interval says little about now
 BUSY, IDLE = 0.5, 0.25  # processors that others use: above, make room; below, use all again
+STATED = "OMP_NUM_THREADS"  # the variable that states how many threads to use
+MOST_THREADS = 1024  # that may be stated
+_GRAIN = 32_768  # numbers that torch gives to a thread at least (at::internal::GRAIN_SIZE)
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD, _MMAP_MAX, _ARENA_MAX = -1, -2, -3, -4, -8  # the names in malloc.h
 
 
@@ -58,6 +67,11 @@ class ThreadShare:
             return self.threads
 
     @property
+    def shared(self) -> bool:
+        """Whether other programs compute too, by the last decision."""
+        return self.threads < self.most
+
+    @property
     def _least(self) -> int:
         """What is used however busy the others are: half of the processors."""
         return max(1, self.most // 2)
@@ -71,16 +85,131 @@ class ThreadShare:
         return at, by_all, own.user + own.system
 
 
+class Sleepers:
+    """Threads that do nothing, whose number makes those of torch sleep while they wait.
+
+    GNU's OpenMP, torch's on Linux, lets a thread that waits turn 300,000 times before it sleeps, but 100 times if the
+    process has more of its threads than processors (libgomp: `do_spin` in wait.h, `initialize_env` in env.c). Nothing
+    else changes that once torch is loaded; GOMP_SPINCOUNT is read before.
+    """
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._end: threading.Event | None = None
+        self._lock = threading.Lock()
+
+    def there(self, wanted: bool) -> None:
+        """Make them, or let them end."""
+        with self._lock:
+            if wanted == (self._end is not None):
+                return
+            if self._end is not None:
+                self._end.set()
+                self._end = None
+                return
+            self._end, ready = threading.Event(), threading.Event()
+            # a team of OpenMP belongs to the thread that began it, and ends with it
+            threading.Thread(target=self._hold, args=(self._end, ready), name="sleepers", daemon=True).start()
+            ready.wait()
+
+    def _hold(self, end: threading.Event, ready: threading.Event) -> None:
+        import torch
+
+        try:
+            before = torch.get_num_threads()
+            torch.set_num_threads(self._number)
+            torch.zeros(self._number * _GRAIN).add_(1)
+            torch.set_num_threads(before)  # a new thread begins with the number that was set last in any
+        finally:
+            ready.set()
+        end.wait()
+
+
+class _Fixed(threading.local):
+    """Whether this thread does work whose number of threads is fixed."""
+
+    now = False
+
+
 def adapt() -> None:
     """Between two pieces of work: set the number of threads that torch uses in this thread."""
     torch = sys.modules.get("torch")  # before it is imported, nothing computes with it
-    if torch is None or "OMP_NUM_THREADS" in os.environ:
-        return
-    if not (hasattr(torch, "get_num_threads") and hasattr(torch, "set_num_threads")):
+    if torch is None or not (hasattr(torch, "get_num_threads") and hasattr(torch, "set_num_threads")):
         return  # another thread is importing it
-    wanted = _share.decide()
-    if torch.get_num_threads() != wanted:
+    now = torch.get_num_threads()
+    wanted = _give_way(now)
+    if wanted != now and not _fixed.now and STATED not in os.environ:
         torch.set_num_threads(wanted)
+
+
+def at_start() -> int:
+    """The number of threads for work that keeps it: what OMP_NUM_THREADS says, else that of the processors."""
+    import torch
+
+    if STATED not in os.environ:
+        return _share.most
+    stated = os.environ[STATED].partition(",")[0].strip()  # then come those of threads within threads
+    known = stated.isdecimal() and allowed(int(stated))
+    return int(stated) if known else torch.get_num_threads()  # MKL lets torch begin with no more than there are cores
+
+
+def allowed(threads: object) -> bool:
+    """Whether work may state this number of threads."""
+    return type(threads) is int and 1 <= threads <= MOST_THREADS
+
+
+def in_effect() -> int:
+    """How many threads torch uses in this thread; OMP_THREAD_LIMIT may allow fewer than were set."""
+    import torch
+
+    limit = os.environ.get("OMP_THREAD_LIMIT", "")
+    return min(torch.get_num_threads(), int(limit)) if limit.isdecimal() and int(limit) else torch.get_num_threads()
+
+
+def with_threads(number: int, work: Generator[Part, None, Result]) -> Generator[Part, None, Result]:
+    """Work that computes with this number of threads of torch, whatever others do; between its parts nothing changes.
+
+    The number is that of the thread that computes (of OpenMP, MKL and oneDNN): other threads keep theirs.
+    """
+    try:
+        while True:
+            with _with_threads(number):
+                try:
+                    part = next(work)
+                except StopIteration as end:
+                    result: Result = end.value
+                    return result
+            yield part
+    finally:
+        with _with_threads(number):  # a training that is stopped saves what it has
+            work.close()
+
+
+@contextmanager
+def _with_threads(number: int) -> Iterator[None]:
+    import torch
+
+    before, fixed = torch.get_num_threads(), _fixed.now
+    if number != before:
+        torch.set_num_threads(number)
+    _give_way(number)
+    _fixed.now = True
+    try:
+        yield
+    finally:
+        _fixed.now = fixed
+        if torch.get_num_threads() != before:
+            torch.set_num_threads(before)
+
+
+def _give_way(threads: int) -> int:
+    """Make threads that wait sleep while other programs compute; the number of threads that makes room for these."""
+    wanted = _share.decide()
+    if not _share.shared:
+        _sleepers.there(False)
+    elif threads > 1 and sys.platform.startswith("linux"):
+        _sleepers.there(True)
+    return wanted
 
 
 def _load() -> float:
@@ -139,3 +268,5 @@ def _glibc() -> ctypes.CDLL | None:
 
 # it measures first at the start of the process: by the first piece of work, models have been loaded
 _share = ThreadShare()
+_sleepers = Sleepers(_share.most + 1)
+_fixed = _Fixed()

@@ -1,9 +1,13 @@
 """Test how many threads are used beside other programs."""
 
 import sys
+import threading
+import time
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
+import torch
 
 from explorer import fair_share
 from explorer.fair_share import ThreadShare
@@ -89,7 +93,7 @@ def test_a_number_of_threads_that_is_set_stays(monkeypatch, given, used):
     using = [2]
     monkeypatch.setattr("torch.get_num_threads", lambda: using[-1])
     monkeypatch.setattr("torch.set_num_threads", using.append)
-    monkeypatch.setattr(fair_share, "_share", SimpleNamespace(decide=lambda: 1))
+    monkeypatch.setattr(fair_share, "_share", SimpleNamespace(decide=lambda: 1, shared=False))
     monkeypatch.setenv("OMP_NUM_THREADS", given) if given else monkeypatch.delenv("OMP_NUM_THREADS")
     finish(iter([Progress("one", 1, 2)]))
     assert using[-1] == used
@@ -101,7 +105,7 @@ def test_a_number_of_threads_that_is_set_stays(monkeypatch, given, used):
 def test_a_torch_that_another_thread_is_importing_is_left_alone(monkeypatch):
     using = []
     parts = {"get_num_threads": lambda: 2, "set_num_threads": using.append}
-    monkeypatch.setattr(fair_share, "_share", SimpleNamespace(decide=lambda: 1))
+    monkeypatch.setattr(fair_share, "_share", SimpleNamespace(decide=lambda: 1, shared=False))
     monkeypatch.delenv("OMP_NUM_THREADS")
     for ready in ({}, {"get_num_threads": parts["get_num_threads"]}, parts):
         torch = ModuleType("torch")
@@ -109,3 +113,78 @@ def test_a_torch_that_another_thread_is_importing_is_left_alone(monkeypatch):
         monkeypatch.setitem(sys.modules, "torch", torch)
         fair_share.adapt()
         assert using == [1] * (ready is parts)
+
+
+def test_work_has_its_number_of_threads_in_each_part_and_nothing_else_has(monkeypatch):
+    """Neither the parts of other work that it makes, nor what comes between two parts, nor another thread."""
+    monkeypatch.setattr(fair_share, "_share", SimpleNamespace(decide=lambda: 1, shared=False))
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    found, others = [], []
+
+    def work():
+        try:
+            for part in range(3):
+                finish(iter([Progress("within", 1, 2)]))
+                found.append(torch.get_num_threads())
+                yield part
+        finally:
+            found.append(torch.get_num_threads())
+
+    def other() -> None:
+        torch.set_num_threads(2)
+        others.append(torch.get_num_threads())
+        torch.set_num_threads(before)
+
+    before = torch.get_num_threads()
+    stopped = fair_share.with_threads(3, work())
+    assert next(stopped) == 0
+    assert torch.get_num_threads() == before
+    thread = threading.Thread(target=other)
+    thread.start()
+    thread.join()
+    assert next(stopped) == 1
+    stopped.close()
+    assert found == [3, 3, 3]
+    assert others == [2]
+    finish(fair_share.with_threads(3, work()))
+    assert found == [3] * 7
+    assert torch.get_num_threads() == 1, "what follows makes room for others again"
+
+
+@pytest.mark.parametrize(("stated", "threads"), [("3", 3), ("5,1", 5), ("", 2), ("many", 2), (None, 7)])
+def test_what_begins_takes_the_stated_number_of_threads_or_that_of_the_processors(monkeypatch, stated, threads):
+    monkeypatch.setattr(fair_share, "_share", SimpleNamespace(most=7))
+    monkeypatch.setattr("torch.get_num_threads", lambda: 2)
+    monkeypatch.delenv("OMP_NUM_THREADS") if stated is None else monkeypatch.setenv("OMP_NUM_THREADS", stated)
+    assert fair_share.at_start() == threads
+
+
+def spun(rounds: int = 30) -> float:
+    """The seconds that processors work for two threads that mostly wait."""
+
+    def compute() -> None:
+        torch.set_num_threads(2)
+        one = torch.zeros(100_000)
+        started = time.process_time()
+        for _ in range(rounds):
+            one.add_(1)
+            time.sleep(0.02)
+        found.append(time.process_time() - started)
+        torch.set_num_threads(before)
+
+    found: list[float] = []
+    before = torch.get_num_threads()
+    thread = threading.Thread(target=compute)
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+@pytest.mark.skipif(sys.platform != "linux" or "libgomp" not in Path("/proc/self/maps").read_text(), reason="GNU's")
+def test_threads_that_wait_sleep_while_other_programs_compute(monkeypatch):
+    spinning = spun()
+    for shared in (True, False):
+        monkeypatch.setattr(fair_share, "_share", SimpleNamespace(decide=lambda: 2, shared=shared))
+        with fair_share._with_threads(2):
+            working = spun()
+        assert (working < spinning / 3) == shared, (spinning, working)

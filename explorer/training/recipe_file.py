@@ -3,6 +3,7 @@
 from functools import lru_cache
 from pathlib import Path
 
+from explorer import fair_share
 from explorer.data import sources
 from explorer.errors import BadChoice
 from explorer.measuring.scores.verdict import ELSEWHERE
@@ -39,6 +40,13 @@ def from_yaml(text: str, where: str) -> Recipe:
     names = made_with.get(ELSEWHERE, [])
     given += [(f"made_with: {ELSEWHERE}", name) for name in (names if isinstance(names, list) else [None])]
     given += [("columns", word) for pair in content.get("columns", {}).items() for word in pair]
+    given += [("made_with: processor", made_with["processor"])] if "processor" in made_with else []
+    threads = made_with.get("threads", 1)
+    if not fair_share.allowed(threads):
+        raise BadChoice(
+            f"{where}: made_with: threads cannot be {threads!r}; it must be a whole number from 1 to "
+            f"{fair_share.MOST_THREADS:,}. Correct it, or remove it: then this machine decides."
+        )
     for name, value in given:
         if not isinstance(value, str):
             raise BadChoice(f"{where}: {name} cannot be {value!r}; it must be text, in quotes if necessary.")

@@ -14,6 +14,7 @@ from explorer.encoding.locate import model_names
 from explorer.errors import Diverged, NotWritable, RunError, RunGone, StrataError
 from explorer.measuring.geometry.vector_geometry import probe_places
 from explorer.progress import Phase, Progress, Work
+from explorer.training.loop import computed
 from explorer.training.loop import resume_state as states
 from explorer.training.record import status as statuses
 from explorer.training.record.recorder import Recorder
@@ -38,7 +39,7 @@ def train(
     and each process then saves what it has and raises KeyboardInterrupt with its number.
     """
     if int(os.environ.get("RANK", "0")):  # another process than the main one, which writes
-        yield from _followed(run, online, signalled)
+        yield from fair_share.with_threads(_threads_of(run), _followed(run, online, signalled))
         return None
     with run.held():
         request = yield from _kept_or_failed(run, online, signalled, training)
@@ -71,7 +72,8 @@ def _kept_or_failed(
     recorder = Recorder(run)
     try:
         with fair_share.kept_while_training():
-            return (yield from _trained(run, recorder, online, signalled, training))
+            work = _trained(run, recorder, online, signalled, training)
+            return (yield from fair_share.with_threads(_threads_of(run), work))
     except Exception as error:  # noqa: BLE001 (whatever it is, the folder says so)
         details = "" if isinstance(error, StrataError) else "".join(traceback.format_exception(error))
         try:
@@ -87,6 +89,12 @@ def _kept_or_failed(
     with suppress(StrataError):
         recorder.log(f"failed: {trouble}" + f"\n{details}" * bool(details))
     raise trouble
+
+
+def _threads_of(run: Run) -> int:
+    """The number of threads that a run computes with, from its first step to its end: its bytes depend on it."""
+    stated = run.recipe().made_with.get(computed.THREADS)
+    return states.threads(run.state) or stated or fair_share.at_start()
 
 
 def _trained(
@@ -194,7 +202,11 @@ def _record_facts(run: Run, recorder: Recorder, training: Training) -> None:
     verdict = training.verdict
     base = verdict.dev and verdict.dev.declared_base
     recorder.put(base=base, verdict=verdict, facts=facts)
-    for report in (*([prepared.seen.words] if prepared.seen else []), *prepared.reports):
+    for report in (
+        *([prepared.seen.words] if prepared.seen else []),
+        *(facts.computed.reports(prepared.recipe.made_with) if facts.computed else ()),
+        *prepared.reports,
+    ):
         recorder.log(report)
 
 

@@ -241,6 +241,13 @@ def bomb(levels: int = 9) -> str:
         ("method: sg\nseeds: 1", "seeds cannot be 1; it must be a list"),
         ("method: sg\nsettings: [1]", r"settings cannot be \[1\]; it must be a dict"),
         ("method: sg\nmade_with: yes", "made_with cannot be True; it must be a dict"),
+        (
+            "method: sg\nmade_with: {threads: two}",
+            "made_with: threads cannot be 'two'; it must be a whole number from 1",
+        ),
+        ("method: sg\nmade_with: {threads: 0}", "made_with: threads cannot be 0"),
+        ("method: sg\nmade_with: {threads: 5000}", "made_with: threads cannot be 5000.* to 1,024"),
+        ("method: sg\nmade_with: {processor: 5}", "made_with: processor cannot be 5; it must be text"),
         ("method: sg\ncolumns: a", "columns cannot be 'a'; it must be a dict"),
         ("method: 5", "method cannot be 5; it must be text"),
         ("method: null", "method cannot be None; it must be text"),

@@ -1,5 +1,6 @@
-"""Choose device and precision, and measure the free memory of this machine."""
+"""Choose device and precision, name the processor, and measure the free memory of this machine."""
 
+import platform
 from pathlib import Path
 
 from explorer.errors import BadChoice
@@ -8,7 +9,7 @@ DEVICES = ("auto", "cpu", "cuda", "mps")
 PRECISIONS = ("auto", "bfloat16", "float32")  # of a training
 # of a measurement: never chosen by the machine, since rounding to bfloat16 alone changes a score by up to 0.2
 MEASURED = ("float32", "bfloat16")
-_CGROUP = Path("/sys/fs/cgroup")
+_CGROUP, _PROCESSORS = Path("/sys/fs/cgroup"), Path("/proc/cpuinfo")
 
 
 def device(asked: str = "auto") -> str:
@@ -52,6 +53,21 @@ def best_precision(device: str) -> str:
     else:
         quick = device == "cuda" and torch.cuda.is_bf16_supported()
     return "bfloat16" if quick else "float32"
+
+
+def processor(device: str = "cpu") -> str:
+    """The type of what computes on a device: its name, and of a processor the instructions that torch uses."""
+    import torch
+
+    if device == "cuda":
+        return str(torch.cuda.get_device_name())
+    try:
+        fields = [line.partition(":") for line in _PROCESSORS.read_text(encoding="utf-8").splitlines()]
+    except OSError:  # no Linux
+        fields = []
+    stated = {name.strip(): value.strip() for name, _, value in reversed(fields)}.get("model name")
+    name = stated or platform.processor() or platform.machine()
+    return name if device == "mps" else f"{name} ({torch.backends.cpu.get_cpu_capability()})"
 
 
 def free_memory(device: str = "cpu") -> int:

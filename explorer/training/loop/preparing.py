@@ -25,7 +25,7 @@ from explorer.measuring.neighbours import ranking_judge
 from explorer.measuring.scores import verdict
 from explorer.measuring.scores.judge import PACKS, Judge, ProbeJudge
 from explorer.progress import Phase, Progress, Work
-from explorer.training.loop import measured_facts, mining
+from explorer.training.loop import computed, measured_facts, mining
 from explorer.training.loop.elsewhere import UNREADABLE, Elsewhere, choose, named, used
 from explorer.training.loop.training_texts import DIGEST, StageText, Texts, drawn_count, read_texts, set_digests
 from explorer.training.recipe import MOST_STAGES, Recipe
@@ -181,7 +181,7 @@ class Prepared:
         return bool(self.seen or self.shared)
 
     def facts(self) -> dict[str, Any]:
-        """Digests and versions, as recipe.yaml records them; of a set elsewhere that cannot be read those of before."""
+        """What recipe.yaml records, such as digests; of a set elsewhere that cannot be read, that of before."""
         before = {what: one for what, one in self.recipe.made_with.items() if what.startswith(verdict.ELSEWHERE)}
         others = {f"{use.replace(' ', '_')}{DIGEST}": one.judge.digest for use, one in self.elsewhere.items()}
         return {
@@ -194,6 +194,7 @@ class Prepared:
             **set_digests(self.dev, self.tests),
             **({**before, verdict.ELSEWHERE: self._named_elsewhere, **others} if self.recipe.elsewhere else {}),
             **self.texts.stage_digests(),
+            **computed.made_with(self.recipe.made_with, self.encoder.device),
             "versions": in_words.versions(LIBRARIES),
             **{f"{knob}{DIGEST}": found.digest for knob, found in self.others.items()},
         }

@@ -19,10 +19,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from explorer import places, typed_json
+from explorer import fair_share, places, typed_json
 from explorer.errors import CannotResume, NotWritable
-from explorer.training.loop.changing import changing, random_states, set_random_states, sow
-from explorer.training.loop.measured_facts import Blend
+from explorer.training.loop import computed
+from explorer.training.loop.changing import changing, random_states, set_random_states, sowfrom explorer.training.loop.measured_facts import Blend
 
 if TYPE_CHECKING:
     from explorer.training.loop.learner import Learner
@@ -84,6 +84,16 @@ def load(folder: Path) -> State | None:
         ) from error
 
 
+def threads(folder: Path) -> int | None:
+    """The number of threads that the last saved state was computed with; None if there is none that states it."""
+    try:
+        last = max(_saves(folder), key=_number)
+        stated = typed_json.parsed((last / "notes.json").read_text(encoding="utf-8"))[computed.THREADS]
+        return stated if fair_share.allowed(stated) else None
+    except (OSError, ValueError, TypeError, LookupError):  # a damaged state is refused when it is loaded
+        return None
+
+
 def check(state: State, recipe: Mapping[str, Any]) -> None:
     """Refuse to go on with other settings than those of the recipe at the time of the state."""
     then = state.notes["recipe"]
@@ -140,6 +150,9 @@ def state_of(learner: Learner) -> State:
         "judged": [step for step, _ in learner.judged],
         "candidate": learner.method.candidate,
         "blend": learner.blend and asdict(learner.blend),
+        computed.THREADS: computed.made_with(learner.prepared.recipe.made_with, learner.world.device.type)[
+            computed.THREADS
+        ],
     }
     return State(tensors, notes)
 

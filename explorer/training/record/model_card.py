@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from explorer import in_words
+from explorer import fair_share, in_words
 from explorer.data import sources
 from explorer.encoding.export import source_code
 from explorer.encoding.locate import lookup
@@ -364,13 +364,14 @@ def _training(about: CardFacts) -> str:
         "Time": None if about.seconds is None else in_words.duration(about.seconds),
     }
     again = shlex.join(map(sources.shown, shlex.split(about.command)))
+    threads = f"{fair_share.STATED}={about.facts.computed.of_run} " if about.facts.computed else ""
     return "\n\n".join(
         (
             "## Training",
             "The training text is not included.",
             table(("", ""), _known_only(rows)),
             "To repeat the training:",
-            fenced("sh", again),
+            fenced("sh", threads + again),
         )
     )
 

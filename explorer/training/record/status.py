@@ -26,6 +26,7 @@ from explorer.measuring.comparing.nothing_learned import NothingLearned
 from explorer.measuring.scores.metrics import SPEARMAN
 from explorer.measuring.scores.verdict import RunVerdict, by_use
 from explorer.progress import Phase
+from explorer.training.loop.computed import Computed
 from explorer.training.loop.measured_facts import (
     Adapters,
     Cut,
@@ -62,6 +63,10 @@ def fact(
     place of its own.
     """
     return {"of": of, "title": title, PAGE: page, CARD: card, REPORT: "{words}"}
+
+
+def _computed(training: Training) -> Computed:
+    return Computed.by(training.recipe.made_with, training.world.device.type, training.world.precision)
 
 
 @dataclass(frozen=True)
@@ -133,6 +138,8 @@ class RunFacts:
     cut: Cut | None = field(
         default=None, metadata=fact(lambda training: training.cut, "Layers", page="trains {words}", card="")
     )
+    # threads and processor, which decide the last bits
+    computed: Computed | None = field(default=None, metadata=fact(_computed, "Computed with", page="{words}"))
     # how much of the tuned weights is in the saved model
     blend: float | None = field(
         default=None, metadata=fact(lambda training: training.blend, "Share of the tuned weights (α)", card="{words:g}")

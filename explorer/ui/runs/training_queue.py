@@ -36,7 +36,7 @@ def start(recipe: Recipe, name: str = "") -> runs.Run:
     asked = recipe.checked()
     for run, _ in [] if name else under_way():  # a second click on Start opens the first run
         with suppress(errors.StrataError):  # an unreadable recipe is a different one
-            if replace(run.recipe(), made_with={}) == asked:
+            if replace(run.recipe(), made_with={}) == replace(asked, made_with={}):
                 return run
     run = runs.new(recipe, name)
     _follow(run)

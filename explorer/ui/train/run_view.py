@@ -13,7 +13,7 @@ from explorer.encoding.locate import layout
 from explorer.measuring.comparing.learned import NOT_HELD_OUT
 from explorer.measuring.scores.metrics import MEASURES, SPEARMAN, size_text
 from explorer.measuring.scores.verdict import NO_TEST, WORDS, WORSE, Verdict
-from explorer.training.loop.measured_facts import StageScores, spread
+from explorer.training.loop.computed import PROCESSOR, THREADSfrom explorer.training.loop.measured_facts import StageScores, spread
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import DISCARD, KEEP, Run
 from explorer.ui import messages
@@ -142,7 +142,9 @@ def actions(run: Run) -> None:
         training_form.leave()
 
     def train_again() -> None:
-        training_form.choose(training_queue.start(replace(run.recipe(), made_with={})))
+        recipe = run.recipe()
+        kept = {name: value for name, value in recipe.made_with.items() if name in (THREADS, PROCESSOR)}
+        training_form.choose(training_queue.start(replace(recipe, made_with=kept)))
 
     def rename() -> None:
         new = str(st.session_state[name]).strip()

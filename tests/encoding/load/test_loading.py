@@ -310,6 +310,17 @@ def test_what_is_asked_for_is_given_and_apple_chips_get_float32():
     assert hardware.best_precision("mps") == "float32"
 
 
+def test_a_processor_has_its_name_and_the_instructions_that_torch_uses(tmp_path, monkeypatch):
+    able = torch.backends.cpu.get_cpu_capability()
+    stated = tmp_path / "cpuinfo"
+    stated.write_text("processor\t: 0\nmodel name\t: Some CPU @ 2 GHz\nprocessor\t: 1\nmodel name\t: Another\n")
+    monkeypatch.setattr(hardware, "_PROCESSORS", stated)
+    assert hardware.processor() == f"Some CPU @ 2 GHz ({able})"
+    stated.unlink()
+    assert hardware.processor().endswith(f" ({able})")
+    assert len(hardware.processor()) > len(f" ({able})")
+
+
 @pytest.mark.parametrize(
     ("able", "precision"),
     [

@@ -423,3 +423,19 @@ def test_an_example_whose_model_is_an_adapter_says_how_to_export_and_load_it(app
     assert export == f"python -m explorer export {name} {name}-model"
     assert f"SentenceTransformer('{name}-model'" in load
     assert ("trust_remote_code=True" in load) == trusts
+
+
+def test_an_example_that_is_trained_again_keeps_its_number_of_threads_but_not_its_digests(
+    tiny, place, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(runs, "examples_folder", lambda: tmp_path / "examples")
+    made_with = {"threads": 3, "data_digest": "of a text that has changed"}
+    example = runs.new(replace(trainings.recipe(place), made_with=made_with), "small", tmp_path / "examples")
+    stands(example, state=statuses.FINISHED)
+    show(tiny, example)
+    tiny.button(key="run again").click().run()
+    run = the_run()
+    assert ended(run).state == statuses.FINISHED, run.status().error
+    assert run.recipe().made_with["threads"] == 3
+    tiny.run()
+    assert any("3 threads of" in caption.value for caption in tiny.caption)
