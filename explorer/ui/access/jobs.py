@@ -185,7 +185,10 @@ def _queue(lane: str) -> queue.SimpleQueue[Job]:
 
         def work_off() -> None:
             while True:
-                waiting.get()._run()
+                # In a thread of its own: the threads that torch keeps for it end with it. Were they left, those of the
+                # next job would be more than the processors, and sleep whenever they wait (`fair_share.Sleepers`).
+                job = waiting.get()
+                _thread(job._run, f"work: {job.title}").join()
 
         _queues[lane] = waiting
         if lane == TRAINING:

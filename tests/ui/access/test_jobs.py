@@ -1,6 +1,8 @@
 import threading
 
+import psutil
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 from explorer.errors import BadChoice
@@ -32,6 +34,24 @@ def test_whoever_asks_for_the_same_key_follows_the_same_job_and_has_its_result_u
     assert (one.progress, one.result) == (Progress("counting", 3, 3), 42)
     jobs.forget("a")
     assert jobs.find("a") is None
+
+
+def test_a_job_leaves_no_threads_behind_that_would_make_those_of_the_next_one_sleep():
+    counts = []
+
+    def computing():
+        before = torch.get_num_threads()
+        torch.set_num_threads(3)
+        torch.zeros(1_000_000).add_(1)
+        torch.set_num_threads(before)
+        counts.append(psutil.Process().num_threads())
+        yield Progress("computing", 1, 1)
+
+    before = psutil.Process().num_threads()
+    for key in "abc":
+        wait_for(jobs.follow(key, key, computing), jobs.DONE)
+    assert counts[0] >= before + 2, "torch computed with three"
+    wait_until(lambda: psutil.Process().num_threads() <= before + 1, 10.0)
 
 
 def test_stop_takes_effect_at_the_next_step_and_closes_the_work():
