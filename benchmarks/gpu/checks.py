@@ -49,7 +49,7 @@ def _numbers(of: Learner) -> tuple[Tensor, Tensor, Tensor]:
     """The loss and the gradient of the first batch, and the losses of some steps, all without dropout."""
     import torch
 
-    from explorer.training.loop.resume_state import sow
+    from explorer.methods import sow
 
     of.method.eval()  # each device draws its own dropout; all else is drawn on the processor
     sow(SEED)

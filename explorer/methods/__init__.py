@@ -26,6 +26,7 @@ from explorer.methods._additions import (
     pooling_knob,
     temperature_knob,
 )
+from explorer.methods._changing import changing, kept_buffers, random_states, set_random_states, sow, untouched
 from explorer.methods._class_layer import ClassLayer
 from explorer.methods._few_rows import few_rows, unless_chosen
 from explorer.methods._method import DEMONSTRATION, UNEVEN, Autocast, Method, Paper, Suggestion, cited, papers
@@ -71,9 +72,11 @@ __all__ = [
     "Schedule",
     "Suggestion",
     "UncorrectedAdam",
+    "changing",
     "cited",
     "few_rows",
     "follow",
+    "kept_buffers",
     "knob",
     "knobs_of",
     "load",
@@ -82,11 +85,15 @@ __all__ = [
     "papers",
     "pooling_knob",
     "presets",
+    "random_states",
     "released_values",
+    "set_random_states",
+    "sow",
     "start_values",
     "suggested",
     "temperature_knob",
     "unless_chosen",
+    "untouched",
 ]
 
 _STATED = re.compile(r"""^\s{4}name\s=\s["']([\w-]+)["']$""", re.MULTILINE)

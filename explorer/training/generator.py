@@ -17,10 +17,10 @@ from explorer.encoding.load import hardware, language_models
 from explorer.encoding.load.language_models import MaskedModel, Masker
 from explorer.encoding.read.encoder import Encoder
 from explorer.errors import TooFewRows
+from explorer.methods import sow
 from explorer.optimizers import learning_rate
 from explorer.places import whole_folder
 from explorer.progress import Progress, Work
-from explorer.training.loop.changing import sow
 
 SHARE = 0.15  # of the words, as BERT was trained
 MAX_LENGTH, BATCH = 64, 32  # tokens of a sentence; sentences of a pass

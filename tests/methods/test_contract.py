@@ -13,10 +13,9 @@ from explorer import methods
 from explorer.data.text_sets import KINDS
 from explorer.encoding.tune.tunable import TARGETS, Lora, Tunable
 from explorer.errors import BadChoice
-from explorer.methods import ADAPTERS, Fitting, Method, Schedule, knobs_of
+from explorer.methods import ADAPTERS, Fitting, Method, Schedule, changing, knobs_of
 from explorer.methods._method import PAPERS
 from explorer.progress import finish
-from explorer.training.loop.changing import changing
 from tests.device import DEVICE
 from tests.live import ROOT
 from tests.methods.rows import FIRST, MANY, SECOND, TUNING, columns_of, descend, take_steps

@@ -25,10 +25,9 @@ from explorer.errors import BadChoice, RunTooLarge, ran_out_of_memory
 from explorer.measuring.neighbours.ranking_judge import MRR, RankingJudge
 from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores.judge import Judge, PairJudge, TripletJudge
-from explorer.methods import Autocast
+from explorer.methods import Autocast, changing, untouched
 from explorer.progress import Phase, Progress, Work, finish
 from explorer.training.loop import judging, preparing, stages, training_texts
-from explorer.training.loop.changing import changing, untouched
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import Estimate
 from explorer.training.loop.processes import World

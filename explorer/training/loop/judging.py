@@ -24,9 +24,8 @@ from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.item_store import item_key, keep_items, kept_items
 from explorer.measuring.scores.judge import Floats, Judge, PairJudge, in_order
 from explorer.measuring.scores.metrics import ClassScores, class_scores
-from explorer.methods import ClassLayer, Method, PredictedClasses, PromptedRows
+from explorer.methods import ClassLayer, Method, PredictedClasses, PromptedRows, sow, untouched
 from explorer.progress import Phase, Progress, Work
-from explorer.training.loop.changing import sow, untouched
 from explorer.training.loop.measured_facts import MOST_FITTED, FrozenClasses
 
 MOST_BATCHES = 32  # of held-out rows, whose loss decides between equal scores

@@ -17,10 +17,9 @@ from explorer.measuring.geometry.vector_geometry import Checkup, checkup, probe_
 from explorer.measuring.scores.judge import Floats, Judge
 from explorer.measuring.scores.metrics import class_scores
 from explorer.measuring.sentences.attention_weights import ProbeWeights
-from explorer.methods import Batch, Feed, Fitting, Method, PredictedClasses
+from explorer.methods import Batch, Feed, Fitting, Method, PredictedClasses, sow
 from explorer.progress import Work
 from explorer.training.loop import judging, preparing, processes
-from explorer.training.loop.changing import sow
 from explorer.training.loop.measured_facts import Blend, Ties, is_better, tied
 
 # steps between two fetches of what was measured, unless the device is this processor: each one makes a GPU wait

@@ -17,9 +17,9 @@ from torch import Tensor
 from explorer import methods, run_folder, typed_json
 from explorer.measuring.geometry.vector_geometry import Checkup
 from explorer.measuring.scores.judge import Floats
+from explorer.methods import random_states, set_random_states
 from explorer.progress import Phase, Progress, Work, finish
 from explorer.training.loop import estimate, folds, judging, preparing, processes, resume_state, stages
-from explorer.training.loop.changing import random_states, set_random_states
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import Blend, Estimate, FoldScores, SeedScores, StageScores
 from explorer.training.loop.training_facts import TrainingFacts, outcome

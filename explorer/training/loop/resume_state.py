@@ -21,8 +21,9 @@ from torch import Tensor
 
 from explorer import fair_share, places, typed_json
 from explorer.errors import CannotResume, NotWritable
+from explorer.methods import changing, random_states, set_random_states, sow
 from explorer.training.loop import computed
-from explorer.training.loop.changing import changing, random_states, set_random_states, sowfrom explorer.training.loop.measured_facts import Blend
+from explorer.training.loop.measured_facts import Blend
 
 if TYPE_CHECKING:
     from explorer.training.loop.learner import Learner

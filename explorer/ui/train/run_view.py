@@ -13,7 +13,8 @@ from explorer.encoding.locate import layout
 from explorer.measuring.comparing.learned import NOT_HELD_OUT
 from explorer.measuring.scores.metrics import MEASURES, SPEARMAN, size_text
 from explorer.measuring.scores.verdict import NO_TEST, WORDS, WORSE, Verdict
-from explorer.training.loop.computed import PROCESSOR, THREADSfrom explorer.training.loop.measured_facts import StageScores, spread
+from explorer.training.loop.computed import PROCESSOR, THREADS
+from explorer.training.loop.measured_facts import StageScores, spread
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import DISCARD, KEEP, Run
 from explorer.ui import messages

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from explorer.encoding.tune.tunable import Tunable
-from explorer.methods import Method
+from explorer.methods._method import Method
 
 
 def changing(method: Method) -> dict[str, Tensor]:
