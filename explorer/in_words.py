@@ -1,4 +1,16 @@
-"""Numbers as text and as cells of tables, written alike everywhere: scores, times, sizes, versions, missing ones."""
+"""Numbers as text and as cells of tables, written alike everywhere: scores, changes, times, sizes, missing ones.
+
+All numbers that people read have one minus sign, −; JSON, CSV and YAML have a hyphen and are not rounded. A number is
+rounded once, where it is shown, and what is shown adds up:
+
+- A difference beside two scores is that of the scores as they are shown (`gap`): 82.31 → 83.44 is +1.13, even if the
+  exact one is +1.1351. So it may differ from the exact one by one in its last digit.
+- The ends of an interval are rounded as the difference is, which may then lie beyond an end by one in the last digit:
+  that end is moved to it. An end that is not 0 is never shown as 0, so that an interval excludes 0 as it is shown if it
+  really does: it gets up to two digits more.
+
+`tests/floors.py` refuses numbers with a sign, intervals and `before → after` that are formatted anywhere else.
+"""
 
 import importlib.metadata
 import math
@@ -8,13 +20,66 @@ from functools import cache
 from typing import Any
 
 NONE = "none"  # a missing number is never 0
+MINUS, TO = "−", " to "
+MORE_DIGITS = 2  # of an end of an interval that would be shown as 0
 _UNITS = ("KB", "MB", "GB", "TB")
 Rows = list[dict[str, object]]  # of a table, by column
 
 
-def number(value: float | None, spelled: str = ".2f") -> str:
-    """A number, `82.03`, or `none` if it is missing or not finite."""
-    return NONE if value is None or not math.isfinite(value) else format(value, spelled)
+def number(value: float | None, digits: int = 2) -> str:
+    """A number, `82.03` or `−0.52`, never `−0.00`; `none` if it is missing or not finite."""
+    return _written(value, digits)
+
+
+def signed(value: float | None, digits: int = 2) -> str:
+    """A number with its sign, `+0.07` or `−0.52`; 0 is `+0.00`."""
+    return _written(value, digits, "+")
+
+
+def _written(value: float | None, digits: int, sign: str = "") -> str:
+    if value is None or not math.isfinite(value):
+        return NONE
+    return f"{round(float(value), digits) + 0.0:{sign}.{digits}f}".replace("-", MINUS)
+
+
+def arrow(before: float | None, after: float | None, *, digits: int = 2, signs: bool = False) -> str:
+    """`82.31 → 83.44`, or with `signs` `+0.12 → −0.07`."""
+    return " → ".join((signed if signs else number)(one, digits) for one in (before, after))
+
+
+def gap(before: float, after: float, *, digits: int = 2) -> float:
+    """The difference of two numbers as they are shown: of `82.31 → 83.44` it is 1.13."""
+    return round(round(float(after), digits) - round(float(before), digits), digits) + 0.0
+
+
+def interval(low: float, high: float, *, digits: int = 2) -> str:
+    """The ends of an interval of something that is no difference: `0.69 to 0.73`."""
+    return TO.join(number(end, digits) for end in (low, high))
+
+
+def ends(difference: float, low: float, high: float, *, digits: int = 2) -> str:
+    """The ends of the interval of a difference, of which `gap` is shown: `−0.10 to +0.94`."""
+    shown, unit = round(float(difference), digits), 10.0**-digits
+    # 1.5: one in the last digit, and the rounding of the subtraction
+    if (over := round(float(low), digits) - shown) > 0 and over < 1.5 * unit and (low <= 0 or shown > 0):
+        low = shown
+    if (under := shown - round(float(high), digits)) > 0 and under < 1.5 * unit and (high >= 0 or shown < 0):
+        high = shown
+    return TO.join(signed(end, _digits_of(end, digits)) for end in (low, high))
+
+
+def _digits_of(end: float, digits: int) -> int:
+    """As many digits as show that an end of an interval is not 0, at most `MORE_DIGITS` more."""
+    several = range(digits, digits + MORE_DIGITS + 1)
+    return next((more for more in several if round(float(end), more)), digits)
+
+
+def change(difference: float, low: float, high: float, *, digits: int = 2, label: str = "") -> str:
+    """A difference, by `gap` if its two scores are shown, with its interval: `+0.42 (−0.10 to +0.94)`.
+
+    The `label` is of the interval: `+0.42 (95 % CI −0.10 to +0.94)`.
+    """
+    return f"{signed(difference, digits)} ({f'{label} ' * bool(label)}{ends(difference, low, high, digits=digits)})"
 
 
 def duration(seconds: float) -> str:
@@ -46,11 +111,6 @@ def versions(libraries: Iterable[str]) -> dict[str, str]:
 @cache  # read from a file, which takes a millisecond each
 def _version(library: str) -> str:
     return importlib.metadata.version(library)
-
-
-def signed(number: float, digits: int = 2) -> str:
-    """`+0.07`, `−0.52`: with its sign, and a minus sign that is not a hyphen."""
-    return f"{round(number, digits) + 0.0:+.{digits}f}".replace("-", "−")
 
 
 def rounded(value: Any, digits: int = 4) -> float | None:

@@ -78,6 +78,14 @@ READ_BACK = {  # the files that may, and what they read
 }
 
 KNOWS_FAMILIES = "explorer/encoding/locate/families.py"  # the one file that knows architectures
+_A_SIGN, _AN_INTERVAL = "formats a number with its sign", "formats two numbers of an interval or of a change"
+WRITES_NUMBERS = "explorer/in_words.py"  # the one file that writes a sign, an interval and a before → after
+_SIGN = re.compile(r"\{[^{}]*:[^{}]*\+[^{}]*\}|%\+[\d.]*[dfge]|\+,?\.\d+[fge%]")  # in a template, or a format by itself
+_BETWEEN = re.compile(r" to | → ")
+_DECIMALS = re.compile(r"\.\d*[fe%]|^f$")  # of a format
+_TWO = re.compile(
+    r"\{[^{}]*:[^{}]*\.\d*[fe%]\}[^{}\w]*(?: to | → )[^{}\w]*\{[^{}]*:[^{}]*\.\d*[fe%]\}"
+)  # of a template
 
 LONGEST = 400  # lines of a file
 LONGEST_PAGE = 80  # a page puts parts together that stand in its room
@@ -306,6 +314,40 @@ def _read_back(source: Source) -> Iterator[Breach]:
             yield Breach(source.path, node.lineno, "wording", what)
 
 
+def signs(source: Source) -> Iterator[Breach]:
+    """A sign, an interval and a before → after are written in one file, so that numbers add up as they are shown."""
+    for node in nodes_of(source.text) if source.path != WRITES_NUMBERS else ():
+        if how := _numbers_by_hand(node):
+            what = f"{how}; {WRITES_NUMBERS} writes it: signed, change, ends, interval, arrow"
+            yield Breach(source.path, node.lineno, "signs", what)
+
+
+def _numbers_by_hand(node: ast.AST) -> str:
+    """How a node writes a sign, an interval or a before → after; "" if it writes none."""
+    if isinstance(node, ast.FormattedValue) and "+" in "".join(_spec(node)):
+        return _A_SIGN
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return _A_SIGN if _SIGN.search(node.value) else _AN_INTERVAL if _TWO.search(node.value) else ""
+    if isinstance(node, ast.JoinedStr):
+        for one, between, other in zip(node.values, node.values[1:], node.values[2:], strict=False):
+            if _BETWEEN.fullmatch("".join(_literals(between))) and _has_decimals(one) and _has_decimals(other):
+                return _AN_INTERVAL
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "join":
+        joint = "".join(_literals(node.func.value))
+        if _BETWEEN.fullmatch(joint) and any(_has_decimals(one) for one in ast.walk(node)):
+            return _AN_INTERVAL
+    return ""
+
+
+def _spec(node: ast.FormattedValue) -> list[str]:
+    """The literal parts of a format."""
+    return _literals(node.format_spec) if node.format_spec is not None else []
+
+
+def _has_decimals(node: ast.AST) -> bool:
+    return isinstance(node, ast.FormattedValue) and any(map(_DECIMALS.search, _spec(node)))
+
+
 def families(source: Source) -> Iterator[Breach]:
     """What is peculiar to an architecture is in the row of its family; every other file asks for it."""
     for line, name in known(source.text) if source.path != KNOWS_FAMILIES else ():
@@ -369,4 +411,4 @@ def _literals(node: ast.expr) -> list[str]:
 
 
 Rule = Callable[[Source], Iterator[Breach]]
-RULES: tuple[Rule, ...] = (direction, apart, homes, quick_start, shape, wording, families)
+RULES: tuple[Rule, ...] = (direction, apart, homes, quick_start, shape, wording, signs, families)

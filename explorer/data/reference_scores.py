@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from explorer import in_words
 from explorer.errors import BadChoice
 
 FOLDER = Path(__file__).parent / "published"
@@ -115,9 +116,9 @@ class MeasuredMethod:
     difference: tuple[float, float, float]  # to the base under its model default, with its 95 % interval
 
     def __str__(self) -> str:
-        before = "" if self.before is None else f"{self.before:.2f} → "
-        spread = "" if self.std is None else f" ± {self.std:.2f}"
-        return f"{self.setting} {before}{self.after:.2f}{spread}".strip()
+        scores = in_words.number(self.after) if self.before is None else in_words.arrow(self.before, self.after)
+        spread = "" if self.std is None else f" ± {in_words.number(self.std)}"
+        return f"{self.setting} {scores}{spread}".strip()
 
 
 def measured_rows(method: str) -> tuple[MeasuredMethod, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from html import escape
 from textwrap import wrap
@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
+
+from explorer import in_words
 
 ColourStops = str | Sequence[tuple[float, str]]
 
@@ -131,6 +133,11 @@ def hover_text(text: str, width: int = 60, most: int = 240) -> str:
     return "<br>".join(escape(line, quote=False) for line in wrap(text, width))
 
 
+def written(values: NDArray[np.floating[Any]], write: Callable[[float], str] = in_words.number) -> NDArray[np.str_]:
+    """Numbers as they are shown, in an array of the same shape."""
+    return np.reshape([write(value) for value in values.ravel().tolist()], values.shape)
+
+
 class Draft:
     """A figure in the making: one panel, or panels in rows and columns, counted from 1 at the top left.
 
@@ -186,11 +193,11 @@ class Draft:
         span: tuple[float, float],
         scale: ColourStops = GRID_SCALE,
         *,
-        spelled: str,
+        texts: NDArray[np.str_],
         size: int = 11,
         places: Sequence[int] | None = None,
     ) -> None:
-        """The number in every cell (row, column) that has one, in black or white; `places` are those on the axes."""
+        """The text of every cell (row, column) with a number, in black or white; `places` are those on the axes."""
         rows, columns = np.nonzero(np.isfinite(values))
         on_axis = np.asarray(places or range(max(values.shape)))
         colours = np.reshape(text_colours(np.asarray(values, dtype=np.float64), *span, scale), values.shape)
@@ -199,7 +206,7 @@ class Draft:
             x=on_axis[columns],
             y=on_axis[rows],
             mode="text",
-            text=[format(value, spelled) for value in values[rows, columns].tolist()],
+            text=texts[rows, columns].tolist(),
             textfont={"size": size, "color": colours[rows, columns].tolist()},
             hoverinfo="skip",
             showlegend=False,

@@ -85,10 +85,16 @@ def _verdict(chosen: best_cell.BestCell, dev: splits.ScoredSet, test: splits.Sco
     also = over_default is not None and chosen.runner_up == default
     if over_default is not None:
         rivals.append(
-            best_cell.difference_in_words(over_default, best_cell.default_title(test.scores) + ALSO_SECOND * also)
+            best_cell.difference_in_words(
+                (chosen.default_score, chosen.test_score),
+                over_default,
+                best_cell.default_title(test.scores) + ALSO_SECOND * also,
+            )
         )
     if chosen.runner_up is not None and chosen.over_runner_up is not None and not also:
-        rivals.append(best_cell.difference_in_words(chosen.over_runner_up, SECOND.format(chosen.runner_up.title)))
+        scores = chosen.runner_up_score, chosen.test_score
+        second = SECOND.format(chosen.runner_up.title)
+        rivals.append(best_cell.difference_in_words(scores, chosen.over_runner_up, second))
     listed = "; ".join(messages.plain(one) for one in rivals)
     if not chosen.holds:
         st.warning(f"{FAILS.format(chosen.best.title)} {listed}.", icon=":material/trending_down:")
@@ -99,7 +105,7 @@ def _verdict(chosen: best_cell.BestCell, dev: splits.ScoredSet, test: splits.Sco
         sentence = VERDICT.format(chosen.best.title)
         box(f"{sentence}. It is {listed}." if listed else f"{sentence}.", icon=icon)
     shown = (
-        (messages.plain(split.name), controls.score_text(score))
+        (messages.plain(split.name), layer_scores.text_of(score))
         for split, score in ((dev, chosen.dev_score), (test, chosen.test_score))
     )
     st.markdown(FROM_TO.format(chosen.best.title, *chain.from_iterable(shown)))
@@ -117,7 +123,7 @@ def _cards(
     cards = st.container(horizontal=True)
     for label, reading in readings.items():
         if reading is not None and (label != DEFAULT or scores.own is not None):
-            score = controls.score_text(scores.score(reading, metric, aggregate))
+            score = layer_scores.text_of(scores.score(reading, metric, aggregate))
             title = scores.own_title if label == DEFAULT else reading.title
             note = layer_scores.why_missing(scores, reading, metric, aggregate) or title
             messages.number(cards, label, score, note, border=border, help=controls.what_is_good(metric))

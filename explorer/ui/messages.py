@@ -58,9 +58,13 @@ def number(
 def changed(
     where: DeltaGenerator, label: str, value: str, change: float, note: str, *, lower_is_better: bool, help: str
 ) -> None:
-    """A number in a box with its change: an arrow, green where it became better and red where it became worse."""
-    colour: Literal["normal", "inverse", "off"] = "off" if not change else "inverse" if lower_is_better else "normal"
-    arrow: Literal["auto", "off"] = "auto" if change else "off"
+    """A number in a box with its change: an arrow, green where it became better and red where it became worse.
+
+    Streamlit takes a note for a loss only if it begins with a hyphen, so colour and arrow are stated.
+    """
+    better = (change < 0) == lower_is_better
+    colour: Literal["normal", "inverse", "off"] = "off" if not change else "normal" if better else "inverse"
+    arrow: Literal["up", "down", "off"] = "off" if not change else "up" if change > 0 else "down"
     where.metric(label, value, note, delta_color=colour, delta_arrow=arrow, border=True, help=help)
 
 

@@ -35,6 +35,7 @@ ABOUT = (
     "Encodes the evaluation set and the text once, then scores every size and times the encoder after each layer. A "
     "minute or two for 3,000 sentences on two cores."
 )
+DIFFERENCE = "difference", "95 % CI, low", "95 % CI, high"  # columns
 COST, FIGURE, CHOSEN, ONLY_FRONT = "cost", "size and quality", "_chosen size", "only the front"
 FOLDER, WRITE = "folder of the smaller encoder", "export the smaller encoder"
 
@@ -171,7 +172,11 @@ def show(picture: Picture) -> None:
     )
     best = set(front(picture.points, tuple(COSTS)))
     only = st.toggle("Only the front", True, key=ONLY_FRONT, help=size_points.FRONT)
-    downloads.table([_row(picture, point) for point in picture.points if point in best or not only], lines=12)
+    downloads.table(
+        [_row(picture, point) for point in picture.points if point in best or not only],
+        lines=12,
+        signed=DIFFERENCE,
+    )
     made = partial(size_points.as_text, picture, "csv")
     downloads.file("Table (CSV)", made, "sizes.csv", "text/csv", icon=":material/table:", key="sizes as csv")
 
@@ -199,7 +204,7 @@ def _choose(picture: Picture) -> None:
 
 def _row(picture: Picture, point: Point) -> dict[str, object]:
     verdict = point.verdict
-    numbers = (point.score, verdict.difference, verdict.low, verdict.high)
+    numbers = (point.score, verdict.shown_difference, verdict.low, verdict.high)
     score, difference, low, high = (in_words.rounded(number, 2) for number in numbers)
     return {
         **({"model": point.model} if len(picture.models) > 1 else {}),
@@ -207,16 +212,14 @@ def _row(picture: Picture, point: Point) -> dict[str, object]:
         "dimensions": point.size.dimensions,
         "stored as": point.size.stored,
         "score": score,
-        "difference": difference,
-        "95 % CI, low": low,
-        "95 % CI, high": high,
+        **dict(zip(DIFFERENCE, (difference, low, high), strict=True)),
         **{name: in_words.rounded(cost(point), 2) for name, cost in COSTS.items()},
     }
 
 
 def _mark(picture: Picture, point: Point, number: int, cost: str) -> SizeMark:
     text = (
-        f"{picture.named(point)}: {point.score:.2f}, difference {point.gap}, "
+        f"{picture.named(point)}: {in_words.number(point.score)}, difference {point.gap}, "
         f"{point.sentences_per_second:,.0f} sentences per second, {point.query_ms:.1f} ms per query, "
         f"{point.vector_bytes:,} bytes per vector"
     )
@@ -230,8 +233,8 @@ def export(subject: SizeRequest, picture: Picture) -> None:
     """Where to write it, the button, and what was written."""
     st.subheader("Export")
     point = chosen(picture)
-    difference = in_words.number(point.verdict.difference, "+.2f")
-    st.markdown(f"{messages.plain(picture.named(point))}: {point.score:.2f}, {difference} to the whole model.")
+    score, difference = in_words.number(point.score), in_words.signed(point.verdict.shown_difference)
+    st.markdown(f"{messages.plain(picture.named(point))}: {score}, {difference} to the whole model.")
     if point.model != picture.whole.model:
         st.caption(
             "This encoder is a folder already; cut and stored smaller it can be exported with itself as model A."

@@ -57,7 +57,7 @@ def test_a_text_without_labels_places_a_cosine_among_its_random_pairs(place, don
     path.write_text("\n".join(f"{one} {two}" for one in WORDS[:9] for two in WORDS[9:14]))
     out, _ = done("similarity", place.model, "--text", path, "--cosine", "-0.999")
     assert "random pairs: 990 of 45 sentences of text.txt" in out
-    assert "cosine -1.00: top 100 % of random pairs" in out
+    assert "cosine −1.00: top 100 % of random pairs" in out
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from explorer.evaluating.tasks.retrieval import chosen, intervals, intervals_tex
 from explorer.measuring.neighbours.ranking_judge import MEASURES, measures, reciprocal_ranks
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import Progress, finish
+from tests.shown_numbers import written
 from tests.spoiling import declare, encoder_of, reweigh
 from tests.tiny_models import SENTENCES, WIDTH, save_tiny
 
@@ -185,7 +186,7 @@ def test_the_interval_of_the_model_default_is_about_two_standard_errors_each_way
     assert found.high == pytest.approx(100 * default.mean() + 1.96 * error, abs=error / 4)
     found = intervals(TITLES, noise(3), QUERIES, every=True)
     one = found.choice
-    for part in (f"{found.low:.2f} to {found.high:.2f}", one.title, f"{one.score:.2f}", f"{one.low:+.2f} to"):
+    for part in (f"{found.low:.2f} to {found.high:.2f}", one.title, f"{one.score:.2f}", f"{written(one.low)} to"):
         assert part in intervals_text(found)
     assert "Chosen" not in intervals_text(replace(found, choice=None))
 

@@ -41,6 +41,7 @@ from explorer.studies.reproduce import (
 from explorer.training.record import runs
 from explorer.training.record.status import FINISHED, INTERRUPTED
 from tests import namesakes
+from tests.shown_numbers import value_of
 from tests.training.test_graded_runs import labelled_file
 from tests.trainings import furnish
 
@@ -282,12 +283,12 @@ def test_the_table_has_the_measured_mean_beside_the_published_score(place, scale
     last = reference_scores.find_table("LayerAttPooler", "2").rows[-1]
     label = f"{last.label}, {last.pooling}, {last.base}"
     scores = [run.status().verdict.test.exported for run in runs.every() if "pooler" not in run.recipe().settings]
-    mean, deviation = (float(part) for part in by_row[label][0].split(" ± "))
+    mean, deviation = map(value_of, by_row[label][0].split(" ± "))
     assert len(scores) == 2
     assert mean == pytest.approx(fmean(scores), abs=0.006)
     assert deviation == pytest.approx(abs(scores[0] - scores[1]) / 2**0.5, abs=0.006)
-    assert float(by_row[label][1]) == last.scores["STS-B"].value == 86.76
-    assert float(by_row[label][2]) == pytest.approx(mean - 86.76, abs=0.011)
+    assert value_of(by_row[label][1]) == last.scores["STS-B"].value == 86.76
+    assert value_of(by_row[label][2]) == pytest.approx(mean - 86.76, abs=0.011)
     assert by_row[label][3].startswith(f"scaled down: {place.model} in place of BERT-base; text: {place.triplets}")
     base = {name: row for name, row in by_row.items() if name.startswith("tiny, ")}
     assert set(base) == {"tiny, [CLS]", "tiny, model default"}
@@ -360,4 +361,4 @@ def test_files_of_one_name_keep_their_scores(place, scale, poolers, tmp_path):
     by_row = {row[0]: dict(zip(header, row, strict=True)) for row in rows}
     for name, pooling in (("tiny, [CLS]", "cls"), ("tiny, model default", "mean")):
         expected = [namesakes.outside_score(place.model, path, pooling) for path in paths]
-        assert [float(by_row[name][task]) for task in tasks] == pytest.approx(expected, abs=0.006)
+        assert [value_of(by_row[name][task]) for task in tasks] == pytest.approx(expected, abs=0.006)

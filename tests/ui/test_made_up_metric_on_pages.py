@@ -15,6 +15,7 @@ from explorer.measuring.scores.metrics import METRICS
 from explorer.progress import finish
 from explorer.training.record import run_results
 from explorer.ui import layers
+from tests import shown_numbers
 from tests.commands.test_made_up_metric import MADE_UP, slowly
 from tests.evaluating.results_by_hand import task
 from tests.visits import cards, opened
@@ -59,8 +60,9 @@ def test_compare_shows_the_difference_with_an_interval(app, place, scores):
     difference = bootstrap.difference(
         scores.gold, *(scores.cosines_of(parse(title, scores.last)) for title in titles.values()), metric=MADE_UP.name
     )
-    numbers = (difference.difference, difference.low, difference.high)
-    assert cards(app)["B - A"] == "{:+.2f} ({:+.2f} to {:+.2f})".format(*map(float, numbers))
+    of_cards = shown_numbers.difference(*(float(by_hand(scores, title)) for title in titles.values()))
+    low, high = (shown_numbers.written(float(end)) for end in (difference.low, difference.high))
+    assert cards(app)["B - A"] == f"{of_cards} ({low} to {high})"
 
 
 def test_results_offers_it(app, pairs, scores, tmp_path, monkeypatch):

@@ -29,6 +29,7 @@ from explorer.ui.widgets import controls
 from tests import trainings, visits
 from tests.drawing import made_up
 from tests.live import ROOT
+from tests.shown_numbers import difference, value_of
 from tests.studies.plans.test_plan import done, found
 from tests.ui.test_size_page import picture, point
 from tests.visits import cards, pressed, words
@@ -36,7 +37,7 @@ from tests.visits import cards, pressed, words
 BASE, TUNED, DEV = "base", "tuned", "tuned, dev"
 PROBED = "negation, base", "negation, tuned"
 ALL_PROBED = "all packs, base", "all packs, tuned"
-NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
+NUMBER = re.compile(r"[+−-]?\d+(?:\.\d+)?")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -205,11 +206,12 @@ def of_plan(run, plan):
 
 def by_the_plan(told, run, plan):
     found = json.loads(told("plan", plan.name, "--table", "--json"))
-    gap = found["rows"][0]["difference"][0]
+    scores = found["base_rows"][0]["test"], found["rows"][0]["test"][0]
+    assert found["rows"][0]["difference"][0] == pytest.approx(scores[1] - scores[0], abs=1e-9)
     return {
-        BASE: f"{found['base_rows'][0]['test']:.4f}",
-        "planned": f"{found['rows'][0]['test'][0]:.4f}",
-        "planned - base": f"{gap:+.4f}",
+        BASE: f"{scores[0]:.4f}",
+        "planned": f"{scores[1]:.4f}",
+        "planned - base": difference(*scores),
     }
 
 
@@ -235,7 +237,7 @@ def by_compare(told, run):
 def same(one, other):
     """Whether two numbers are one, each rounded to the digits that it is shown with."""
     half = 0.5 * 10.0 ** -min(len(text.partition(".")[2]) for text in (one, other))
-    apart = abs(float(one) - float(other))
+    apart = abs(value_of(one) - value_of(other))
     return apart <= half + 1e-9 if one.partition(".")[2] != other.partition(".")[2] else apart < half
 
 

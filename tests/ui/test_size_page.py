@@ -137,5 +137,5 @@ def test_the_verdict_says_when_every_smaller_encoder_is_worse():
     (told,) = size_points.verdict(picture(point(6, 78, -4, -1), point(5, 70, -12, -8)))
     assert told.kind == WORSE
     assert told.text.startswith("Every smaller encoder is significantly worse than the whole model (80.00).")
-    assert "mean of layer 6, 100 dimensions, int8, difference (95 % CI) -2.00 (-4.00 to -1.00)" in told.text
+    assert "mean of layer 6, 100 dimensions, int8, difference (95 % CI) −2.00 (−4.00 to −1.00)" in told.text
     assert [one.text for one in size_points.verdict(picture())] == ["Only the whole model was measured."]

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from explorer import in_words
 from explorer.drawing.reports import standalone
 from explorer.drawing.reports.standalone import heading, note, picture, table
@@ -13,8 +11,8 @@ from explorer.encoding.read.pooling import PAD
 from explorer.measuring.comparing import comparison_report, learned, pair_changes, pair_words
 from explorer.measuring.comparing.comparison import as_used
 from explorer.measuring.geometry import layer_geometry
+from explorer.measuring.scores import layer_scores
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
-from explorer.measuring.scores.layer_scores import NO_SCORE
 from explorer.measuring.scores.verdict import CI, elsewhere
 from explorer.measuring.sentences import word_pairs, word_tables
 
@@ -38,7 +36,7 @@ def report(
         *(() if findings.geometry is None else _geometry(findings, findings.geometry)),
         *_pairs(findings),
         heading("Every layer & pooling"),
-        table(findings.cells()),
+        table(cells := findings.cells(), shown=comparison_report.shown_rows(cells)),
         *_measured(findings),
     ]
     return standalone.page(f"{one.name} and {other.name} on {findings.pairs.name}", body)
@@ -64,7 +62,7 @@ def _learned(findings: comparison_report.Findings) -> Iterator[str]:
         pairs = []
         for pair in findings.probes.pairs:
             marked = pair_words.differing(pair.first, pair.second)
-            cosines = f"{pair.before:.2f} → {pair.after:.2f}"
+            cosines = in_words.arrow(pair.before, pair.after)
             pairs.append(standalone.pair(pair_words.what_is_right(pair.pack), *marked, cosines))
         yield standalone.side_by_side(*pairs, kind="cards")
         yield note(f"{learned.HOW_SURE} {learned.HOW_CHOSEN}")
@@ -74,8 +72,7 @@ def _scores(findings: comparison_report.Findings) -> Iterator[str]:
     verdict = findings.verdict
     if verdict.tuning is not None:
         parts = [
-            standalone.card(label, f"{one.score:.2f}" if np.isfinite(one.score) else NO_SCORE, one.reading)
-            for label, one in verdict.numbers()
+            standalone.card(label, layer_scores.text_of(one.score), one.reading) for label, one in verdict.numbers()
         ]
         yield standalone.side_by_side(*parts, kind="cards")
         if verdict.why_not_same:
@@ -83,18 +80,16 @@ def _scores(findings: comparison_report.Findings) -> Iterator[str]:
     if verdict.tuning is None or as_used(findings.comparison) is not findings.comparison:  # else they are shown above
         if verdict.tuning is not None:
             yield heading("The chosen layers & poolings")
-        row, interval = findings.chosen(), findings.differences.chosen
+        comparison, interval = findings.comparison, findings.differences.chosen
+        scores = comparison_report.chosen_scores(comparison, findings.metric, findings.aggregate)
+        readings = comparison.one_reading, comparison.other_reading
         cards = [
-            standalone.card(
-                f"{side}: {found.name}",
-                NO_SCORE if row[side] is None else f"{row[side]:.2f}",
-                str(row[f"{comparison_report.READING} {side}"]),
-            )
-            for side, found in zip("AB", findings.found, strict=True)
+            standalone.card(f"{side}: {found.name}", layer_scores.text_of(score), reading.title)
+            for side, found, score, reading in zip("AB", findings.found, scores, readings, strict=True)
         ]
         sure = comparison_report.chance_text(interval)
         yield standalone.side_by_side(
-            *cards, standalone.card("B - A", comparison_report.difference_text(interval), sure), kind="cards"
+            *cards, standalone.card("B - A", comparison_report.difference_text(scores, interval), sure), kind="cards"
         )
     joined = f", {findings.aggregate} over sub-corpora" if findings.aggregate != "all" else ""
     yield note(
@@ -120,7 +115,7 @@ def _figures(findings: comparison_report.Findings, pooling: str) -> Iterator[str
         for side, scores, reading in zip("AB", findings.scores, readings, strict=True)
     ]
     if of_cells is not None:
-        drawn = grid.difference_grid(comparison, of_cells, findings.differences.own)
+        drawn = grid.difference_grid(comparison, metric, aggregate, of_cells, findings.differences.own)
         pieces.append(picture(drawn, "B - A", "Hollow: could be chance.", among=3))
     yield heading("Every layer & pooling")
     if of_cells is None:
@@ -223,7 +218,7 @@ def words_page(explained: Sequence[word_pairs.Explained], reference: str, models
             pictures = [
                 picture(
                     pair_figures.word_matrix(one.pairs[side], matrix, most),
-                    f"{side}: pairs of words, cosine {one.pairs[side].cosine:.3f}",
+                    f"{side}: pairs of words, cosine {in_words.number(one.pairs[side].cosine, 3)}",
                     among=len(matrices),
                     least=NAME + CELL * (len(one.pairs[side].words[1]) + 1),
                 )

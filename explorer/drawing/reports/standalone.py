@@ -7,6 +7,7 @@ from html import escape
 
 import plotly.graph_objects as go
 
+from explorer import in_words
 from explorer.measuring.scores.layer_scores import for_people
 from explorer.measuring.scores.verdict import BETTER, CHANCE, CHOSE, MIXED, UNLEARNED, WORSE, Marked, Sentence, rendered
 
@@ -133,8 +134,14 @@ def picture(figure: go.Figure, title: str, caption: str = "", among: int = 1, le
     return f'<figure aria-label="{escape(title)}"><h3>{escape(title)}</h3>{drawn}{text}</figure>'
 
 
-def table(rows: Sequence[Row], digits: Mapping[str, int] | None = None, other: int = 2) -> str:
-    """Rows as a table; numbers are rounded, with their full value in the element."""
+def table(
+    rows: Sequence[Row], digits: Mapping[str, int] | None = None, other: int = 2, shown: Sequence[Row] = ()
+) -> str:
+    """Rows as a table; numbers are rounded, with their full value in the element.
+
+    `shown` are rows of the same length, with the numbers that are shown in place of others, such as differences of what
+    is shown.
+    """
     rows = for_people(rows)
     names = list(dict.fromkeys(name for row in rows for name in row))
     numbers = {
@@ -144,9 +151,10 @@ def table(rows: Sequence[Row], digits: Mapping[str, int] | None = None, other: i
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
     head = "".join(f"<th{' class=number' if name in numbers else ''}>{escape(name)}</th>" for name in names)
+    places = {name: (digits or {}).get(name, other) for name in names}
     body = "".join(
-        "<tr>" + "".join(_cell(row.get(name), (digits or {}).get(name, other)) for name in names) + "</tr>"
-        for row in rows
+        f"<tr>{''.join(_cell(row.get(name), places[name], instead.get(name)) for name in names)}</tr>"
+        for row, instead in zip(rows, shown or [{}] * len(rows), strict=True)
     )
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
@@ -161,13 +169,15 @@ def heading(text: str) -> str:
     return f"<h2>{escape(text)}</h2>"
 
 
-def _cell(value: object, digits: int) -> str:
+def _cell(value: object, digits: int, shown: object = None) -> str:
+    """A value, with another one that is `shown` in its place if it is a number."""
     if value is None:  # an empty cell
         return '<td class="number"></td>'
     if isinstance(value, bool):
         return f"<td>{'yes' if value else 'no'}</td>"
     if isinstance(value, float):
-        return f'<td class="number"><data value="{value!r}">{value:.{digits}f}</data></td>'
+        text = in_words.number(shown if isinstance(shown, float) else value, digits)
+        return f'<td class="number"><data value="{value!r}">{text}</data></td>'
     if isinstance(value, int):
         return f'<td class="number"><data value="{value}">{value:,}</data></td>'
     text = str(value)

@@ -22,6 +22,7 @@ class MethodMark:
     low: float
     high: float
     score: str  # with its deviation, as the table has it
+    change: str  # the difference and its interval in words
 
 
 def score_by_cost(marks: Sequence[MethodMark]) -> go.Figure:
@@ -35,8 +36,8 @@ def score_by_cost(marks: Sequence[MethodMark]) -> go.Figure:
     for place, mark in enumerate(marks):
         colour = style.MODEL_COLOURS[place % len(style.MODEL_COLOURS)]
         text = (
-            f"{style.hover_text(mark.label)}<br>difference to the base: {mark.gain:+.2f} ({mark.low:+.2f} to "
-            f"{mark.high:+.2f})<br>test score: {mark.score}<br>{mark.seconds:,.0f} s for a training"
+            f"{style.hover_text(mark.label)}<br>difference to the base: {mark.change}<br>test score: {mark.score}<br>"
+            f"{mark.seconds:,.0f} s for a training"
         )
         draft.add(
             "scatter",

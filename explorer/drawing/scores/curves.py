@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from explorer import in_words
 from explorer.drawing import style
 from explorer.drawing.scores.grid import CELL_HEIGHT, heights_of, notes
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.geometry.layer_geometry import LayerGeometry, Measure
-from explorer.measuring.scores.bootstrap import Interval
+from explorer.measuring.scores.bootstrap import Floats, Interval
 from explorer.measuring.scores.layer_scores import LayerScores
 
 ACROSS, HEIGHT = 3, 220  # figures in a row, pixels of each
@@ -50,7 +51,9 @@ def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Rea
     for title, score, colour in levels:
         if score is not None and not np.isnan(score):
             draft.line(y=score, color=colour, dash="dash", width=1.5)
-            draft.note(f"{title} {score:.2f}", x=0, xref="paper", xanchor="left", y=score, yanchor="bottom")
+            draft.note(
+                f"{title} {in_words.number(score)}", x=0, xref="paper", xanchor="left", y=score, yanchor="bottom"
+            )
     if cell is not None:
         row, column = cell
         draft.add(
@@ -86,8 +89,9 @@ def compared_by_layer(
         )
     if grid is not None:
         column = comparison.one.poolings.index(pooling)
-        of_pooling = Interval(*(side[:layers, column] for side in (grid.difference, grid.low, grid.high)))
-        _add_differences(draft, of_pooling, list(range(layers)), 2, hover="layer %{x}: %{y:+.2f}<extra></extra>")
+        of_pooling = grid.at((slice(layers), column))
+        shown = comparison.shown_cells(metric, aggregate)[:layers, column]
+        _add_differences(draft, of_pooling, shown, 2, hover="layer %{x}: %{customdata}<extra></extra>")
         draft.x_axes(title="layer", zeroline=False, row=2)
     return draft.figure(460, legend={"y": 1.04})
 
@@ -193,18 +197,21 @@ def drift_by_layer(found: LayerGeometry, differences: Interval | None) -> go.Fig
         draft.curve(style.ACCENT, x=layers, y=values, hovertemplate=hover, row=row)
         draft.y_axes(title=name, zeroline=False, row=row)
     if differences is not None:
-        _add_differences(draft, differences, layers, rows, hover="layer %{x}: B - A %{y:+.2f}<extra></extra>")
+        hover = "layer %{x}: B - A %{customdata}<extra></extra>"
+        _add_differences(draft, differences, differences.difference, rows, hover)
     draft.x_axes(zeroline=False, **_whole(found))
     draft.x_axes(title="layer", row=rows)
     return draft.figure(60 + 150 * rows, showlegend=False)
 
 
-def _add_differences(draft: style.Draft, differences: Interval, layers: list[int], row: int, hover: str) -> None:
+def _add_differences(draft: style.Draft, differences: Interval, shown: Floats, row: int, hover: str) -> None:
+    """The differences (layer) with their intervals; `shown` are those that are written on hover."""
     middle, low, high = differences.difference, differences.low, differences.high
     draft.add(
         "scatter",
-        x=layers,
+        x=list(range(len(middle))),
         y=middle,
+        customdata=[in_words.signed(gap) for gap in shown.tolist()],
         mode="markers",
         marker={"size": 8, "color": style.ACCENT},
         error_y=style.error_bars(middle, low, high, color=style.ACCENT),

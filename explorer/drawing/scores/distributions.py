@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from explorer import in_words
 from explorer.data.text_sets import GradedPairs
 from explorer.drawing.style import ACCENT, POOLING_COLOURS, QUIET, SIDES, Draft, hover_text
 from explorer.encoding.read.pooling import Reading
@@ -190,8 +191,8 @@ def _add_side(draft: Draft, found: GoldBins, band: int, side: int, axis: str, to
     width = found.edges[1] - found.edges[0]
     middles = (found.edges[:-1] + found.edges[1:]) / 2
     notes = [
-        f"{name}, gold score {found.labels[band]}<br>cosine {low:.3f} to {high:.3f}<br>{share:.1%}: {count:,} of "
-        f"{found.pairs[band]:,} pairs"
+        f"{name}, gold score {found.labels[band]}<br>cosine {in_words.interval(low, high, digits=3)}<br>"
+        f"{share:.1%}: {count:,} of {found.pairs[band]:,} pairs"
         for low, high, share, count in zip(
             found.edges[:-1], found.edges[1:], shares, found.counts[band, side], strict=True
         )

@@ -10,11 +10,12 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from explorer import in_words
 from explorer.drawing import style
 from explorer.encoding.read.pooling import OWN, Reading, Row, cell_of, pair_name
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.bootstrap import Interval
-from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores, why_missing
+from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores, text_of, why_missing
 from explorer.measuring.scores.metrics import AGGREGATES
 from explorer.measuring.scores.verdict import CI
 
@@ -82,7 +83,7 @@ def notes(scores: LayerScores) -> list[list[str]]:
                 for (metric, aggregate), table in tables.items():
                     joined = f" ({aggregate})" if scores.has_parts else ""
                     score = table[place, column]
-                    lines.append(f"{metric}{joined}: {NO_SCORE if np.isnan(score) else f'{score:.2f}'}")
+                    lines.append(f"{metric}{joined}: {text_of(float(score))}")
                 reasons = (why_missing(scores, reading, *one) for one in tables)
                 lines += [style.hover_text(why) for why in dict.fromkeys(reasons) if why]
             notes[-1].append("<br>".join(lines))
@@ -91,6 +92,8 @@ def notes(scores: LayerScores) -> list[list[str]]:
 
 def difference_grid(
     comparison: Comparison,
+    metric: str,
+    aggregate: str,
     grid: Interval,
     own: Interval | None = None,
     widest: float | None = None,
@@ -98,49 +101,49 @@ def difference_grid(
 ) -> go.Figure:
     """B - A in every cell; blue: B is better. A difference that could be chance is hollow.
 
-    A cell without a difference says so in grey, and why in its hover text. If both declare a model default, its
-    difference is above. Grids of one `widest` have one scale of colour; `name` is the label of a difference in hover
-    text. The chosen layer & pooling is framed if A and B use the same one.
+    What is written is the difference of both scores as they are shown. A cell without a difference says so in grey, and
+    why in its hover text. If both declare a model default, its difference is above. Grids of one `widest` have one
+    scale of colour; `name` is the label of a difference in hover text. The chosen layer & pooling is framed if A and B
+    use the same one.
     """
     if widest is None:
         known = np.abs(np.concatenate([np.ravel(one.difference) for one in (grid, own) if one is not None]))
         widest = float(np.nanmax(known)) if np.isfinite(known).any() else 1.0
     scale: ColourScale = (-widest, widest, style.DIFFERENCE_SCALE)
     rows, poolings = comparison.rows, comparison.one.poolings
+    shown = comparison.shown_cells(metric, aggregate)
     notes = [
-        _difference_note(comparison, Reading(row, pooling), grid, (at, column), name)
+        _difference_note(comparison, Reading(row, pooling), shown[at, column], grid.at((at, column)), name)
         for at, row in enumerate(rows)
         for column, pooling in enumerate(poolings)
     ]
     of_own = None
     if own is not None:
+        gap = comparison.shown_own(metric, aggregate)
+        note = _difference_note(comparison, OWN, gap, own, name)
         of_own = Cells(
-            np.reshape(own.difference, (1, 1)),
-            [_difference_note(comparison, OWN, own, (), name)],
-            scale,
-            np.reshape(own.sure, (1, 1)),
-            spelled="+.2f",
+            np.reshape(own.difference, (1, 1)), [note], scale, np.reshape(own.sure, (1, 1)), [in_words.signed(gap)]
         )
-    cells = Cells(grid.difference, notes, scale, grid.sure, spelled="+.2f")
+    texts = [in_words.signed(gap) for gap in shown.ravel().tolist()]
+    cells = Cells(grid.difference, notes, scale, grid.sure, texts)
     chosen = comparison.one_reading if comparison.one_reading == comparison.other_reading else None
     return _cell_grid(rows, poolings, [row.label for row in rows], cells, of_own, chosen)
 
 
-def _difference_note(
-    comparison: Comparison, reading: Reading, interval: Interval, at: tuple[int, ...], name: str
-) -> str:
+def _difference_note(comparison: Comparison, reading: Reading, gap: float, interval: Interval, name: str) -> str:
     title = reading.title
     for scores in (comparison.one, comparison.other):
         why = why_missing(scores, reading)
         if why:
             return f"<b>{title}</b><br>{NO_SCORE}:<br>" + why.replace(": ", ":<br>")
-    if np.isnan(interval.difference[at]):
+    if np.isnan(interval.difference):
         return f"<b>{title}</b><br>no correlation on one side"
-    found = f"<b>{title}</b><br>{name}: {interval.difference[at]:+.2f}"
-    if np.isnan(interval.low[at]):
+    found = f"<b>{title}</b><br>{name}: {in_words.signed(gap)}"
+    if np.isnan(interval.low):
         return found
-    verdict = "significant" if interval.sure[at] else "could be chance"
-    return f"{found}<br>{CI}: {interval.low[at]:+.2f} to {interval.high[at]:+.2f}<br>{verdict}"
+    verdict = "significant" if interval.sure else "could be chance"
+    ends = in_words.ends(gap, float(interval.low), float(interval.high))
+    return f"{found}<br>{CI}: {ends}<br>{verdict}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +154,7 @@ class Cells:
     notes: Sequence[str]  # shown on hover, row by row
     scale: ColourScale
     sure: Bools | None = None  # where False, the cell is hollow with a thin frame; None: all have a colour
-    spelled: str = ".2f"
+    written: Sequence[str] = ()  # row by row, if not the numbers themselves
 
     @property
     def missing(self) -> Bools:
@@ -171,7 +174,9 @@ class Cells:
     @property
     def texts(self) -> list[str]:
         """What is written on the cells."""
-        return [NO_SCORE if np.isnan(value) else format(value, self.spelled) for value in self.values.flat]
+        values = self.values.ravel().tolist()
+        texts = self.written or [in_words.number(value) for value in values]
+        return [NO_SCORE if np.isnan(value) else text for value, text in zip(values, texts, strict=True)]
 
 
 def _cell_grid(

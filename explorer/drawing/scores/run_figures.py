@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import plotly.graph_objects as go
 
+from explorer import in_words
 from explorer.drawing.style import ACCENT, QUIET, SIDES, Draft, hover_text, segments
 from explorer.measuring.maps.projection import Travel
 from explorer.measuring.scores.bootstrap import Interval
@@ -95,7 +96,9 @@ def dev_scores(
     ):
         if score is not None:
             draft.line(y=score, color=QUIET, dash=dash, width=1.5)
-            draft.note(f"{name} {score:.1f}", x=1, xref="paper", xanchor="right", y=score, yanchor="bottom")
+            draft.note(
+                f"{name} {in_words.number(score, 1)}", x=1, xref="paper", xanchor="right", y=score, yanchor="bottom"
+            )
     if at is not None:
         draft.line(x=at, color=ACCENT, width=2)
     _steps(draft, lines, total, parts)
@@ -347,7 +350,7 @@ def score_by_step(
         size=7,
         x=list(steps),
         y=_known(scores),
-        customdata=[_since_text(steps[0], one) for one in since],
+        customdata=[_since_text(steps[0], (scores[0], score), one) for score, one in zip(scores, since, strict=True)],
         hovertemplate="step %{x}: %{y:.2f}<br>%{customdata}<extra></extra>",
         name="steps",
     )
@@ -366,8 +369,9 @@ def _known(scores: Sequence[float]) -> list[float | None]:
     return [None if math.isnan(score) else score for score in scores]
 
 
-def _since_text(first: int, change: Interval) -> str:
+def _since_text(first: int, scores: tuple[float, float], change: Interval) -> str:
     if math.isnan(float(change.difference)):
         return "no correlation on one side"
-    low, high = float(change.low), float(change.high)
-    return f"{float(change.difference):+.2f} since step {first}<br>{CI}: {low:+.2f} to {high:+.2f}"
+    gap = in_words.gap(*scores)
+    ends = in_words.ends(gap, float(change.low), float(change.high))
+    return f"{in_words.signed(gap)} since step {first}<br>{CI}: {ends}"

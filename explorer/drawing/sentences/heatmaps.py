@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from explorer import in_words
 from explorer.drawing import style
 from explorer.measuring.sentences.sentence_vectors import Matrix, apart
 
@@ -134,7 +136,8 @@ def query_by_key(
         hovertemplate="query layer %{y}, key layer %{x}: %{z:.3f}<extra></extra>",
     )
     if len(layers) <= MOST_NUMBERS:
-        draft.numbers(weights, (low, high), spelled=".3f", places=layers)
+        three = style.written(weights, partial(in_words.number, digits=3))
+        draft.numbers(weights, (low, high), texts=three, places=layers)
     draft.x_axes(title=f"key layer ({key_pooling})", tickvals=_labelled(layers), tickangle=0, **style.STILL)
     draft.y_axes(title=f"query layer ({query_pooling})", tickvals=_labelled(layers), **style.STILL)
     return draft.figure(90 + CELL * min(12, max(6, len(layers))), showlegend=False)
@@ -242,24 +245,27 @@ def alike(
 
     The diagonal is omitted, since its cosines of 1 would stretch the scale.
     """
-    return _square(cosines, sentences, order, span, style.GRID_SCALE, ".2f", chosen)
+    return _square(cosines, style.written(cosines), sentences, order, span, style.GRID_SCALE, chosen)
 
 
 def changed(
-    difference: Matrix, sentences: tuple[str, ...], order: NDArray[np.intp], chosen: tuple[int, int]
+    one: Matrix, other: Matrix, sentences: tuple[str, ...], order: NDArray[np.intp], chosen: tuple[int, int]
 ) -> go.Figure:
-    """B - A; blue is more similar in B."""
+    """B - A; blue is more similar in B. What is written is the difference of both cosines as they are shown."""
+    difference = other - one
     reach = widest(difference)
-    return _square(difference, sentences, order, (-reach, reach), style.DIFFERENCE_SCALE, "+.2f", chosen)
+    gaps = map(in_words.gap, one.ravel().tolist(), other.ravel().tolist())
+    texts = np.reshape([in_words.signed(gap) for gap in gaps], difference.shape)
+    return _square(difference, texts, sentences, order, (-reach, reach), style.DIFFERENCE_SCALE, chosen)
 
 
 def _square(
     values: Matrix,
+    texts: NDArray[np.str_],
     sentences: tuple[str, ...],
     order: NDArray[np.intp],
     span: Span,
     scale: Any,
-    spelled: str,
     chosen: tuple[int, int],
 ) -> go.Figure:
     count = len(order)
@@ -282,9 +288,10 @@ def _square(
         ygap=gap,
         hoverinfo="skip",
     )
-    _add_points(draft, shown, order, spelled)
+    ordered = texts[np.ix_(order, order)]
+    _add_points(draft, shown, order, ordered)
     if count <= WRITTEN:
-        draft.numbers(shown, span, scale, spelled=spelled, size=10)
+        draft.numbers(shown, span, scale, texts=ordered, size=10)
     one, other = (order.tolist().index(number) for number in chosen)
     half = max(0.5, count / 80)  # of the frame: for many sentences wider than a cell, to be visible
     for row, column in ((one, other), (other, one)) if one != other else ():
@@ -321,11 +328,13 @@ def _label(draft: style.Draft, sentences: tuple[str, ...], order: NDArray[np.int
     }
 
 
-def _add_points(draft: style.Draft, shown: NDArray[np.float32], order: NDArray[np.intp], spelled: str) -> None:
+def _add_points(
+    draft: style.Draft, shown: NDArray[np.float32], order: NDArray[np.intp], texts: NDArray[np.str_]
+) -> None:
     """A heatmap has no click events, so every cell has a point, with the names of its axes."""
     count = len(order)
     known, apart_from_itself = np.isfinite(shown), ~np.eye(count, dtype=bool)
-    for cells, value in ((known, f"%{{marker.color:{spelled}}}"), (apart_from_itself & ~known, "no cosine")):
+    for cells in (known, apart_from_itself & ~known):
         if not cells.any():
             continue
         rows, columns = np.nonzero(cells)
@@ -337,7 +346,8 @@ def _add_points(draft: style.Draft, shown: NDArray[np.float32], order: NDArray[n
             yaxis="y2",
             mode="markers",
             # invisible points are drawn once: 200 sentences would need 40,000 nodes of the page
-            marker={"maxdisplayed": 1, "opacity": 0, "color": shown[cells]},
+            marker={"maxdisplayed": 1, "opacity": 0},
             customdata=(order[rows] * count + order[columns]).astype(np.int32),
-            hovertemplate=f"%{{y}}<br>%{{x}}<br><b>{value}</b><extra></extra>",
+            text=texts[rows, columns].tolist() if cells is known else "no cosine",
+            hovertemplate="%{y}<br>%{x}<br><b>%{text}</b><extra></extra>",
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from explorer import in_words
 from explorer.drawing import style
 from explorer.drawing.sentences.heatmaps import FEW, token_label
 from explorer.measuring.scores.judge import percent
@@ -53,7 +54,8 @@ def cosines_and_contributions(pair: PairLayers, poolings: tuple[str, ...]) -> go
             legendgroup=pooling,
             showlegend=False,
             marker={"color": colour},
-            hovertemplate=f"layer %{{x}} adds %{{y:+.3f}} ({pooling})<extra></extra>",
+            customdata=[in_words.signed(value, 3) for value in pair.contributions[:, column].tolist()],
+            hovertemplate=f"layer %{{x}} adds %{{customdata}} ({pooling})<extra></extra>",
             row=2,
         )
     # every other label if there are many
@@ -93,7 +95,7 @@ def token_by_token(pair: TokenPair, layer: int, span: Span) -> go.Figure:
     """Cosines of the tokens of the first sentence (rows) and those of the second (columns), from the top left."""
     down, across = (labels(tokens) for tokens in pair.tokens)
     sizes = [{"size": 12 if len(names) <= FEW else 9} for names in (across, down)]
-    draft = _matrix(pair.cosines[layer], down, across, span, style.GRID_SCALE, ".3f")
+    draft = _matrix(pair.cosines[layer], down, across, span, style.GRID_SCALE, in_words.number)
     draft.x_axes(tickfont=sizes[0])
     draft.y_axes(tickfont=sizes[1])
     row = 24 if len(down) <= FEW else 12
@@ -101,7 +103,12 @@ def token_by_token(pair: TokenPair, layer: int, span: Span) -> go.Figure:
 
 
 def _matrix(
-    values: NDArray[np.floating[Any]], down: list[str], across: list[str], span: Span, scale: Any, spelled: str
+    values: NDArray[np.floating[Any]],
+    down: list[str],
+    across: list[str],
+    span: Span,
+    scale: Any,
+    write: Callable[[float, int], str],
 ) -> style.Draft:
     """Cells of two names each, from the top left; the axes are positions, since equal names would share a row."""
     draft = style.Draft()
@@ -116,8 +123,11 @@ def _matrix(
         colorbar={"thickness": 10},
         xgap=1,
         ygap=1,
-        text=[[f"{one} · {other}" for other in across] for one in down],
-        hovertemplate=f"%{{text}}: %{{z:{spelled}}}<extra></extra>",
+        text=[
+            [f"{one} · {other}: {write(value, 3)}" for other, value in zip(across, row, strict=True)]
+            for one, row in zip(down, values.tolist(), strict=True)
+        ],
+        hovertemplate="%{text}<extra></extra>",
     )
     some = slice(None, None, -(-len(across) // FEW))
     draft.x_axes(
@@ -158,8 +168,10 @@ def contribution_bars(sides: dict[str, tuple[Labelled, Labelled]]) -> go.Figure:
                 legendgroup=name,
                 showlegend=column == 1,
                 marker={"color": style.SIDES["AB".index(name)]},
-                hovertext=names,
-                hovertemplate=f"%{{hovertext}}: %{{x:+.3f}} ({name})<extra></extra>",
+                hovertext=[
+                    f"{one}: {in_words.signed(value, 3)}" for one, value in zip(names, list(values), strict=False)
+                ],
+                hovertemplate=f"%{{hovertext}} ({name})<extra></extra>",
                 row=1,
                 col=column,
             )
@@ -203,9 +215,11 @@ def word_matrix(pair: WordPair, matrix: Floats, most: float) -> go.Figure:
     down, across = (_names(pair, number) for number in (0, 1))
     shown = [[*range(len(names) - 1), len(words)] for names, words in zip((down, across), pair.words, strict=True)]
     values = matrix[np.ix_(*shown)]  # of the words that are shown, and of the reference
-    draft = _matrix(values, down, across, (-most, most), [list(stop) for stop in style.DIFFERENCE_SCALE], "+.3f")
+    draft = _matrix(
+        values, down, across, (-most, most), [list(stop) for stop in style.DIFFERENCE_SCALE], in_words.signed
+    )
     if max(len(down), len(across)) <= NUMBERED:
-        draft.numbers(values, (-most, most), style.DIFFERENCE_SCALE, spelled="+.2f")
+        draft.numbers(values, (-most, most), style.DIFFERENCE_SCALE, texts=style.written(values, in_words.signed))
     return draft.figure(130 + 26 * max(4, len(down)), margin={"t": 20, "b": 10}, showlegend=False)
 
 

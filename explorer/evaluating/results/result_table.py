@@ -16,6 +16,7 @@ from string import ascii_lowercase
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer import in_words
 from explorer.data import sources, text_sets
 from explorer.data.graded import sts
 from explorer.data.reference_scores import AGGREGATED, PrintedRow, PrintedScore, PrintedTable, tables
@@ -45,7 +46,8 @@ class MeanScore:
     std: float | None = None
 
     def __str__(self) -> str:
-        return f"{self.mean:.2f}" if self.std is None else f"{self.mean:.2f} ± {self.std:.2f}"
+        mean = in_words.number(self.mean)
+        return mean if self.std is None else f"{mean} ± {in_words.number(self.std)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,9 +241,9 @@ class PublishedRow:
         return f"{self.metric} {self.aggregation}" if averaged else self.metric
 
     def difference(self, row: ModelRow, task: ScoredTask, title: str = MODEL_DEFAULT) -> float | None:
-        """The measured score less the published one, under the paper's measure; None if one of them is missing."""
+        """The measured score less the published one, both as they are shown; None if one is missing."""
         published, measured = self.cell(task.name), row.cell(task, title, self.measure(task.name))
-        return None if published is None or measured is None else measured.mean - published.mean
+        return None if published is None or measured is None else in_words.gap(published.mean, measured.mean)
 
     def cell(self, task: str) -> MeanScore | None:
         """The published score."""

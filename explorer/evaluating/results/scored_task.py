@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer import in_words
 from explorer.data.graded import sts
 from explorer.data.text_sets import digest_of
 from explorer.encoding.read.pooling import MODEL_DEFAULT
@@ -247,6 +248,11 @@ class QueryChoice:
     difference: float
     low: float  # of the difference, 95 % CI
     high: float
+
+    @property
+    def shown_difference(self) -> float:
+        """The difference of both scores as they are shown."""
+        return in_words.gap(self.default_score, self.score)
 
 
 @dataclass(frozen=True)

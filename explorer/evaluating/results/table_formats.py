@@ -10,8 +10,8 @@ from explorer.evaluating.results.result_files import Result
 
 FORMATS = ("csv", "markdown", "latex")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # a terminal would obey them, and LaTeX refuses them
-_MINUS = re.compile(r"-(?=\d)")  # as it is, LaTeX has a hyphen for it
-_ONE = r"[+-]?\d[\d.,]*"
+_MINUS = re.compile(rf"[-{in_words.MINUS}](?=\d)")  # as it is, LaTeX has a hyphen for it, or no sign
+_ONE = rf"[+{in_words.MINUS}-]?\d[\d.,]*"
 _NUMBER = re.compile(rf"{_ONE}( ± {_ONE})?( \({_ONE} to {_ONE}\))?")  # a score, with its deviation or its interval
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -21,6 +21,7 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "`": r"\textasciigrave{}",
+    in_words.MINUS: "$-$",  # which it does not know by itself
     **{sign: "\\" + sign for sign in "&%$#_{}"},
 }
 
@@ -31,8 +32,8 @@ def written(form: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 
 
 def as_csv(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Comma-separated, and no text is a formula."""
-    return escaping.csv_text((header, *rows))
+    """Comma-separated, and no text is a formula; numbers have a hyphen for a minus, as programs read them."""
+    return escaping.csv_text((header, *(map(_for_programs, row) for row in rows)))
 
 
 def as_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -82,6 +83,10 @@ def as_json(results: Sequence[Result]) -> str:
         }
         rows.append({**row, "seconds": round(measured.seconds, 3), "scores": scores})
     return json.dumps(rows, ensure_ascii=False, indent=1) + "\n"
+
+
+def _for_programs(cell: str) -> str:
+    return cell.replace(in_words.MINUS, "-") if _NUMBER.fullmatch(cell) else cell
 
 
 def _latex_row(cells: Sequence[str]) -> str:

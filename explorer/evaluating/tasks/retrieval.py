@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer import in_words
 from explorer.data import retrieval_sets, sources
 from explorer.data.graded import question_pairs
 from explorer.encoding.read.head_facts import RolePrompts
@@ -33,6 +34,7 @@ from explorer.evaluating.results import scored_task
 from explorer.evaluating.tasks import Subject, Suite, Task
 from explorer.measuring.neighbours import ranking_judge, vector_index
 from explorer.measuring.scores import bootstrap, correlation
+from explorer.measuring.scores.verdict import CI
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
@@ -215,14 +217,14 @@ def intervals(
 
 def intervals_text(found: scored_task.QueryIntervals) -> str:
     """Interval and choice of a result in a sentence or two."""
-    own = f"model default: 95 % CI {found.low:.2f} to {found.high:.2f}."
+    own = f"model default: {CI} {in_words.interval(found.low, found.high)}."
     if found.choice is None:
         return own
     one = found.choice
+    change = in_words.change(one.shown_difference, one.low, one.high, label=CI)
     return (
-        f"{own} Chosen on half of the queries: {one.title}. On the other half it has {one.score:.2f}, the model "
-        f"default {one.default_score:.2f}: difference {one.difference:+.2f} "
-        f"(95 % CI {one.low:+.2f} to {one.high:+.2f})."
+        f"{own} Chosen on half of the queries: {one.title}. On the other half it has {in_words.number(one.score)}, the "
+        f"model default {in_words.number(one.default_score)}: difference {change}."
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from explorer import in_words
 from explorer.data.sample import Pack
 from explorer.data.shared_rows import NONE_SHARED, SharedRows
 from explorer.data.text_sets import NamedSet
@@ -130,6 +131,16 @@ class Comparison:
         """The differences of the grid and of the model defaults, by the same resamples; None for what only one has."""
         grid = self.grid(metric, aggregate) if self.rows else None
         return grid, self.own(metric, aggregate)
+
+    def shown_cells(self, metric: str = "Spearman", aggregate: str = "all") -> Floats:
+        """The differences of the grid (row, pooling), of the scores of both as they are shown."""
+        one, other = (scores.table(metric, aggregate).ravel().tolist() for scores in (self.one, self.other))
+        return np.reshape([in_words.gap(*sides) for sides in zip(one, other, strict=True)], (len(self.rows), -1))
+
+    def shown_own(self, metric: str = "Spearman", aggregate: str = "all") -> float:
+        """The difference under the model defaults, of the scores of both as they are shown; NaN if one has none."""
+        one, other = (scores.score(OWN, metric, aggregate) for scores in (self.one, self.other))
+        return in_words.gap(one, other)
 
     def among(self, grid: Interval | None, own: Interval | None) -> Interval | None:
         """The chosen difference, if both use the same layer & pooling: it is among these already."""

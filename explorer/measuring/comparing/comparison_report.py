@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer import in_words
 from explorer.data.text_sets import GradedPairs, NamedSet
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.in_words import Rows, rounded, versions
@@ -18,6 +20,7 @@ from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdic
 from explorer.measuring.comparing.learned import NOTHING, Learned
 from explorer.measuring.comparing.pair_changes import RankErrors, median_rows
 from explorer.measuring.geometry.layer_geometry import LayerGeometry, drift_rows, geometry_rows
+from explorer.measuring.scores import layer_scores
 from explorer.measuring.scores.best_cell import DevPick
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES, Interval
 from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores
@@ -169,19 +172,22 @@ def as_text(findings: Findings) -> str:
     """The verdict, then the differences as a grid for the terminal, the significant ones marked."""
     comparison, grid, own = findings.comparison, findings.differences.grid, findings.differences.own
     one, other = findings.found
-    row, verdict = findings.chosen(), findings.verdict
+    scores, verdict = chosen_scores(comparison, findings.metric, findings.aggregate), findings.verdict
     lines = learned.lines(findings.learned, findings.where) or [verdict.sentence().text]
     lines += [*filter(None, (findings.probes.why_none, verdict.why_optimistic)), ""]
     if verdict.tuning:  # the scores of other models follow
-        lines += [f"{_score(one.score):>8}  {what}: {one.reading} of {one.model}" for what, one in verdict.numbers()]
+        lines += [
+            f"{layer_scores.text_of(one.score):>8}  {what}: {one.reading} of {one.model}"
+            for what, one in verdict.numbers()
+        ]
         lines += [verdict.why_not_same] if verdict.why_not_same else []
     lines += [
         "",
         f"{findings.pairs.name}: {findings.metric} × 100 on {len(findings.pairs):,} pairs"
         + f", {findings.aggregate}" * comparison.one.has_parts,
-        f"A  {_score(row['A'])}  {row[f'{READING} A']} of {one.name}",
-        f"B  {_score(row['B'])}  {row[f'{READING} B']} of {other.name}",
-        f"B - A  {difference_text(findings.differences.chosen)}",
+        f"A  {layer_scores.text_of(scores[0])}  {comparison.one_reading.title} of {one.name}",
+        f"B  {layer_scores.text_of(scores[1])}  {comparison.other_reading.title} of {other.name}",
+        f"B - A  {difference_text(scores, findings.differences.chosen)}",
         *([findings.picked_here.words] if findings.picked_here else []),
         "",
     ]
@@ -189,25 +195,19 @@ def as_text(findings: Findings) -> str:
         lines.append(comparison.why_no_cells)
         return "\n".join(lines)
     lines.append(f"{'B - A':>8}" + "".join(f"{pooling:>9}" for pooling in comparison.one.poolings))
-    for place, layers in enumerate(comparison.rows):
-        cells = "".join(_cell(grid, (place, column)) for column in range(len(comparison.one.poolings)))
-        lines.append(f"{layers.label:>8}{cells}".rstrip())
+    about = findings.metric, findings.aggregate
+    for layers, differences, sure in zip(comparison.rows, comparison.shown_cells(*about), grid.sure, strict=True):
+        lines.append(f"{layers.label:>8}{''.join(map(_cell, differences, sure))}".rstrip())
     if own is not None:
-        lines.append(f"{'default':>8}{_cell(own, ())}".rstrip())
+        lines.append(f"{'default':>8}{_cell(comparison.shown_own(*about), bool(own.sure))}".rstrip())
     lines += ["", *comparison.not_measured_text]
     if not verdict.score.chose:
         lines += [f"* significant: the {CI} ({RESAMPLES:,} bootstrap resamples) excludes 0"]
     return "\n".join(lines)
 
 
-def _cell(interval: Interval, at: tuple[int, ...]) -> str:
-    if not math.isfinite(interval.difference[at]):
-        return " " * 9
-    return f"{interval.difference[at]:+8.2f}{'*' if interval.sure[at] else ' '}"
-
-
-def _score(score: object) -> str:
-    return f"{score:.2f}" if isinstance(score, float) and math.isfinite(score) else NO_SCORE
+def _cell(difference: float, sure: bool) -> str:
+    return f"{in_words.signed(difference):>8}{'*' if sure else ' '}" if math.isfinite(difference) else " " * 9
 
 
 def cell_rows(comparison: Comparison, differences: Differences, metric: str, aggregate: str) -> Rows:
@@ -218,18 +218,27 @@ def cell_rows(comparison: Comparison, differences: Differences, metric: str, agg
         rows += [
             {
                 READING: Reading(row, pooling).title,
-                "A": rounded(one[place, column]),
-                "B": rounded(other[place, column]),
-                **_numbers(differences.grid, (place, column)),
+                **_numbers((one[place, column], other[place, column]), differences.grid, (place, column)),
             }
             for place, row in enumerate(comparison.rows)
             for column, pooling in enumerate(comparison.one.poolings)
         ]
     if differences.own is not None:
-        sides = (scores.score(OWN, metric, aggregate) for scores in (comparison.one, comparison.other))
-        rows.append({READING: OWN.title, **dict(zip("AB", map(rounded, sides), strict=True))})
-        rows[-1] |= _numbers(differences.own, ())
+        sides = [scores.score(OWN, metric, aggregate) for scores in (comparison.one, comparison.other)]
+        rows.append({READING: OWN.title, **_numbers(sides, differences.own, ())})
     return rows
+
+
+def shown_rows(rows: Rows) -> Rows:
+    """Rows of cells for people: the difference is that of both scores as they are shown with two digits."""
+    return [row | {"difference": _gap(row["A"], row["B"], 2)} for row in rows]
+
+
+def _gap(one: object, other: object, digits: int = 4) -> float | None:
+    """The difference of two cells of a table, by their digits; None if one of them is missing."""
+    if not isinstance(one, float) or not isinstance(other, float):
+        return None
+    return in_words.gap(one, other, digits=digits)
 
 
 def most_changed(rows: Rows, count: int = 3) -> tuple[Rows, Rows]:
@@ -245,19 +254,25 @@ def chosen_row(comparison: Comparison, chosen: Interval, metric: str, aggregate:
     return {
         f"{READING} A": comparison.one_reading.title,
         f"{READING} B": comparison.other_reading.title,
-        "A": rounded(comparison.one.score(comparison.one_reading, metric, aggregate)),
-        "B": rounded(comparison.other.score(comparison.other_reading, metric, aggregate)),
-        **_numbers(chosen, ()),
+        **_numbers(chosen_scores(comparison, metric, aggregate), chosen, ()),
     }
 
 
-def difference_text(interval: Interval) -> str:
-    """`+3.25 (2.41 to 4.10)`, `+3.25` without an interval; `n/a` if missing."""
+def chosen_scores(comparison: Comparison, metric: str, aggregate: str) -> tuple[float, float]:
+    """The scores of A and B under the chosen layer & pooling of each."""
+    sides = (comparison.one, comparison.one_reading), (comparison.other, comparison.other_reading)
+    one, other = (scores.score(reading, metric, aggregate) for scores, reading in sides)
+    return one, other
+
+
+def difference_text(scores: tuple[float, float], interval: Interval) -> str:
+    """The difference of the scores of A and B, as they are shown: `+3.25 (+2.41 to +4.10)`; `n/a` if missing."""
     if not math.isfinite(float(interval.difference)):
         return NO_SCORE
+    gap = in_words.gap(*scores)
     if not math.isfinite(float(interval.low)):
-        return f"{float(interval.difference):+.2f}"
-    return f"{float(interval.difference):+.2f} ({float(interval.low):+.2f} to {float(interval.high):+.2f})"
+        return in_words.signed(gap)
+    return in_words.change(gap, float(interval.low), float(interval.high))
 
 
 def chance_text(interval: Interval) -> str:
@@ -269,10 +284,12 @@ def chance_text(interval: Interval) -> str:
     return f"significant ({CI} excludes 0)" if interval.sure else "could be chance"
 
 
-def _numbers(interval: Interval, at: tuple[int, ...]) -> dict[str, object]:
-    difference, low, high = (rounded(side[at]) for side in (interval.difference, interval.low, interval.high))
+def _numbers(scores: Sequence[float], interval: Interval, at: tuple[int, ...]) -> dict[str, object]:
+    """Both scores, their difference and its interval as cells of a table, which add up as they stand there."""
+    one, other = map(rounded, scores)
+    difference, low, high = _gap(one, other), rounded(interval.low[at]), rounded(interval.high[at])
     sure = None if difference is None or low is None else bool(interval.sure[at])
-    return {"difference": difference, "low": low, "high": high, SIGNIFICANT: sure}
+    return {"A": one, "B": other, "difference": difference, "low": low, "high": high, SIGNIFICANT: sure}
 
 
 def pair_rows(pairs: GradedPairs, comparison: Comparison, errors: RankErrors, places: NDArray[np.intp]) -> Rows:
@@ -312,9 +329,9 @@ def where(rows: Rows, why_no_cells: str, *, backwards: bool = False) -> str:
     if not changed:
         return f"In none of {len(known)} layers & poolings did the score change by more than chance."
     most = max(changed, key=lambda row: abs(float(str(row["difference"]))))
-    before, after = (most[side] for side in ("BA" if backwards else "AB"))
+    before, after = (float(str(most[side])) for side in ("BA" if backwards else "AB"))
     return (
         f"In {len(changed)} of {len(known)} layers & poolings the score changed by more than chance (about "
-        f"{max(1, round(0.05 * len(known)))} would by luck), most under {most[READING]}: {before:.2f} → "
-        f"{after:.2f}."
+        f"{max(1, round(0.05 * len(known)))} would by luck), most under {most[READING]}: "
+        f"{in_words.arrow(before, after)}."
     )

@@ -283,8 +283,8 @@ def sure(found: Learned) -> str:
     changed = (*(found.learned or found.closer), *found.lost)[:MOST_NAMED]
     if changed:
         listed = [
-            f"{_name(one)} ({in_words.signed(100 * one.difference, 0)}{'' if place else ' points'}, "
-            f"{in_words.signed(100 * one.low, 0)} to {in_words.signed(100 * one.high, 0)})"
+            f"{_name(one)} ({in_words.signed(one.points, 0)}{'' if place else ' points'}, "
+            f"{in_words.ends(one.points, 100 * one.low, 100 * one.high, digits=0)})"
             for place, one in enumerate(changed)
         ]
         parts.append(f"{_capitalised(' and '.join(filter(None, (', '.join(listed[:-1]), listed[-1]))))}: not chance.")
@@ -292,7 +292,7 @@ def sure(found: Learned) -> str:
         certain = " by training" * any(one.training for one in found.packs)
         parts.append(f"None of {len(found.packs)} kinds of small difference changed{certain} by more than chance.")
     if others := [one for one in found.packs if one.by_pooling]:
-        named = ", ".join(f"{_name(one)} {in_words.signed(100 * one.difference, 0)}" for one in others[:MOST_NAMED])
+        named = ", ".join(f"{_name(one)} {in_words.signed(one.points, 0)}" for one in others[:MOST_NAMED])
         due = f" ({found.poolings})" * bool(found.poolings)
         parts.append(f"Due to the layer & pooling{due} and not to training: {named} points.")
     if score := found.judged_by:
@@ -300,7 +300,7 @@ def sure(found: Learned) -> str:
         chance = "not chance, its {} excludes 0" if Gap(*gap).is_sure else "could be chance, its {} includes 0"
         parts.append(f"{_on(found, before, after)}: {chance.format(CI)}.")
         if words := score.parts(found.poolings):
-            parts.append(f"Of {in_words.signed(gap[0])}, {words}.")
+            parts.append(f"Of {in_words.signed(score.shown_difference)}, {words}.")
     elif found.score and found.is_chosen_by_score:
         parts.append(f"{_on(found, found.score.declared_base, found.score.exported)}. {NO_TEST}")
     return " ".join(parts)
@@ -319,7 +319,7 @@ def lines(found: Learned, where: str = "") -> list[str]:
     second = [elsewhere.text] if elsewhere else []
     if text is None:
         return second
-    shown = [f"{one.before:.2f} → {one.after:.2f}  {one.first} / {one.second} ({one.pack})" for one in found.pairs]
+    shown = [f"{in_words.arrow(one.before, one.after)}  {one.first} / {one.second} ({one.pack})" for one in found.pairs]
     return [
         text.text,
         *second,
@@ -353,7 +353,8 @@ def _packs(packs: Sequence[PackChange]) -> Marked:
     for place, one in enumerate(named):
         last = place == len(named) - 1 and not more
         joint = "" if not place else " and " if last else ", "
-        share = f" ({_percent(one.before.value)} → {_percent(one.after.value)} %{'' if place else ' of cases'})"
+        shares = in_words.arrow(100 * one.before.value, 100 * one.after.value, digits=0)
+        share = f" ({shares} %{'' if place else ' of cases'})"
         pieces += [(joint, False), (_name(one), True), (share, False)]
     return (*pieces, (f" and {more} more", False)) if more else tuple(pieces)
 
@@ -363,7 +364,7 @@ def _missed(found: Learned) -> Marked:
     if not found.missed:
         return ()
     one = found.missed[0]
-    return (_misses(found), False), (_name(one), True), (f" ({_percent(one.after.value)} %; {COIN})", False)
+    return (_misses(found), False), (_name(one), True), (f" ({one.after}; {COIN})", False)
 
 
 def _misses(found: Learned) -> str:
@@ -390,10 +391,10 @@ def _subject(found: Learned) -> str:
 def _numbers(found: Learned, score: Verdict) -> str:
     """The difference and its interval: `+1.1, −3.2 to +5.6`; of another layer & pooling also what training changed."""
     measure = f"{found.measure} " if items_of(found.measure)[0] == "query" else ""
-    part = score.training
-    gaps = [score.known[2:], *([(part.difference, part.low, part.high)] if part else [])]
-    text, *by_training = ("{}, {} to {}".format(*(in_words.signed(number, 1) for number in gap)) for gap in gaps)
-    text = f"{measure}{text}" + "".join(f"; by training {one}" for one in by_training)
+    text = f"{measure}{in_words.signed(score.shown_difference, 1)}, {score.ends(1)}"
+    if part := score.training:
+        by_training = in_words.ends(part.difference, part.low, part.high, digits=1)
+        text += f"; by training {in_words.signed(score.shown_parts[1], 1)}, {by_training}"
     return text + "; optimistic, since some of its rows were trained on or chose the model" * found.optimistic
 
 
@@ -408,7 +409,3 @@ def _capitalised(text: str) -> str:
 
 def _name(pack: PackChange) -> str:
     return _NAMES.get(pack.name, pack.name)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f}"

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer import in_words
 from explorer.data.retrieval_sets import RetrievalSet
 from explorer.in_words import Rows, rounded
 from explorer.measuring.scores import bootstrap, correlation
@@ -200,7 +201,7 @@ class ItemChanges:
         """`cosine 0.612 → 0.874`; "" if there are none."""
         if self.cosines is None:
             return ""
-        return f"cosine {' → '.join(f'{side[item]:.3f}' for side in self.cosines)}"
+        return f"cosine {in_words.arrow(*(side[item] for side in self.cosines), digits=3)}"
 
     def rows(self, measure: str) -> Rows:
         """A row for each item: first those that improved, most first, then the unchanged, then those that got worse."""
@@ -255,7 +256,7 @@ class QueryChanges(ItemChanges):
                 "words in a relevant document": rounded(self.shared[number]),
                 "A": rounded(100 * self.before[number], 2),
                 "B": rounded(100 * self.after[number], 2),
-                "B - A": rounded(100 * self.gaps[number], 2),
+                "B - A": in_words.gap(100 * self.before[number], 100 * self.after[number]),
             }
             for number, query in enumerate(self.task.queries)
         ]
@@ -272,15 +273,16 @@ class QueryChanges(ItemChanges):
         rows: Rows = []
         for name, inside in groups.items():
             if inside.any():
-                gap = bootstrap.mean_difference(self.before[inside], self.after[inside])
+                sides = 100 * float(self.before[inside].mean()), 100 * float(self.after[inside].mean())
+                gap, found = in_words.gap(*sides), bootstrap.mean_difference(self.before[inside], self.after[inside])
                 rows.append(
                     {
                         "queries": name,
                         "number": int(inside.sum()),
-                        "A": rounded(100 * self.before[inside].mean(), 2),
-                        "B": rounded(100 * self.after[inside].mean(), 2),
-                        "B - A": rounded(float(gap.difference), 2),
-                        "95 % CI": f"{float(gap.low):+.2f} to {float(gap.high):+.2f}",
+                        "A": rounded(sides[0], 2),
+                        "B": rounded(sides[1], 2),
+                        "B - A": gap,
+                        "95 % CI": in_words.ends(gap, float(found.low), float(found.high)),
                     }
                 )
         return rows

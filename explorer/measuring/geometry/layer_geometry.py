@@ -195,7 +195,7 @@ class Measure:
 MEASURES = (
     Measure(
         "mean cosine of two sentences",
-        "Similarity of random pairs (anisotropy), from -1 to 1. Near 0 is good; near 1, all vectors are in a narrow "
+        "Similarity of random pairs (anisotropy), from −1 to 1. Near 0 is good; near 1, all vectors are in a narrow "
         "cone.",
         lambda found: found.random_pairs,
     ),
@@ -239,7 +239,7 @@ def definition(found: LayerGeometry) -> str:
     count = found.sentences
     return (
         f"{sample}. Vectors are normalised to length 1. Alignment: mean squared distance of the {found.close:,} pairs "
-        f"graded {found.close_from:g} or more. Uniformity: log of the mean of exp(-2 d²) over all "
+        f"graded {found.close_from:g} or more. Uniformity: log of the mean of exp(−2 d²) over all "
         f"{count * (count - 1) // 2:,} pairs of sentences."
     )
 

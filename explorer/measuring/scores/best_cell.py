@@ -4,12 +4,14 @@ Of one model it is compared on the test set with the runner-up, the second best 
 default; differences come with paired bootstrap intervals.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer import in_words
 from explorer.data import shared_rows
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.pooling import OWN, Reading
@@ -32,6 +34,8 @@ class BestCell:
     runner_up: Reading | None  # None if a single cell has a score on the dev set
     over_runner_up: Interval | None
     over_default: Interval | None  # None if the model declares no pooling
+    runner_up_score: float = math.nan  # both on the test set
+    default_score: float = math.nan
 
     @property
     def holds(self) -> bool:
@@ -65,18 +69,24 @@ def choose(dev: LayerScores, test: LayerScores, metric: str = "Spearman", aggreg
         runner_up,
         found[0] if runner_up is not None else None,
         found[-1] if own is not None else None,
+        math.nan if runner_up is None else test.score(runner_up, metric, aggregate),
+        test.score(OWN, metric, aggregate),
     )
 
 
-def difference_in_words(interval: Interval, rival: str) -> str:
-    """`0.96 above mean of layers 0 + 6 (-0.20 to 2.10), could be chance`."""
+def difference_in_words(scores: tuple[float, float], interval: Interval, rival: str) -> str:
+    """The difference of the scores of the rival and of the best, as they are shown, with its interval.
+
+    `0.96 above mean of layers 0 + 6 (−0.20 to +2.10), could be chance`.
+    """
     difference, low, high = (float(side) for side in (interval.difference, interval.low, interval.high))
     if not np.isfinite(difference):
         return f"without a difference to {rival}, which has no score on the test set"
     if all(abs(side) < _ROUNDING for side in (difference, low, high)):
         return f"equal to {rival}"
-    sure = "significant" if interval.sure else "could be chance"
-    return f"{abs(difference):.2f} {'below' if difference < 0 else 'above'} {rival} ({low:.2f} to {high:.2f}), {sure}"
+    sure, gap = "significant" if interval.sure else "could be chance", in_words.gap(*scores)
+    side = "below" if difference < 0 else "above"
+    return f"{in_words.number(abs(gap))} {side} {rival} ({in_words.ends(gap, low, high)}), {sure}"
 
 
 def default_title(scores: LayerScores) -> str:
@@ -98,7 +108,7 @@ class DevPick:
     def words(self) -> str:
         """The choice in words, for pages and reports."""
         sides = ", ".join(
-            f"{side} {reading.title} (score {score:.2f})"
+            f"{side} {reading.title} (score {in_words.number(score)})"
             for side, reading, score in zip("AB", self.readings, self.scores, strict=True)
         )
         text = f"{CHOSEN_ON.format(self.pairs, self.count)}: {sides}."

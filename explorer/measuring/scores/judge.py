@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer import in_words
 from explorer.data import sample, text_sets
 from explorer.measuring.scores import bootstrap, correlation, metrics, pair_cosines
 
@@ -268,6 +269,11 @@ class PackChange:
     def by_pooling(self) -> bool:
         """Whether the share changed by more than chance, but not by training."""
         return Gap(self.difference, self.low, self.high).is_sure and not (self.rose or self.fell)
+
+    @property
+    def points(self) -> float:
+        """The difference × 100, of the shares as they are shown, in whole percent."""
+        return in_words.gap(100 * self.before.value, 100 * self.after.value, digits=0)
 
 
 @dataclass(frozen=True)

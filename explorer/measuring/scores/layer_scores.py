@@ -222,6 +222,11 @@ class LayerScores:
         return Reading(self.rows[row], self.poolings[column])
 
 
+def text_of(score: float) -> str:
+    """A score with two digits; a missing one is `n/a`, never 0."""
+    return in_words.number(score) if math.isfinite(score) else NO_SCORE
+
+
 def score_layers(
     encoder: Encoder, pairs: GradedPairs, max_length: int | None = None, also: Sequence[Reading] = ()
 ) -> Work[LayerScores]:
@@ -351,7 +356,7 @@ def as_text(
     lines = [f"{found.name} on {pairs.name}: {metric} × 100 on {len(pairs):,} pairs{way} (higher is better)", ""]
     lines.append(f"{'layer':>8}" + "".join(f"{pooling:>8}" for pooling in scores.poolings))
     for row, numbers in zip(scores.rows, scores.table(metric, aggregate), strict=True):
-        cells = "".join(f"{number:8.2f}" if math.isfinite(number) else " " * 8 for number in numbers)
+        cells = "".join(f"{in_words.number(score) if math.isfinite(score) else '':>8}" for score in numbers)
         lines.append(f"{row.label:>8}{cells}".rstrip())
     lines.append("")
     own, best = scores.own_score(metric, aggregate), scores.best(metric, aggregate)
@@ -360,7 +365,9 @@ def as_text(
     lines += [f"{one.title}: {in_words.number(scores.score(one, metric, aggregate))}" for one in asked]
     if best is not None:
         value = scores.score(best, metric, aggregate)
-        lines.append(f"best here: {value:.2f} ({best.title}), chosen on the pairs it is scored on, so optimistic")
+        lines.append(
+            f"best here: {in_words.number(value)} ({best.title}), chosen on the pairs it is scored on, so optimistic"
+        )
     if scores.not_measured_text:
         lines.append(scores.not_measured_text)
     lines.append(

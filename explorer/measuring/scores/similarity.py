@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer import in_words
 from explorer.encoding.locate import layout
 from explorer.errors import TooFewRows
 from explorer.escaping import fenced, plain, table
-from explorer.in_words import rounded, signed
+from explorer.in_words import rounded
 from explorer.measuring.scores import bootstrap, verdict
 from explorer.measuring.scores.calibration import Calibration, Reliability, Threshold
 from explorer.measuring.scores.judge import Share
@@ -229,7 +230,7 @@ def as_text(meaning: CosineMeaning, before: CosineMeaning | None = None, cosines
         if side.random_pairs is not None:
             drawn = side.random_pairs
             lines.append(f"  random pairs: {len(drawn.cosines):,} of {drawn.sentences:,} sentences of {drawn.text}")
-        lines += [f"  cosine {one:.2f}: {side.words(one)}" for one in cosines or SHOWN]
+        lines += [f"  cosine {in_words.number(one)}: {side.words(one)}" for one in cosines or SHOWN]
     return "\n".join(lines)
 
 
@@ -254,12 +255,14 @@ def threshold_text(one: Threshold) -> str:
         for name, share in (("precision", one.precision), ("recall", one.recall), ("F1", one.f1))
         if share is not None
     )
-    return f"{one.name}: cosine {one.cosine:.3f} ({verdict.CI} {one.low:.3f} to {one.high:.3f}); on test {on_test}"
+    edges = in_words.interval(one.low, one.high, digits=3)
+    return f"{one.name}: cosine {in_words.number(one.cosine, 3)} ({verdict.CI} {edges}); on test {on_test}"
 
 
 def share_text(share: Share) -> str:
     """`81.2 % (78.0 to 84.1)`."""
-    return f"{100 * share.value:.1f} % ({100 * share.low:.1f} to {100 * share.high:.1f})"
+    interval = in_words.interval(100 * share.low, 100 * share.high, digits=1)
+    return f"{in_words.number(100 * share.value, digits=1)} % ({interval})"
 
 
 def quality(meaning: CosineMeaning) -> str:
@@ -285,13 +288,13 @@ def change(before: CosineMeaning, after: CosineMeaning) -> verdict.Sentence | No
         return None
     # × 100 of squared errors: lower is better, so a better one has a negative difference
     gap = bootstrap.mean_difference(one.squared, other.squared)
-    low, high = float(gap.low), float(gap.high)
+    low, high = float(gap.low) / 100, float(gap.high) / 100
     kind = verdict.BETTER if high < 0 else verdict.WORSE if low > 0 else verdict.CHANCE
-    scores = f"{before.model} {one.squared.mean():.4f}, {after.model} {other.squared.mean():.4f}"
-    edges = " to ".join(signed(edge / 100, 4) for edge in (low, high))
+    sides = float(one.squared.mean()), float(other.squared.mean())
+    scores = f"{before.model} {in_words.number(sides[0], 4)}, {after.model} {in_words.number(sides[1], 4)}"
+    difference = in_words.change(in_words.gap(*sides, digits=4), low, high, digits=4, label=verdict.CI)
     return verdict.Sentence.of(
         kind,
         f"the probability of a match has a Brier score of {scores} (lower is better): "
-        f"{signed(float(gap.difference) / 100, 4)} ({verdict.CI} {edges}) on {other.test.pairs:,} pairs of "
-        f"{other.test.name}.",
+        f"{difference} on {other.test.pairs:,} pairs of {other.test.name}.",
     )

@@ -104,23 +104,53 @@ class Verdict:
         return BETTER if all(one.rose for one in gaps) else CHANCE
 
     @property
+    def shown_difference(self) -> float | None:
+        """The difference of both scores as they are shown, so that the three add up; None if one of them is missing."""
+        if self.declared_base is None or self.exported is None:
+            return None
+        return in_words.gap(self.declared_base, self.exported)
+
+    def ends(self, digits: int = 2) -> str:
+        """The ends of the interval: `−0.89 to +0.05`; "" if a number is missing."""
+        if self.shown_difference is None or not self.known:
+            return ""
+        *_, low, high = self.known
+        return in_words.ends(self.shown_difference, low, high, digits=digits)
+
+    @property
     def gap(self) -> str:
-        """The difference with its interval: `-0.42 (-0.89 to +0.05)`; "" if a number is missing.
+        """The difference with its interval: `−0.42 (−0.89 to +0.05)`; "" if a number is missing.
 
         Without an interval on a set that chose the model: `+0.59, chose it`.
         """
-        if self.chose and self.difference is not None:
-            return f"{self.difference:+.2f}, {WORDS[CHOSE].lower()}"
+        return self._gap_with() + self.by_training
+
+    @property
+    def gap_with_ci(self) -> str:
+        """The same where nothing else says what is in brackets: `−0.42 (95 % CI −0.89 to +0.05)`."""
+        return self._gap_with(f"{CI} ")
+
+    def _gap_with(self, label: str = "") -> str:
+        if self.chose and self.shown_difference is not None:
+            return f"{in_words.signed(self.shown_difference)}, {WORDS[CHOSE].lower()}"
         if not self.known:
             return ""
-        _, _, difference, low, high = self.known
-        return f"{difference:+.2f} ({low:+.2f} to {high:+.2f}){self.by_training}"
+        return f"{in_words.signed(self.shown_difference)} ({label}{self.ends()})"
 
     @property
     def is_untrained(self) -> bool:
         """Whether training changed nothing: its part of the difference and its interval are 0.00."""
         part = self.training
         return part is not None and max(map(abs, (part.difference, part.low, part.high))) < NOTHING
+
+    @property
+    def shown_parts(self) -> tuple[float, float]:
+        """The parts of the shown difference that are due to the pooling and to training, which add up to it."""
+        if not self.known or self.training is None:
+            return 0.0, 0.0
+        before, after, *_ = self.known
+        between = after - self.training.difference  # the base, under what was trained
+        return in_words.gap(before, between), in_words.gap(between, after)
 
     def parts(self, poolings: str = "") -> str:
         """The two parts of the difference: `+4.39 is due to … and …`; "" if all of it is due to training.
@@ -129,19 +159,18 @@ class Verdict:
         """
         if not self.known or self.training is None:
             return ""
-        difference, low, high = map(in_words.signed, asdict(self.training).values())
-        others = in_words.signed(self.known[2] - self.training.difference)
+        others, part = self.shown_parts
         due = f"the layer & pooling ({poolings})" if poolings else "layer, pooling and prompts"
         nothing = ": training changed nothing" * self.is_untrained
-        return f"{others} is due to {due} and {difference} ({low} to {high}) to training{nothing}"
+        by_training = in_words.change(part, self.training.low, self.training.high)
+        return f"{in_words.signed(others)} is due to {due} and {by_training} to training{nothing}"
 
     @property
     def by_training(self) -> str:
         """What training changed, after a difference: `, by training +0.12 (−0.30 to +0.54)`; "" if all of it."""
         if not self.known or self.training is None:
             return ""
-        difference, low, high = map(in_words.signed, asdict(self.training).values())
-        return f", by training {difference} ({low} to {high})"
+        return f", by training {in_words.change(self.shown_parts[1], self.training.low, self.training.high)}"
 
 
 @dataclass(frozen=True)
@@ -272,8 +301,7 @@ def sentence(
     if verdict.kind == UNKNOWN:
         detail = f"{scores}, on {pairs}. A score that is missing cannot be compared."
         return Sentence.of(UNKNOWN, detail, optimistic)
-    gap, low, high = (f"{round(number, 2) + 0.0:+.2f}" for number in verdict.known[2:])  # -0.00 is 0.00
-    detail = f"{scores}: {gap} ({CI} {low} to {high}) on {pairs}"
+    detail = f"{scores}: {verdict.gap_with_ci} on {pairs}"
     parts = verdict.parts(poolings)
     detail += f", of which {parts}" * bool(parts)
     return Sentence.of(verdict.kind, detail + f"; {OPTIMISTIC}" * optimistic + ".", optimistic)
@@ -297,10 +325,7 @@ def elsewhere(every: Sequence[ElsewhereVerdict], lead: str = "Elsewhere") -> Sen
     pieces: list[tuple[str, bool]] = [(lead, True), (": " * bool(lead), False)]
     for place, one in enumerate(scored):
         measure = "" if one.measure == SPEARMAN else f" {one.measure}"
-        gap = "no score that can be compared"
-        if one.verdict.known:
-            difference, low, high = map(in_words.signed, one.verdict.known[2:])
-            gap = f"{difference} ({low} to {high}){one.verdict.by_training}"
+        gap = one.verdict.gap or "no score that can be compared"
         text = f"{'; ' * bool(place)}{sources.shown(one.name)}{measure} {gap}, "
         pieces += [(text, False), (WORDS[one.verdict.kind].lower(), True)]
     return Sentence(worst(scored), (*pieces, ("." * bool(lead), False)))

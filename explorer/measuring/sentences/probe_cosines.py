@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer import in_words
 from explorer.data.sample import PARAPHRASE, Pack
 from explorer.encoding.read.pooling import PAD, Reading
 from explorer.in_words import Rows, rounded, signed
@@ -36,10 +37,10 @@ _NOTICED = {
     "time order": "another order in time",
 }
 PACKS = ("negation", "number", "antonym", "quantifier")  # a pair of these differs in a few words
-ONE = "In the {} pack the words that differ add {} to the cosine (95 % CI {} to {})."
+ONE = "In the {} pack the words that differ add {} to the cosine (95 % CI {})."
 TWO = (
     "In the {} pack the words that differ add {} to the cosine under A and {} under B "
-    "(change {}, 95 % CI {} to {}); the mean cosine changes by {}."
+    "(change {}, 95 % CI {}); the mean cosine changes by {}."
 )
 _EDGES = re.compile(r"^\W+|\W+$")
 
@@ -123,7 +124,7 @@ def pack_rows(one: Probed, other: Probed | None) -> Rows:
             if side is not None:
                 share = None if pack.same else side.distinguished(pack.name)
                 row[f"distinguished {name}"] = None if share is None else round(100 * share.value, 4)
-                row[f"95 % CI {name}"] = None if share is None else f"{100 * share.low:.0f} to {100 * share.high:.0f}"
+                row[f"95 % CI {name}"] = share and in_words.interval(100 * share.low, 100 * share.high, digits=0)
         rows.append(row)
     return rows
 
@@ -163,12 +164,21 @@ class PackWords:
 
     def __str__(self) -> str:
         """`In the negation pack the words that differ add −0.04 to the cosine under A and −0.41 under B (…).`"""
-        means = list(self.sides.values())
+        means = list(self.written.values())
         if self.change is None:
-            return ONE.format(self.name, *map(signed, means[0]))
-        one, other = self.cosines.values()
-        numbers = (*(mean[0] for mean in means), *self.change, other - one)
-        return TWO.format(self.name, *map(signed, numbers))
+            return ONE.format(self.name, *means[0])
+        (one, _), (other, _), change = means
+        return TWO.format(self.name, one, other, *change, signed(in_words.gap(*self.cosines.values())))
+
+    @property
+    def written(self) -> dict[str, tuple[str, str]]:
+        """The mean of each side and the change, as they are shown, each with the ends of its interval."""
+        means = self.sides
+        if self.change is not None:
+            (one, *_), (other, *_) = self.sides.values()
+            _, low, high = self.change
+            means = self.sides | {"change": (in_words.gap(one, other), low, high)}
+        return {name: (signed(mean), in_words.ends(mean, low, high)) for name, (mean, low, high) in means.items()}
 
 
 def differing(first: tuple[str, ...], second: tuple[str, ...]) -> Marks:

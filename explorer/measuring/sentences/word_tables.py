@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from explorer import in_words
 from explorer.encoding.read.pooling import PAD, REFERENCES, WORD_TOKENS
 from explorer.in_words import Rows, rounded, signed
 from explorer.measuring.sentences.word_pairs import Explained, WordChange, WordPair, changes
@@ -10,9 +11,9 @@ Pairs = Mapping[str, WordPair]  # by side: A, or A and B
 Models = Mapping[str, Mapping[str, object]]  # what is known of each side's model, by name
 TITLE = "Which words did it?"
 REST = "(without its words)"
-CHANGED = "Under B the cosine is {:.2f} {} ({:.2f} → {:.2f}); “{}” accounts for {} ({} → {})."
-SAME = "The cosine is {:.2f} under A and B; “{}” changed most, by {} ({} → {})."
-MOST = "“{}” adds most to the cosine of {:.2f}: {}."
+CHANGED = "Under B the cosine is {} {} ({}); “{}” accounts for {}."
+SAME = "The cosine is {} under A and B; “{}” changed most, by {}."
+MOST = "“{}” adds most to the cosine of {}: {}."
 OTHER_WORDS = "A and B split these sentences into other words, so no change by word is shown."
 CUT = "Only the first {} of {} tokens of the {} sentence took part. The maximum length sets how many."
 MISSED = "{}: the parts miss the cosine by {:.3f} after {} points, so take its numbers as approximate."
@@ -34,7 +35,6 @@ TOO_LONG = (
     f"Pairs of words are computed for sentences of at most {WORD_TOKENS} tokens. Set a maximum length to compute those "
     "of as many."
 )
-ALIKE = 0.005  # cosines that are equal to two decimals
 
 
 def summary(pairs: Pairs) -> str:
@@ -48,20 +48,20 @@ def summary(pairs: Pairs) -> str:
             for word, value in zip(words, values, strict=True)
         ]
         value, most = max(every, default=(0.0, ""))
-        return MOST.format(most, pair.cosine, signed(value)) if every else ""
+        return MOST.format(most, in_words.number(pair.cosine), signed(value)) if every else ""
     before, after = sides
     if before.words != after.words:
         return OTHER_WORDS
     found = changes(before, after)
     if not found:
         return ""
-    gap = after.cosine - before.cosine
-    if abs(gap) < ALIKE:
-        return SAME.format(before.cosine, *_numbers(found[0]))
+    shown = in_words.gap(before.cosine, after.cosine)
+    if not shown:
+        return SAME.format(in_words.number(before.cosine), *_numbers(found[0]))
     # the word that moved the cosine most in the direction in which it went
-    word = next((one for one in found if one.gap * gap > 0), found[0])
-    direction = "lower" if gap < 0 else "higher"
-    return CHANGED.format(abs(gap), direction, before.cosine, after.cosine, *_numbers(word))
+    word = next((one for one in found if one.gap * shown > 0), found[0])
+    direction, cosines = "lower" if shown < 0 else "higher", in_words.arrow(before.cosine, after.cosine)
+    return CHANGED.format(in_words.number(abs(shown)), direction, cosines, *_numbers(word))
 
 
 def trust(reference: str) -> str:
@@ -86,8 +86,10 @@ def missed_notes(pairs: Pairs) -> list[str]:
     ]
 
 
-def _numbers(change: WordChange) -> tuple[str, str, str, str]:
-    return change.word, signed(change.gap), signed(change.before), signed(change.after)
+def _numbers(change: WordChange) -> tuple[str, str]:
+    """A word and its change: `−0.19 (+0.12 → −0.07)`."""
+    sides = change.before, change.after
+    return change.word, f"{signed(in_words.gap(*sides))} ({in_words.arrow(*sides, signs=True)})"
 
 
 def word_rows(pairs: Pairs) -> Rows:
@@ -168,17 +170,18 @@ def as_text(sentences: tuple[str, str], models: Models, pairs: Pairs) -> str:
     """The sentence of `summary`, then what every word adds under each side."""
     lines = [summary(pairs), *cut_notes(pairs), *missed_notes(pairs), ""]
     for side, pair in pairs.items():
-        lines.append(f"{side}: {models[side]['model']}, {models[side]['reading']}. Cosine {pair.cosine:.3f}")
+        cosine = in_words.number(pair.cosine, 3)
+        lines.append(f"{side}: {models[side]['model']}, {models[side]['reading']}. Cosine {cosine}")
     for number, sentence in enumerate(sentences):
         lines += ["", f"{sentence}  ({', '.join(pairs)})"]
         if len({pair.words for pair in pairs.values()}) > 1:
             for side, pair in pairs.items():
                 parts = (*pair.contributions[number], pair.rests[number])
                 listed = zip((*pair.words[number], REST), parts, strict=True)
-                lines.append(f"  {side}: {', '.join(f'{word} {value:+.3f}' for word, value in listed)}")
+                lines.append(f"  {side}: {', '.join(f'{word} {signed(value, 3)}' for word, value in listed)}")
             continue
         words = next(iter(pairs.values())).words[number]
         for place, word in enumerate((*words, REST)):
             values = [(*pair.contributions[number], pair.rests[number])[place] for pair in pairs.values()]
-            lines.append("  ".join([*(f"{value:+8.3f}" for value in values), word]))
+            lines.append("  ".join([*(f"{signed(value, 3):>8}" for value in values), word]))
     return "\n".join(lines)

@@ -92,10 +92,11 @@ def _of_best(found: PlanTable, advice: Advice, best: PlanRow, tested: Sequence[P
     # items grow with the square of what is to be told
     needed = round(items * (smallest / gap.difference) ** 2) if smallest and gap.difference > 0 else None
     optimistic = any(one.verdict.optimistic for one in runs if one.verdict is not None)
-    word, lead = _word(gap, verdict.kind, smallest, needed, advice)
-    seen = f"{gap.difference:+.2f}, {gap.low:+.2f} to {gap.high:+.2f}"
+    shown = in_words.gap(before, after)
+    word, lead = _word(gap, shown, verdict.kind, smallest, needed, advice)
+    seen = f"{in_words.signed(shown)}, {in_words.ends(shown, gap.low, gap.high)}"
     named = f"{measure} " * (measure != SPEARMAN)
-    text = f"{best.label} on {_rows(best, runs)}{_blended(runs)}: {named}{before:.2f} → {after:.2f} on "
+    text = f"{best.label} on {_rows(best, runs)}{_blended(runs)}: {named}{in_words.arrow(before, after)} on "
     text += f"{sources.shown(best.cells[0].recipe.test or '')} ({seen}){took}."
     if unmoved := [row.label for row in tested if row.nothing == len(row.cells)]:
         text += f" Nothing was learned with {', '.join(unmoved)}."
@@ -118,18 +119,27 @@ def _of_best(found: PlanTable, advice: Advice, best: PlanRow, tested: Sequence[P
     )
 
 
-def _word(gap: Gap, kind: str, smallest: float | None, needed: int | None, advice: Advice) -> tuple[str, str]:
-    """The answer, and why, before what it is of; yes only if training made the model better, not the pooling alone."""
+def _word(
+    gap: Gap, shown: float, kind: str, smallest: float | None, needed: int | None, advice: Advice
+) -> tuple[str, str]:
+    """The answer, and why, before what it is of; yes only if training made the model better, not the pooling alone.
+
+    The difference is `shown` as that of both scores.
+    """
     if gap.rose and kind == BETTER:
         return YES, ""
     if gap.fell or gap.high <= 0:
         return NO, "tried, and each method makes the model worse."
     if gap.difference <= 0 or gap.high <= COARSE:
-        return NO, f"tried, and not better by more than {gap.high:.1f}."
+        return NO, f"tried, and not better by more than {in_words.number(gap.high, 1)}."
     rows = "rows" if advice.data.test == sources.CROSS_FITTED else "test items"
-    shows = f"could show a gain of {smallest:.1f} or more" if smallest is not None else "could show no gain at all"
+    shows = (
+        f"could show a gain of {in_words.number(smallest, 1)} or more"
+        if smallest is not None
+        else "could show no gain at all"
+    )
     more = f"; with about {_roughly(needed)} {rows} it could be told" if needed else ""
-    return CANNOT, f"{advice.data.test_items:,} {rows} {shows}; what was seen is {gap.difference:+.1f}{more}."
+    return CANNOT, f"{advice.data.test_items:,} {rows} {shows}; what was seen is {in_words.signed(shown)}{more}."
 
 
 def _roughly(count: int) -> str:
@@ -183,7 +193,7 @@ def helps(advice: Advice, measure: str, before: float, model: str) -> tuple[str,
     """What would help where nothing is gained beyond chance over a base with this score `before`."""
     data, texts = advice.data, []
     if before >= HIGH:
-        texts.append(f"The base already has a {measure} of {before:.1f}: test it on harder rows.")
+        texts.append(f"The base already has a {measure} of {in_words.number(before, 1)}: test it on harder rows.")
     if advice.amount.rows < data.rows:
         texts.append(f"{advice.amount.rows:,} of {data.rows:,} rows fit the time limit: a higher limit trains on more.")
     if data.of_kind == text_sets.SENTENCES:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from explorer import in_words
 from explorer.data import sources
 from explorer.drawing.reports import standalone
 from explorer.drawing.scores.costs import MethodMark, RowMark, score_by_cost, score_by_rows
@@ -55,9 +56,9 @@ def verdict(found: PlanTable) -> Sentence | None:
     alone = "is the first row with a score" if len(found.rows) > 1 else "has a score"
     tested = "has the highest score" if others else alone
     test_set = sources.shown(best.cells[0].recipe.test or NO_TEST)
-    _, _, difference, low, high = gain.known
-    text = f"{best.label} {tested} on {test_set}{so_far}: {best.score(TEST)}, {difference:+.2f} over the base "
-    text += f"({CI} {low:+.2f} to {high:+.2f}){gain.by_training}. "
+    over = f"{in_words.signed(gain.shown_difference)} over the base ({CI} {gain.ends()}){gain.by_training}. "
+    text = f"{best.label} {tested} on {test_set}{so_far}: {best.score(TEST)}, {over}"
+    _, _, _, low, high = gain.known
     text += "The interval includes 0, so the difference may be chance. " if low <= 0 <= high else ""
     # whether another row of the same base could be as good as the first, by the intervals of their scores; numbers of
     # training rows are compared pair by pair, in a sentence of their own
@@ -128,7 +129,7 @@ def marks(rows: Sequence[tuple[PlanRow, Verdict]]) -> list[MethodMark]:
     for row, verdict in rows:
         if row.seconds is not None:
             _, _, gain, low, high = verdict.known
-            made.append(MethodMark(row.label, row.seconds, gain, low, high, str(row.score(TEST))))
+            made.append(MethodMark(row.label, row.seconds, gain, low, high, str(row.score(TEST)), verdict.gap))
     return made
 
 
@@ -171,8 +172,8 @@ def outlook(curve: RowCurve) -> str:
     if gain.known[-1] <= LITTLE:
         return "More of the same text is unlikely to help."
     return (
-        f"Whether more of the same text helps is not known: a gain of up to {gain.known[-1]:.2f} is possible. "
-        "A larger test set narrows the interval."
+        f"Whether more of the same text helps is not known: a gain of up to {in_words.number(gain.known[-1])} is "
+        "possible. A larger test set narrows the interval."
     )
 
 

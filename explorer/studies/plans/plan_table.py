@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import fmean
 
+from explorer import in_words
 from explorer.data import sources
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.pooling import MODEL_DEFAULT
@@ -272,24 +273,18 @@ def written(found: PlanTable) -> tuple[list[str], list[list[str]]]:
             ROW: f"{BASE} {sources.shown(base.model)} ({MODEL_DEFAULT})",
             DEV_SET: sources.shown(base.dev_set),
             TEST_SET: sources.shown(base.test_set),
-            TEST: _number(base.test),
-            DEV: _number(base.dev),
-            **{task: _number(found.bases.get(base.model, {}).get(task)) for task in found.tasks},
+            TEST: _score(base.test),
+            DEV: _score(base.dev),
+            **{task: _score(found.bases.get(base.model, {}).get(task)) for task in found.tasks},
         }
         for base in found.base_rows
     ]
     for row in found.rows:
         recipe = row.cells[0].recipe
-        gap = ""
-        if row.verdict is not None:
-            _, _, difference, low, high = row.verdict.known
-            gap = f"{difference:+.2f} ({low:.2f} to {high:.2f})"
+        gap = "" if row.verdict is None else row.verdict.gap
         if row.nothing:
-            gap = (
-                WORDS[UNLEARNED]
-                if row.nothing == len(row.cells)
-                else f"{gap}; {NOTHING.format(row.nothing, len(row.cells))}"
-            )
+            some = f"{gap}; {NOTHING.format(row.nothing, len(row.cells))}"
+            gap = WORDS[UNLEARNED] if row.nothing == len(row.cells) else some
         scores = {BEFORE: row.before, **{name: row.score(name) for name in (TEST, DEV, *found.tasks)}}
         every.append(
             {
@@ -300,9 +295,9 @@ def written(found: PlanTable) -> tuple[list[str], list[list[str]]]:
                 **{name: "" if score is None else str(score) for name, score in scores.items()},
                 GAIN: gap,
                 ELSEWHERE: text.text if (text := elsewhere(row.elsewhere, lead="")) else "",
-                SECONDS: _number(row.seconds, 0),
-                PER_POINT: _number(row.seconds_per_point, 1),
-                MEMORY: _number(None if row.memory is None else row.memory / 1e9),
+                SECONDS: _cost(row.seconds, 0),
+                PER_POINT: _cost(row.seconds_per_point, 1),
+                MEMORY: _cost(None if row.memory is None else row.memory / 1e9, 2),
             }
         )
     return header, [[cells.get(key, "") for key in keys] for cells in every]
@@ -356,7 +351,11 @@ def _parts(score: MeanScore | None) -> list[float | None] | None:
     return None if score is None else [score.mean, score.std]
 
 
-def _number(value: float | None, digits: int = 2) -> str:
+def _score(value: float | None) -> str:
+    return "" if value is None else in_words.number(value)
+
+
+def _cost(value: float | None, digits: int) -> str:
     return "" if value is None else f"{value:,.{digits}f}"
 
 

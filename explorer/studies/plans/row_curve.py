@@ -71,9 +71,9 @@ class RowCurve:
         """The difference that a doubling brought on average, with its interval."""
         if not self.whole.known:
             return Verdict()
-        before, after, *gap = self.whole.known
+        before, _, *gap = self.whole.known
         difference, low, high = (number / self.doublings for number in gap)
-        return Verdict(before, None, after, difference, low, high)
+        return Verdict(before, None, before + difference, difference, low, high)
 
     @property
     def seeds(self) -> int:

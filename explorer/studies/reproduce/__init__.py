@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from explorer import in_words
 from explorer.data import reference_scores, text_sets
 from explorer.data.reference_scores import PrintedRow, PrintedScore, PrintedTable
 from explorer.encoding.locate import layout, model_names
@@ -267,7 +268,9 @@ def written(found: Reproduction) -> tuple[list[str], list[list[str]]]:
                 measured = model.average([known[one] for one in WHOLE], title, metric)
             elif model is not None:
                 measured = model.cell(known[task], title, metric)
-            gap = "" if measured is None or printed is None else f"{measured.mean - printed.mean:+.2f}"
+            gap = ""
+            if measured is not None and printed is not None:
+                gap = in_words.signed(in_words.gap(printed.mean, measured.mean))
             parts += [*("" if score is None else str(score) for score in (measured, printed)), gap]
         lines.append([*parts, f"not run: {line.why_not}" if line.why_not else line.setting])
     kept = [place for place in range(len(header)) if place == 0 or any(row[place] for row in lines)]

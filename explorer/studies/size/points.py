@@ -210,7 +210,7 @@ class Point:
 
     @property
     def gap(self) -> str:
-        """The difference to the whole model with its interval: `-0.42 (-0.89 to +0.05)`."""
+        """The difference to the whole model with its interval: `−0.42 (−0.89 to +0.05)`."""
         return self.verdict.gap or in_words.NONE
 
 

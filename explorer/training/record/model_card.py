@@ -236,7 +236,7 @@ def _results(about: CardFacts) -> str:
         # only if every seed has a score: a mean of some would be optimistic
         over_seeds = spread(of_seeds) if len(about.seeds) > 1 else None
         cells = (
-            *("" if score is None else f"{score:.2f}" for score in scores),
+            *("" if score is None else in_words.number(score) for score in scores),
             found.gap,
             "" if over_seeds is None else f"{over_seeds[0]:.2f} ± {over_seeds[1]:.2f}",
         )
@@ -275,7 +275,7 @@ def _measured(measures: Mapping[str, str]) -> Iterator[str]:
         uses = " and ".join(use for use, one in measures.items() if one == measure)
         where = f"On the {uses} set: " if len(set(measures.values())) > 1 else ""
         if measure == SPEARMAN:
-            yield f"{where}Spearman's ρ × 100 between the cosines and the gold scores (-100 to 100, higher is better)."
+            yield f"{where}Spearman's ρ × 100 between the cosines and the gold scores (−100 to 100, higher is better)."
         elif measure == ACCURACY:
             yield f"{where}the share of triplets × 100 whose anchor is nearer to its positive (0 to 100; 50 is chance)."
         elif measure == DISTINGUISHED:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
+from explorer import in_words
 from explorer.data.text_sets import GradedPairs, digest_of
 from explorer.evaluating.tasks import item_scores, judges
 from explorer.measuring.comparing.comparison import Comparison
@@ -164,8 +165,8 @@ def examples(compared: Compared) -> None:
                 st.markdown(f"> {messages.plain(messages.shortened(sentence, 200))}")
             st.markdown(
                 f"Human score {pairs.gold[place]:.2f}  \n"
-                f"Cosine {before[place]:.3f} → {after[place]:.3f}  \n"
-                f"Rank error {errors.one[place]:.1%} → {errors.other[place]:.1%}"
+                f"Cosine {in_words.arrow(before[place], after[place], digits=3)}  \n"
+                f"Rank error {in_words.arrow(100 * errors.one[place], 100 * errors.other[place], digits=1)} %"
             )
             st.button(
                 "Show token by token", icon=":material/biotech:", key=f"open {kind}", on_click=_open, args=(pair,)

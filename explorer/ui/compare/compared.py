@@ -195,7 +195,7 @@ def export(
     st.subheader("Export")
     rows = compared.cells()
     if rows:
-        downloads.table(rows, lines=8)
+        downloads.table(rows, lines=8, signed=("difference", "low", "high"), digits=4)
         downloads.rows(rows, compared.stem, "Table (CSV)")
     if compared.sides[0].graded is None:
         st.caption("The HTML report is made for scored pairs: choose such a set in the sidebar.")

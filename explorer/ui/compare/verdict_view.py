@@ -11,7 +11,7 @@ from explorer.drawing.sentences import pair_figures
 from explorer.measuring.comparing import comparison_report, pair_changes
 from explorer.measuring.comparing.comparison import BASE, BASE_AS_TRAINED, TUNED, Comparison
 from explorer.measuring.comparing.learned import Learned
-from explorer.measuring.scores import best_cell, bootstrap, verdict
+from explorer.measuring.scores import best_cell, bootstrap, layer_scores, verdict
 from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 from explorer.training.record.run_results import known_probes
 from explorer.ui import messages
@@ -79,7 +79,7 @@ def show(compared: comparing.Compared, changes: Learned | None) -> str:
         numbers = found.numbers()
         for card, (label, one) in zip(st.columns(len(numbers), gap="small"), numbers, strict=True):
             help = f"{_CARDS[label]} {controls.what_is_good(compared.metric)}"
-            messages.number(card, label, controls.score_text(one.score), one.reading, border=True, help=help)
+            messages.number(card, label, layer_scores.text_of(one.score), one.reading, border=True, help=help)
         if found.why_not_same:
             st.caption(messages.plain(found.why_not_same))
     if not compared.about_chosen:
@@ -143,24 +143,26 @@ def _lines(column: st.delta_generator.DeltaGenerator, title: str, icon: str, row
     if not rows:
         column.markdown("none")
     for row in rows:
-        chance, interval = "" if row[comparison_report.SIGNIFICANT] else ", could be chance", ""
+        one, other = (float(str(row[name])) for name in ("A", "B"))
+        gap, interval = in_words.gap(one, other), ""
         if row["low"] is not None:
-            interval = f" ({verdict.CI} {row['low']:+.2f} to {row['high']:+.2f}{chance})"
+            chance = "" if row[comparison_report.SIGNIFICANT] else ", could be chance"
+            ends = in_words.ends(gap, *(float(str(row[name])) for name in ("low", "high")))
+            interval = f" ({verdict.CI} {ends}{chance})"
         column.markdown(
-            f"{row[comparison_report.READING]}: {row['A']:.2f} → {row['B']:.2f}, **{row['difference']:+.2f}**{interval}"
+            f"{row[comparison_report.READING]}: {in_words.arrow(one, other)}, **{in_words.signed(gap)}**{interval}"
         )
 
 
 def _score_cards(comparison: Comparison, metric: str, aggregate: str, chosen: bootstrap.Interval) -> None:
     where = st.container(horizontal=True)
-    for name, scores, reading in (
-        ("A", comparison.one, comparison.one_reading),
-        ("B", comparison.other, comparison.other_reading),
-    ):
-        score = controls.score_text(scores.score(reading, metric, aggregate))
-        messages.number(where, name, score, reading.title, border=True, help=controls.what_is_good(metric))
-    sure = comparison_report.chance_text(chosen)
-    messages.number(where, "B - A", comparison_report.difference_text(chosen), sure, border=True, help=DIFFERENCE_HELP)
+    scores = comparison_report.chosen_scores(comparison, metric, aggregate)
+    readings = comparison.one_reading, comparison.other_reading
+    for name, score, reading in zip("AB", scores, readings, strict=True):
+        text, help = layer_scores.text_of(score), controls.what_is_good(metric)
+        messages.number(where, name, text, reading.title, border=True, help=help)
+    difference, sure = comparison_report.difference_text(scores, chosen), comparison_report.chance_text(chosen)
+    messages.number(where, "B - A", difference, sure, border=True, help=DIFFERENCE_HELP)
 
 
 def show_picked(found: best_cell.DevPick, sides: comparing.Sides, metric: str, aggregate: str) -> None:
@@ -274,7 +276,8 @@ def _grid(compared: comparing.Compared, name: str, height: int = 0) -> None:
         if differences.grid is None:
             st.info(NO_CELLS.format(comparison.why_no_cells), icon=":material/difference:")
             return
-        figure = grid.difference_grid(comparison, differences.grid, differences.own)
+        about = metric, compared.aggregate
+        figure = grid.difference_grid(comparison, *about, differences.grid, differences.own)
         key, file = "grid of differences", "grid-difference"
         alt = "B minus A for every layer & pooling. The table below has the numbers."
     else:

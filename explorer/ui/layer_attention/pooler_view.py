@@ -5,6 +5,7 @@ from collections.abc import Hashable
 import numpy as np
 import streamlit as st
 
+from explorer import in_words
 from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import heatmaps as drawn
 from explorer.encoding.load import declared
@@ -35,7 +36,7 @@ ATTENTION_ALONE = "This pooler uses the attention over layers only; it has no \\
 SCORES_ON = "Lines: scores on {}."
 HIGHEST = "Layer {} has the highest weight in"
 BEST_SCORE = "Under {}, layer {} has the best score ({:.2f})"
-CORRELATION = "Rank correlation of weights and scores over {} layers: ρ = {:+.2f} (−1 to 1)."
+CORRELATION = "Rank correlation of weights and scores over {} layers: ρ = {} (−1 to 1)."
 OVER_TRAINING = "Over training"
 HISTORY_FILE = "Path (CSV)"
 NO_HISTORY = "No history: run {} did not keep the weights, because an older version made it. Train it again."
@@ -274,7 +275,7 @@ def _compared(weights: attention_weights.LayerWeights, scores: attention_weights
     )[sum(layer == best and not uniform for layer, uniform in highest)]
     text += f", {verdict}"
     together = float(correlation.spearman(scores[known], weights.by_layer.mean(axis=0)[known], same=1e-6))  # in float32
-    return f"{text} {CORRELATION.format(known.sum(), together)}" if np.isfinite(together) else text
+    return f"{text} {CORRELATION.format(known.sum(), in_words.signed(together))}" if np.isfinite(together) else text
 
 
 def _name(found: Found) -> str:

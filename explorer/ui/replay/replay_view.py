@@ -86,12 +86,12 @@ def show() -> None:
     cards = st.container(horizontal=True)  # the metrics at the step, next to those at the first step
     for label, name, digits, lower_is_better, help in METRICS:
         now, before = getattr(evaluations[at], name), getattr(evaluations[0], name)
-        value = in_words.number(now, f".{digits}f")
+        value = in_words.number(now, digits)
         if now is None or before is None:
             messages.number(cards, label, value, border=True, help=help)
             continue
-        change = round(now - before, digits)
-        since = f"{change:+.{digits}f} since step {evaluations[0].step}"
+        change = in_words.gap(before, now, digits=digits)
+        since = f"{in_words.signed(change, digits)} since step {evaluations[0].step}"
         messages.changed(cards, label, value, change, since, lower_is_better=lower_is_better, help=help)
     _figures(run, evaluations, number, at)
     step_grid.show(run, evaluations, number, at)

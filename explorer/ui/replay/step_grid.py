@@ -146,6 +146,8 @@ def _all_steps(run: Run, saved: Mapping[int, str], step: int, choice: sidebar_ch
         downloads.draw(
             grid.difference_grid(
                 comparison.Comparison(scores[0], scores[at], reading, reading),
+                metric,
+                aggregate,
                 changed[at].grid,
                 changed[at].own,
                 widest=max(change.widest for change in changed),
@@ -168,8 +170,8 @@ def _all_steps(run: Run, saved: Mapping[int, str], step: int, choice: sidebar_ch
             alt=f"{metric} of the chosen layer & pooling at every saved step, this step marked.",
         )
     st.caption(
-        f"{reading.title}: {controls.score_text(of_reading[at])}, "
-        f"{comparison_report.difference_text(since[at])} since step {first}. "
+        f"{reading.title}: {layer_scores.text_of(of_reading[at])}, "
+        f"{comparison_report.difference_text((of_reading[0], of_reading[at]), since[at])} since step {first}. "
         f"{metric} × 100 on {messages.plain(pairs.name)}, {len(pairs):,} pairs; one colour scale for all steps. "
         f"In brackets, as a band, on hover: {bootstrap.LEVEL:.0%} confidence interval ({bootstrap.RESAMPLES:,} "
         "bootstrap resamples). "

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from explorer import in_words
 from explorer.data import sources, text_sets
 from explorer.drawing.scores.curves import Lines, scores_by_layer
 from explorer.encoding.read.pooling import POOLINGS
@@ -35,7 +36,6 @@ POOLING = 120  # pixels: the width follows from the shorter names
 HERE = "measured here"  # in place of the base
 SCORES, DIFFERENCES = "published", "measured - published"
 CHOSEN = "chosen layer & pooling"
-CHOICE_SCORES = ("nDCG@10", "model default", "difference")
 
 
 def show(chosen: FilteredResults) -> None:
@@ -229,15 +229,12 @@ def show_published(chosen: FilteredResults) -> None:
             numbers = {label: None if cell is None else cell.mean for label, cell in of_paper.items()}
         table.append({"model": row.model, "base": row.base, "pooling": row.pooling, **numbers})
     st.dataframe(
-        table,
+        downloads.with_signs(table, list(tasks) if kind == DIFFERENCES else ()),
         hide_index=True,
         placeholder="",
         column_config={
             "model": st.column_config.TextColumn(pinned=True, width="medium"),
             "pooling": st.column_config.TextColumn(width=POOLING),
-            **{
-                task: st.column_config.NumberColumn(format="%+.2f" if kind == DIFFERENCES else "%.2f") for task in tasks
-            },
         },
     )
     differs = result_table.what_differs(rows, measured, list(tasks.values()), chosen.title)
@@ -277,8 +274,8 @@ def show_by_layer(chosen: FilteredResults) -> None:
             CHOSEN: choice.title,
             "nDCG@10": choice.score,
             "model default": choice.default_score,
-            "difference": choice.difference,
-            "95 % CI": f"{choice.low:+.2f} to {choice.high:+.2f}",
+            "difference": choice.shown_difference,
+            "95 % CI": in_words.ends(choice.shown_difference, choice.low, choice.high),
         }
         for task in chosen.tasks
         for row in chosen.rows
@@ -287,8 +284,7 @@ def show_by_layer(chosen: FilteredResults) -> None:
     if not rows:
         return
     st.markdown("**Layer & pooling chosen by queries**")
-    two_places = {name: st.column_config.NumberColumn(format="%.2f") for name in CHOICE_SCORES}
-    st.dataframe(rows, hide_index=True, column_config=two_places)
+    st.dataframe(downloads.with_signs(rows, ("difference",)), hide_index=True)
     st.caption("Half of the queries choose the layer & pooling with the highest nDCG@10; all scores are on the others.")
 
 

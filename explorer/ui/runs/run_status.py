@@ -149,7 +149,7 @@ def _listed(page: str, choose: Callable[[runs.Run], object], text: str) -> None:
 
     rows = [_row(run) for run in found]
     st.dataframe(
-        rows,
+        downloads.with_signs(rows, ("Gain",)),
         key=key,
         on_select=choose_selected,
         selection_mode="single-row",
@@ -157,7 +157,6 @@ def _listed(page: str, choose: Callable[[runs.Run], object], text: str) -> None:
         column_config={
             "Test": _score("Test score × 100 of the tuned model: Spearman, or nDCG@10 or MRR@10 of queries."),
             "Gain": st.column_config.NumberColumn(
-                format="%+.2f",
                 width="small",
                 help="Test score of the tuned model minus that of its base under model default. Above 0 is better; "
                 "the verdict says whether it could be chance.",
@@ -187,7 +186,7 @@ def _row(run: runs.Run) -> dict[str, Any]:
         "Run": messages.ends(run.name),
         "State": "example" if run.is_example else status.state,
         "Verdict": learned.short(status.learned),
-        "Gain": tested and tested.difference,
+        "Gain": tested and tested.shown_difference,
         "Test": tested and tested.exported,
         "Method": status.facts.methods or None,
         "Base": messages.ends(sources.shown(status.facts.model)),

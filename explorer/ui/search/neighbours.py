@@ -180,10 +180,10 @@ def query_changes(
     mean = "The mean nDCG@10 × 100 of all judged queries. Higher is better, at most 100."
     for name, of_side in zip("AB", scores, strict=True):
         messages.number(cards, f"nDCG@10 of {name}", f"{100 * of_side.mean():.2f}", border=True, help=mean)
-    interval = f"{verdict.CI} {float(gap.low):+.2f} to {float(gap.high):+.2f}"
-    messages.number(
-        cards, "B - A", f"{float(gap.difference):+.2f}", interval, border=True, help="Above 0: B is better."
-    )
+    difference = in_words.gap(*(100 * of_side.mean() for of_side in scores))
+    interval = f"{verdict.CI} {in_words.ends(difference, float(gap.low), float(gap.high))}"
+    text = in_words.signed(difference)
+    messages.number(cards, "B - A", text, interval, border=True, help="Above 0: B is better.")
     st.caption(f"{len(task):,} queries: {better:,} improved, {worse:,} got worse, {same:,} have the same score.")
     columns = st.columns(2, gap="medium")
     for column, title, improved in ((columns[0], "Improved most", True), (columns[1], "Got worse most", False)):
@@ -193,10 +193,11 @@ def query_changes(
             if not queries:
                 st.caption("No query.")
             for rank, query in enumerate(queries, start=1):
-                both = f"{100 * found.before[query]:.1f} → {100 * found.after[query]:.1f}"
+                both = in_words.arrow(100 * found.before[query], 100 * found.after[query], digits=1)
                 note = f":small[nDCG@10 {both} · {found.shared[query]:.0%} of its words in a relevant document]"
                 query_view.item(f"{title} {query}", rank, task.queries[query], note)
-    st.dataframe(found.groups(), hide_index=True, key="groups of judged queries")
+    groups = downloads.with_signs(found.groups(), ("B - A",))
+    st.dataframe(groups, hide_index=True, key="groups of judged queries")
     downloads.rows(found.query_rows(), f"queries {task.name}", "All queries (CSV)")
 
 

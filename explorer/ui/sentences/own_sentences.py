@@ -7,6 +7,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from explorer import in_words
 from explorer.data.tables.columns import guess
 from explorer.data.text_sets import SENTENCES, digest_of
 from explorer.drawing.sentences import heatmaps as drawn
@@ -63,15 +64,16 @@ def show(sides: tuple[Reader, ...]) -> None:
         with first_row[1]:
             _square(sides[1].title, drawn.alike(other, sentences, order, span, chosen), sentences)
         with second_row[0]:
-            figure = drawn.changed(other - one, sentences, order, chosen)
+            figure = drawn.changed(one, other, sentences, order, chosen)
             _square("**B - A** (blue: more similar in B)", figure, sentences)
-    caption = f"Click a cell to choose its pair. Colour: cosine from {span[0]:.2f} to {span[1]:.2f}"
+    caption = f"Click a cell to choose its pair. Colour: cosine from {in_words.interval(*span)}"
     caption += ", the same for A and B" * (other is not None) + "; the diagonal is left out."
     # so that a general shift is not mistaken for the change of one pair
     if other is not None and not np.isnan(changes := sentence_vectors.apart(other - one)).all():
+        mean = in_words.signed(float(np.nanmean(changes)), 3)
         caption += (
-            f" Mean of B - A over all pairs: {float(np.nanmean(changes)):+.3f}. That is a general shift; only what a "
-            "pair differs from it is specific to the pair."
+            f" Mean of B - A over all pairs: {mean}. That is a general shift; only what a pair differs from it is "
+            "specific to the pair."
         )
     st.caption(caption)
     pair = None if chosen[0] == chosen[1] else chosen

@@ -41,7 +41,7 @@ def show(sides: tuple[sidebar_choice.Reader, ...]) -> None:
     cards = st.container(horizontal=True)
     for name, side in known.items():
         share = side.distinguished_from_all()
-        interval = f"95 % CI {100 * share.low:.0f} to {100 * share.high:.0f} %, chance 50 %"
+        interval = f"95 % CI {in_words.interval(100 * share.low, 100 * share.high, digits=0)} %, chance 50 %"
         messages.number(cards, f"Distinguished by {name}", str(share), interval, border=True, help=GOOD)
     different = sum(len(pack) for pack in one.packs if not pack.same)
     alike = len(one.of(sample.PARAPHRASE))
@@ -185,14 +185,8 @@ def _words_table(found: list[probe_cosines.PackWords], sides: tuple[sidebar_choi
     st.markdown("\n".join(f"- {one}" for one in found))
     rows = []
     for one in found:  # numbers as text with their signs, as in the sentences
-        means = one.sides | ({"change": one.change} if one.change else {})
-        intervals = {
-            f"95 % CI {name}": f"{in_words.signed(low)} to {in_words.signed(high)}"
-            for name, (_, low, high) in reversed(means.items())
-        }
-        rows.append(
-            {"pack": one.name, **{name: in_words.signed(mean) for name, (mean, _, _) in means.items()}, **intervals}
-        )
+        intervals = {f"95 % CI {name}": ends for name, (_, ends) in reversed(one.written.items())}
+        rows.append({"pack": one.name, **{name: mean for name, (mean, _) in one.written.items()}, **intervals})
     st.dataframe(rows, hide_index=True, column_config={"pack": st.column_config.TextColumn(pinned=True)})
     st.caption(ABOUT_WORDS)
     stem = f"words of packs {' '.join(side.found.name for side in sides)}"

@@ -5,7 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from explorer import errors, run_folder
+from explorer import errors, in_words, run_folder
 from explorer.data import sample, sources
 from explorer.data.graded import sets
 from explorer.encoding.locate import model_names
@@ -171,7 +171,7 @@ def model_a(scored: sidebar_choice.ModelScores) -> None:
     if best is not None:
         line += (
             f" On **{messages.plain(scored.pairs.name)}**, {best.title} has the highest {metric}: "
-            f"{scores.score(best, metric):.2f}."
+            f"{in_words.number(scores.score(best, metric))}."
         )
     st.markdown(line)
 

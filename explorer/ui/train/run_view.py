@@ -240,20 +240,17 @@ def _stages(status: statuses.Status) -> None:
 
 def _seeds(status: statuses.Status) -> None:
     with st.expander(f"Scores of {len(status.results)} seeds", icon=":material/casino:"):
-        st.dataframe(
-            [
-                {
-                    "Seed": str(one.seed),
-                    "Best checkpoint": one.best_step,
-                    "Dev": one.dev,
-                    "Test": one.test,
-                    "Gain": one.verdict.test.difference if one.verdict and one.verdict.test else None,
-                }
-                for one in status.results
-            ],
-            hide_index=True,
-            column_config={name: st.column_config.NumberColumn(format="%.2f") for name in ("Dev", "Test", "Gain")},
-        )
+        rows: in_words.Rows = [
+            {
+                "Seed": str(one.seed),
+                "Best checkpoint": one.best_step,
+                "Dev": one.dev,
+                "Test": one.test,
+                "Gain": one.verdict.test.shown_difference if one.verdict and one.verdict.test else None,
+            }
+            for one in status.results
+        ]
+        st.dataframe(downloads.with_signs(rows, ("Gain",)), hide_index=True)
         test = spread([one.test for one in status.results])
         by = "score on held-out rows" if status.facts.held_out else "dev score"
         text = "" if test is None else f"{OF_SEEDS.format(*test)} "
@@ -359,11 +356,9 @@ def _row(use: str, found: Verdict, trained: str, status: statuses.Status) -> Non
         value = AS_BASE
     elif found.exported is None:
         value = "not yet" if status.live else NO_TEST_SCORE
-    note = found.gap if found.chose else ""
-    if found.difference is not None and found.low is not None and found.high is not None:
-        note = f"{found.difference:+.2f} (95 % CI {found.low:+.2f} to {found.high:+.2f})"
+    note = found.gap if found.chose else found.gap_with_ci
     messages.number(cards[-1], f"{use}: {TUNED}", value, note, border=True, help=help_of["tuned"])
     if found.chose:
         st.caption(NO_TEST)
     if words := found.parts(status.facts.poolings):
-        st.caption(messages.plain(f"Of {in_words.signed(found.known[2])}, {words}."))
+        st.caption(messages.plain(f"Of {in_words.signed(found.shown_difference)}, {words}."))

@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import RerunException
@@ -25,7 +24,7 @@ from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import StrataError
 from explorer.knobs import Knob
 from explorer.measuring.neighbours.ranking_judge import MAP, MRR, NDCG, RECALLS
-from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores
+from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.metrics import ACCURACY, AGGREGATES, METRICS
 from explorer.ui import messages
 from explorer.ui.access import cached
@@ -234,11 +233,6 @@ def metric_and_aggregate(scores: LayerScores) -> tuple[str, str]:
                 "wmean: the same mean, weighted by the number of pairs.",
             )
     return metric, aggregate
-
-
-def score_text(score: float) -> str:
-    """A score with two decimals; a missing one is `n/a`, never 0."""
-    return NO_SCORE if np.isnan(score) else f"{score:.2f}"
 
 
 def what_is_good(metric: str) -> str:

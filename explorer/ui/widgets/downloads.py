@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
+from explorer import in_words
 from explorer.drawing import style
 from explorer.evaluating.results import table_formats
 from explorer.measuring.scores.layer_scores import as_csv, for_people
@@ -18,6 +19,7 @@ from explorer.ui.access.cached import Vectors
 from explorer.ui.widgets import controls
 
 if TYPE_CHECKING:
+    from pandas.io.formats.style import Styler
     from streamlit.elements.lib.column_config_utils import ColumnConfigMappingInput
 
 Rows = list[dict[str, object]]
@@ -66,12 +68,46 @@ def rows(numbers: Rows | Callable[[], Rows], stem: str, label: str) -> None:
     file(label, made, name, "text/csv", icon=":material/table:", key=f"{label} {stem}")
 
 
-def table(numbers: Rows, *, lines: int | None = None, columns: ColumnConfigMappingInput | None = None) -> None:
-    """The numbers of a figure as a table of at most so many lines; what is missing is a dash."""
+def table(
+    numbers: Rows,
+    *,
+    lines: int | None = None,
+    columns: ColumnConfigMappingInput | None = None,
+    signed: Sequence[str] = (),
+    digits: int = 2,
+) -> None:
+    """The numbers of a figure as a table of at most so many lines; what is missing is a dash.
+
+    With `signed` columns, which hold differences, all numbers with decimals have so many digits.
+    """
     height: int | Literal["auto"] = "auto" if lines is None else 38 * min(lines, len(numbers) + 1)
+    shown = for_people(numbers)
     st.dataframe(
-        for_people(numbers), hide_index=True, height=height, column_config=columns, placeholder=messages.MISSING
+        with_signs(shown, signed, digits) if signed else shown,
+        hide_index=True,
+        height=height,
+        column_config=columns,
+        placeholder=messages.MISSING,
     )
+
+
+def with_signs(numbers: Rows, signed: Sequence[str], digits: int = 2) -> Styler:
+    """Rows for `st.dataframe`, in which these columns hold differences: `+0.42`, `−0.10`; they are sorted as numbers.
+
+    Others with decimals have as many digits, unless the configuration of their column has another format.
+    """
+    import pandas as pd
+
+    frame = pd.DataFrame(numbers)
+    there = [name for name in signed if name in frame]
+    frame[there] = frame[there].astype(float)  # also where all are missing
+    styled = frame.style.format(na_rep=messages.MISSING)
+    styled = styled.format(partial(in_words.signed, digits=digits), subset=there, na_rep=messages.MISSING)
+    for name in frame.select_dtypes("float").columns.difference(there):
+        whole = (frame[name].dropna() % 1 == 0).all()  # such as steps, of which one is missing
+        write = partial(in_words.number, digits=0 if whole else digits)
+        styled = styled.format(write, subset=[name], na_rep=messages.MISSING)
+    return styled
 
 
 def formats(header: Sequence[str], cells: Sequence[Sequence[str]], stem: str, key: str) -> None:

@@ -70,15 +70,15 @@ def of_sides(sides: tuple[Reader, ...], first: str, second: str) -> None:
         st.markdown(f"> {messages.plain(messages.shortened(sentence, 300))}")
     cards = st.container(horizontal=True)
     for name, (side, pair) in pairs.items():
-        cosine = in_words.number(pair.cosine, ".3f")
+        cosine = in_words.number(pair.cosine, 3)
         messages.number(cards, f"Cosine {name}", cosine, side.reading.title, border=True, help=COSINE)
     if len(pairs) == 2:
-        change = pairs["B"][1].cosine - pairs["A"][1].cosine
+        change = in_words.gap(pairs["A"][1].cosine, pairs["B"][1].cosine, digits=3)
         messages.number(
             cards,
             "B - A",
-            in_words.number(change, "+.3f"),
-            "more similar in B" if change > 0 else "less similar in B",
+            in_words.signed(change, 3),
+            "more similar in B" if change > 0 else "less similar in B" if change < 0 else "as similar in B",
             help="Change of the cosine. Good if it moves towards the meaning of the pair.",
             border=True,
         )
@@ -179,7 +179,7 @@ def _meaning(poolings: set[str], pairs: Pairs) -> str:
             rest = [float(values[sentence_pair.MOST :].sum()) for values in pair.shares]
             parts.append(
                 f"{name}: only the first {sentence_pair.MOST} tokens of each sentence are drawn; the others contribute "
-                f"{rest[0]:+.3f} and {rest[1]:+.3f}."
+                f"{' and '.join(in_words.signed(value, 3) for value in rest)}."
             )
     return " ".join(parts)
 
@@ -210,7 +210,7 @@ def _tokens(pairs: Pairs) -> dict[str, int]:
                 alt=f"{name}: cosines of the tokens of the first sentence and those of the second.",
             )
     caption = "Rows: tokens of the first sentence; columns: tokens of the second. "
-    caption += f"Colour: cosine of their hidden states, from {span[0]:.2f} to {span[1]:.2f}."
+    caption += f"Colour: cosine of their hidden states, from {in_words.interval(*span)}."
     left_out = [
         f"{name} {' and '.join(map(str, pair.left_out))}" for name, (_, pair) in pairs.items() if any(pair.left_out)
     ]
@@ -289,7 +289,7 @@ def _matrices(
         most = pair_figures.widest(*matrices.values())
         for column, (name, matrix) in zip(st.columns(len(matrices), gap="medium"), matrices.items(), strict=True):
             with column:
-                st.markdown(f"**{name}**, cosine {pairs[name].cosine:.3f}")
+                st.markdown(f"**{name}**, cosine {in_words.number(pairs[name].cosine, 3)}")
                 downloads.draw(
                     pair_figures.word_matrix(whole[name], matrix, most),
                     key=f"word pairs {where} {name}",
@@ -331,7 +331,7 @@ def coloured_words(
     rules = []
     for side in sides:
         pair = pairs[side.name]
-        st.markdown(f"**{side.name}** {messages.plain(side.found.name)}, cosine **{pair.cosine:.2f}**")
+        st.markdown(f"**{side.name}** {messages.plain(side.found.name)}, cosine **{in_words.number(pair.cosine)}**")
         for number, (sentence, words, values) in enumerate(
             zip(sentences, pair.words, pair.contributions, strict=True), start=1
         ):
@@ -381,7 +381,7 @@ def pairs_that_show(found: Sequence[PairChange], sides: str = "base → tuned", 
             st.caption(messages.plain(what_is_right(pair.pack)))
             st.markdown(f"{messages.marked(first)}  \n{messages.marked(second)}")
             with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-                st.markdown(f"**{pair.before:.2f} → {pair.after:.2f}**", width="content")
+                st.markdown(f"**{in_words.arrow(pair.before, pair.after)}**", width="content")
                 if page:
                     words_button(page, f"of pair {number}", pair.first, pair.second)
 

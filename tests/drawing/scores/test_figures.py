@@ -26,6 +26,7 @@ from explorer.measuring.neighbours.vector_index import Overlap
 from explorer.measuring.scores.bootstrap import Interval
 from tests.colours import contrast, parts_of
 from tests.drawing import made_up
+from tests.shown_numbers import difference
 
 
 @pytest.fixture
@@ -151,7 +152,7 @@ def comparison(bundled_scores):
 def test_every_cell_holds_its_difference_and_only_sure_ones_are_filled(comparison):
     grid = comparison.grid()
     assert 0 < grid.sure.sum() < grid.sure.size
-    figure = difference_grid(comparison, grid)
+    figure = difference_grid(comparison, "Spearman", "all", grid)
     filled = np.concatenate([np.array(trace.z, dtype=float) for trace in figure.data if trace.type == "heatmap"])
     assert np.array_equal(np.isfinite(filled), grid.sure)
     cells = {}
@@ -161,8 +162,8 @@ def test_every_cell_holds_its_difference_and_only_sure_ones_are_filled(compariso
     assert len(cells) == grid.difference.size
     for place, reading in enumerate(readings(6)):
         row, column = comparison.one.place(reading)
-        value = grid.difference[row, column]
-        assert cells[place][0] == ("n/a" if np.isnan(value) else f"{value:+.2f}")
+        scores = [side.table()[row, column] for side in (comparison.one, comparison.other)]
+        assert cells[place][0] == ("n/a" if np.isnan(scores).any() else difference(*scores))
         assert reading.title in cells[place][1]
     hollow = [shape for shape in figure.layout.shapes if shape.line.width == 1 and not shape.line.dash]
     assert len(hollow) == (np.isfinite(grid.difference) & ~grid.sure).sum()
@@ -175,7 +176,10 @@ def test_a_cell_that_a_side_cannot_measure_has_no_number_and_says_why(comparison
     grid = lost.grid()
     assert np.isnan([side[3, 0] for side in (grid.difference, grid.low, grid.high)]).all()
     place = readings(6).index(parse("cls of layer 3", 6))
-    for figure in (difference_grid(lost, grid), layer_by_pooling(lost.other, "Spearman", "all", LAST)):
+    for figure in (
+        difference_grid(lost, "Spearman", "all", grid),
+        layer_by_pooling(lost.other, "Spearman", "all", LAST),
+    ):
         cells = [trace for trace in figure.data if trace.type == "scatter" and place in trace.customdata]
         at = list(cells[0].customdata).index(place)
         assert cells[0].text[at] == "n/a"
@@ -189,16 +193,17 @@ def test_their_own_readings_stand_above_and_answer_as_the_last_cell(comparison, 
     moved = replace(comparison, other=replace(comparison.other, own=comparison.one.own + noise))
     differences = moved.differences()
     assert bool(differences.own.sure) == (far > 0), "the premise"
-    plain, figure = (difference_grid(moved, differences.grid, own) for own in (None, differences.own))
+    about = "Spearman", "all", differences.grid
+    plain, figure = (difference_grid(moved, *about, own) for own in (None, differences.own))
     assert figure.layout.yaxis.ticktext == (*plain.layout.yaxis.ticktext, "default")
     own = figure.data[-1]
     assert set(own.customdata) == {differences.grid.difference.size}
-    assert f"{float(differences.own.difference):+.2f}" in own.text
+    assert difference(moved.one.own_score(), moved.other.own_score()) in own.text
     assert "model default" in own.hovertext[0]
     heat = [sum(trace.type == "heatmap" for trace in one.data) for one in (plain, figure)]
     assert heat[1] - heat[0] == (far > 0), "filled only where it is sure"
     chosen = replace(moved, one_reading=OWN, other_reading=OWN)
-    framed = difference_grid(chosen, differences.grid, differences.own).layout.shapes
+    framed = difference_grid(chosen, *about, differences.own).layout.shapes
     assert [shape.y1 for shape in framed if shape.line.width == 4] == [own.y[0] + 0.48]
 
 
@@ -209,6 +214,8 @@ def test_lines_are_the_scores_and_bars_the_intervals(comparison):
     assert np.allclose(one.y, comparison.one.table()[:7, column], equal_nan=True)
     assert np.allclose(other.y, comparison.other.table()[:7, column], equal_nan=True)
     assert np.allclose(between.y + np.array(between.error_y.array), grid.high[:7, column], equal_nan=True)
+    for text, *scores in zip(between.customdata, one.y, other.y, strict=True):
+        assert text == ("none" if np.isnan(scores).any() else difference(*scores))
     assert len(compared_by_layer(comparison, "max", "Spearman", "all", None).data) == 2
 
 
@@ -254,8 +261,8 @@ def test_drift_has_a_panel_for_all_that_is_known(looked):
     assert len(drift_by_layer(wide, BARS).data) == 2, "no shift between other widths"
 
 
-DEAR = MethodMark("<b>dear</b>", 90.0, 3.0, 2.0, 4.5, "73.00")
-MARKS = [MethodMark("cheap", 10.0, 1.0, -0.5, 2.0, "71.00 ± 0.10"), DEAR]
+DEAR = MethodMark("<b>dear</b>", 90.0, 3.0, 2.0, 4.5, "73.00", "+3.00 (+2.00 to +4.50)")
+MARKS = [MethodMark("cheap", 10.0, 1.0, -0.5, 2.0, "71.00 ± 0.10", "+1.00 (−0.50 to +2.00)"), DEAR]
 
 
 def test_each_row_is_a_marker_with_its_interval_and_label_and_the_base_a_line_at_0():
@@ -273,7 +280,7 @@ def test_each_row_is_a_marker_with_its_interval_and_label_and_the_base_a_line_at
 
 @pytest.mark.parametrize(("seconds", "kind"), [(90.0, "linear"), (900.0, "log")])
 def test_times_that_are_far_from_one_another_are_on_a_logarithmic_axis(seconds, kind):
-    figure = score_by_cost([MARKS[0], MethodMark("dear", seconds, 3.0, 2.0, 4.5, "73.00")])
+    figure = score_by_cost([MARKS[0], replace(DEAR, seconds=seconds)])
     assert figure.layout.xaxis.type == kind
 
 

@@ -31,6 +31,7 @@ from explorer.measuring.sentences.sentence_vectors import similarities
 from explorer.measuring.sentences.word_pairs import WordPair
 from explorer.progress import finish
 from tests.colours import contrast, parts_of
+from tests.shown_numbers import difference, written
 from tests.tiny_models import LAYERS, SENTENCES
 
 
@@ -149,15 +150,15 @@ def test_a_cell_holds_the_cosine_of_the_sentences_its_point_names():
     one, _ = sides(5)
     order = np.array([3, 1, 0, 4, 2])
     figure = drawn.alike(one, tuple("abcde"), order, drawn.span_of(one), (0, 1))
-    heat, points, written = figure.data
+    heat, points, cells = figure.data
     names = figure.layout.xaxis2.ticktext
     assert names == figure.layout.yaxis2.ticktext
-    cells = zip(points.x, points.y, points.customdata, points.marker.color, written.text, strict=True)
-    for x, y, cell, value, text in cells:
+    cells = zip(points.x, points.y, points.customdata, points.text, cells.text, strict=True)
+    for x, y, cell, hovered, text in cells:
         first, second = divmod(cell, 5)
         assert (order[y], order[x]) == (first, second)
-        assert heat.z[y][x] == value == pytest.approx(one[first, second], abs=1e-6)
-        assert text == f"{one[first, second]:.2f}"
+        assert heat.z[y][x] == pytest.approx(one[first, second], abs=1e-6)
+        assert hovered == text == written(one[first, second], sign="")
         assert (names[y], names[x]) == tuple(f"{number + 1} · {'abcde'[number]}" for number in (first, second))
     assert np.isnan(np.diag(heat.z)).all()
 
@@ -167,12 +168,14 @@ def test_the_scale_spans_both_sides_and_sentences_that_are_all_the_same_are_draw
     low, high = drawn.span_of(one, other)
     every = [side[i, j] for side in (one, other) for i in range(6) for j in range(i)]
     assert (low, high) == (min(every), max(every))
-    heat = drawn.changed(other - one, tuple("abcdef"), np.arange(6), (0, 1)).data[0]
+    heat, points, _ = drawn.changed(one, other, tuple("abcdef"), np.arange(6), (0, 1)).data
+    for cell, text in zip(points.customdata, points.text, strict=True):
+        assert text == difference(one.flat[cell], other.flat[cell])
     assert -heat.zmin == heat.zmax == max(abs(other[i, j] - one[i, j]) for i in range(6) for j in range(i))
     one = similarities(np.ones((3, 4)))
     for figure in (
         drawn.alike(one, ("same",) * 3, np.arange(3), drawn.span_of(one), (0, 1)),
-        drawn.changed(one - one, ("same",) * 3, np.arange(3), (0, 1)),
+        drawn.changed(one, one, ("same",) * 3, np.arange(3), (0, 1)),
     ):
         assert figure.data[0].zmin < figure.data[0].zmax
         assert len(set(figure.layout.yaxis.ticktext)) == 3
@@ -200,12 +203,12 @@ def test_a_missing_cosine_is_an_empty_cell():
     vectors = np.random.default_rng(0).normal(size=(4, 3))
     vectors[1] = 0
     one = similarities(vectors)
-    _, known, missing, written = drawn.alike(one, tuple("abcd"), np.arange(4), drawn.span_of(one), (0, 2)).data
-    texts = dict(zip(zip(written.y, written.x, strict=True), written.text, strict=True))
+    _, known, missing, cells = drawn.alike(one, tuple("abcd"), np.arange(4), drawn.span_of(one), (0, 2)).data
+    texts = dict(zip(zip(cells.y, cells.x, strict=True), cells.text, strict=True))
     assert (0, 1) not in texts
-    assert texts[0, 2] == f"{one[0, 2]:.2f}"
+    assert texts[0, 2] == written(one[0, 2], sign="")
     assert set(missing.customdata) == {1, 4, 6, 7, 9, 13}
-    assert "no cosine" in missing.hovertemplate
+    assert missing.text == "no cosine"
     assert len(known.customdata) == 4 * 3 - 6
 
 

@@ -27,6 +27,7 @@ from explorer.measuring.scores.measure import Settings, load_encoder, measure, s
 from explorer.progress import Progress, finish
 from tests.drawing import made_up
 from tests.drawing.made_up import CLS
+from tests.shown_numbers import difference as shown_difference
 from tests.spoiling import reweigh
 from tests.tiny_models import save_tiny
 
@@ -129,8 +130,9 @@ def test_tables_say_what_the_comparison_says(comparison):
     assert set(told["versions"]) >= {"python", "torch", "transformers"}
     assert "geometry" not in told
     text = as_text(findings)
-    assert difference_text(chosen) in text
-    assert f"{grid.difference[place]:+.2f}" in text
+    sides = (comparison.one, LAST), (comparison.other, comparison.other_reading)
+    assert difference_text(tuple(scores.score(reading) for scores, reading in sides), chosen) in text
+    assert shown_difference(*(scores.score(LAST) for scores in (comparison.one, comparison.other))) in text
     assert text.count("*") == grid.sure.sum() + bool(differences.own.sure) + 1
 
 

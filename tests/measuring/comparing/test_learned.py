@@ -48,7 +48,7 @@ def learned(packs=(), edges=None, tuned=True, **about):
     """What was learned, by these packs and a score whose difference has this interval."""
     if edges is None:
         return Learned(packs, tuned=tuned)
-    score = Verdict(80.0, None, 81.0, sum(edges) / 2, *edges)
+    score = Verdict(80.0, None, 80.0 + sum(edges) / 2, sum(edges) / 2, *edges)
     return Learned(packs, score, tuned, **({"on": "STS-B test", "size": 9} | about))
 
 

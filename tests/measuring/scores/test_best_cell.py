@@ -88,15 +88,16 @@ def test_the_choice_holds_unless_it_is_significantly_worse_than_what_it_was_pref
 @pytest.mark.parametrize(
     ("numbers", "told"),
     [
-        ((0.96, -0.2, 2.1), "0.96 above B (-0.20 to 2.10), could be chance"),
-        ((-1.5, -2.5, -0.5), "1.50 below B (-2.50 to -0.50), significant"),
+        ((0.96, -0.2, 2.1), "0.96 above B (−0.20 to +2.10), could be chance"),
+        ((-1.5, -2.5, -0.5), "1.50 below B (−2.50 to −0.50), significant"),
         ((0, 0, 0), "equal to B"),
         ((0.001, -0.004, 0.002), "equal to B"),
         ((np.nan, np.nan, np.nan), "without a difference to B, which has no score on the test set"),
     ],
 )
 def test_a_difference_in_words(numbers, told):
-    assert best_cell.difference_in_words(Interval(*map(np.asarray, numbers)), "B") == told
+    scores = 70.0, 70.0 + numbers[0]
+    assert best_cell.difference_in_words(scores, Interval(*map(np.asarray, numbers)), "B") == told
 
 
 def test_each_side_has_its_own_best_and_one_without_a_score_is_named(bundled_scores):

@@ -82,16 +82,16 @@ def curve_of(*gains, rows=(250, 500, 1000), **settings):
     ("last", "whole", "told"),
     [
         ((0.4, -0.1, 0.9), (0.9, -0.2, 1.9),
-         "Could be chance: From 50 % to 100 % of your rows: +0.40 (-0.10 to +0.90). More of the same text is unlikely "
+         "Could be chance: From 50 % to 100 % of your rows: +0.40 (−0.10 to +0.90). More of the same text is unlikely "
          "to help."),
         ((1.3, 0.4, 2.0), (2.4, 1.0, 3.6),
          "Better: From 50 % to 100 % of your rows: +1.30 (+0.40 to +2.00). Each doubling from 250 rows on brought "
          "+1.20 (+0.50 to +1.80). More of the same text would probably help."),
         ((0.4, -0.1, 1.9), (0.4, -0.1, 1.9),
-         "Could be chance: From 50 % to 100 % of your rows: +0.40 (-0.10 to +1.90). Whether more of the same text "
+         "Could be chance: From 50 % to 100 % of your rows: +0.40 (−0.10 to +1.90). Whether more of the same text "
          "helps is not known: a gain of up to 1.90 is possible. A larger test set narrows the interval."),
         ((-0.4, -0.9, -0.1), (0.1, -1, 1),
-         "Worse: From 50 % to 100 % of your rows: -0.40 (-0.90 to -0.10). More of the same text does not help."),
+         "Worse: From 50 % to 100 % of your rows: −0.40 (−0.90 to −0.10). More of the same text does not help."),
     ],
 )  # fmt: skip
 def test_the_last_step_and_a_doubling_are_told_in_a_sentence(last, whole, told):

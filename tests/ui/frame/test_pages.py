@@ -110,7 +110,8 @@ def test_layers_chooses_on_the_dev_half_of_the_sample_and_reports_on_its_test_ha
     assert shown[layers.DEFAULT] == pytest.approx(test.own_score(), abs=0.02)
     boxes = [one for kind in (app.info, app.success, app.warning) for one in words(kind)]
     (verdict,) = (one for one in boxes if layers.VERDICT.format(found.best.title) in one)
-    assert best_cell.difference_in_words(found.over_runner_up, layers.SECOND.format(found.runner_up.title)) in verdict
+    scores, second = (found.runner_up_score, found.test_score), layers.SECOND.format(found.runner_up.title)
+    assert best_cell.difference_in_words(scores, found.over_runner_up, second) in verdict
     assert shown[layers.DEV_BEST] == pytest.approx(found.dev_score, abs=0.02)
     scores = f"{found.dev_score:.2f}", f"{found.test_score:.2f}"
     told = layers.FROM_TO.format(found.best.title, sample.dev().name, scores[0], sample.test().name, scores[1])
@@ -121,18 +122,19 @@ def test_layers_chooses_on_the_dev_half_of_the_sample_and_reports_on_its_test_ha
 def test_a_best_layer_that_is_worse_on_the_test_set_is_not_called_the_best(app, monkeypatch):
     mean, other = (Reading(Row((layer,)), "mean") for layer in (1, 5))
     worse = Interval(*map(np.asarray, (-2.0, -3.0, -1.0)))
-    found = best_cell.BestCell(mean, 87.01, 82.37, other, worse, Interval(*map(np.asarray, (0.1, -1.0, 1.0))))
+    better = Interval(*map(np.asarray, (0.1, -1.0, 1.0)))
+    found = best_cell.BestCell(mean, 87.01, 82.37, other, worse, better, 84.37, 82.27)
     monkeypatch.setattr(layers, "best_layer", lambda *_: found)
     opened(app, "layers")
     (told,) = (one for one in words(app.warning) if one.startswith(layers.FAILS.format(mean.title)))
-    assert best_cell.difference_in_words(worse, layers.SECOND.format(other.title)) in told
+    assert best_cell.difference_in_words((84.37, 82.37), worse, layers.SECOND.format(other.title)) in told
     assert not any(lead(layers.VERDICT) in one for kind in (app.info, app.success) for one in words(kind))
 
 
 def test_a_second_best_that_is_the_model_default_is_named_once(app, monkeypatch):
     best, default = (Reading(Row(layers), "mean") for layers in ((0, 6), (6,)))
     gap = Interval(*map(np.asarray, (0.35, -0.47, 1.13)))
-    found = best_cell.BestCell(best, 87.02, 82.38, default, gap, gap)
+    found = best_cell.BestCell(best, 87.02, 82.38, default, gap, gap, 82.03, 82.03)
     monkeypatch.setattr(layers, "best_layer", lambda *_: found)
     opened(app, "layers")
     (told,) = (one for one in words(app.info) if one.startswith(layers.VERDICT.format(best.title)))

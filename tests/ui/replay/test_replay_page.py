@@ -20,6 +20,7 @@ from explorer.ui.access import jobs
 from explorer.ui.replay import replay_view, step_grid
 from explorer.ui.runs import run_status
 from tests import trainings
+from tests.shown_numbers import written
 from tests.visits import by_link, cards, entered, measured, words
 
 
@@ -49,7 +50,7 @@ def test_a_step_shows_the_metrics_of_its_evaluation_and_a_number_says_by_colour_
     assert app.select_slider(key="replayed_step").options == [str(step) for step in trainings.looks(run)]
     for step, score in trainings.looks(run).items():
         app.select_slider(key="replayed_step").set_value(step).run()
-        assert cards(app)["Dev score"] == f"{score:.2f}"
+        assert cards(app)["Dev score"] == written(score, sign="")
     assert len(app.get("plotly_chart")) == 3
     assert step_grid.NO_MODELS in words(app.caption)
     looks = run_status.numbers(trainings.runs.find("plain", place.runs).folder).evaluations()
