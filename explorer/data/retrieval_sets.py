@@ -14,7 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
+from explorer.data.set_items import QUERY
 from explorer.data.tables.columns import named_column, plain
 from explorer.data.tables.files import ENDINGS, read_file
 from explorer.data.tables.table import Table
@@ -47,6 +49,7 @@ class RetrievalSet:
     irrelevant: int = field(default=0, compare=False)  # judgements with grade 0
     empty: int = field(default=0, compare=False)  # documents without text
     repeated: int = field(default=0, compare=False)  # documents with the text of an earlier one
+    item: ClassVar[str] = QUERY
 
     @property
     def counts(self) -> dict[str, int]:

@@ -6,9 +6,11 @@ A probe pack has pairs with the same meaning, or pairs with one small difference
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
+from typing import ClassVar
 
 from explorer.data import retrieval_sets, splitting
 from explorer.data.retrieval_sets import RetrievalSet
+from explorer.data.set_items import PAIR
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_file
@@ -60,6 +62,7 @@ class ProbePairs:
     first: tuple[str, ...]
     second: tuple[str, ...]
     same: tuple[bool, ...]  # whether both mean the same: one says the other in other words
+    item: ClassVar[str] = PAIR
 
     @cached_property
     def digest(self) -> str:

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import Literal, Protocol, cast
+from typing import ClassVar, Literal, cast
+
+from explorer.data.set_items import PAIR, TRIPLET
 
 Columns = tuple[tuple[str, ...] | tuple[float, ...], ...]  # (column, row): sentences or labels, or scores
 # what the sentences of a column mean, compared with those of the first column; "" is the first column itself
@@ -22,20 +24,6 @@ def digest_of(parts: Iterable[str]) -> str:
         sha.update(len(encoded).to_bytes(8, "little"))
         sha.update(encoded)
     return sha.hexdigest()
-
-
-class NamedSet(Protocol):
-    """An evaluation set of any kind: its name, the digest of its content, and how many items are scored."""
-
-    @property
-    def name(self) -> str:
-        """The name in menus and verdicts."""
-
-    @property
-    def digest(self) -> str:
-        """The digest of the content."""
-
-    def __len__(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -88,6 +76,7 @@ class Triplets:
     anchors: tuple[str, ...]
     positives: tuple[str, ...]
     negatives: tuple[str, ...]
+    item: ClassVar[str] = TRIPLET
 
     @cached_property
     def digest(self) -> str:
@@ -113,6 +102,7 @@ class GradedPairs:
     gold: tuple[float, ...]
     parts: tuple[str, ...]  # the sub-corpus of each row, "" if it has none
     tags: tuple[str, ...] = ()  # another label of each row, such as SICK's entailment; not used in scores
+    item: ClassVar[str] = PAIR
 
     @cached_property
     def digest(self) -> str:

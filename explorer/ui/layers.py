@@ -9,7 +9,8 @@ import numpy as np
 import streamlit as st
 
 from explorer.data.graded import sets
-from explorer.data.text_sets import GradedPairs, NamedSet
+from explorer.data.set_items import NamedSet, counted, size_of
+from explorer.data.text_sets import GradedPairs
 from explorer.drawing.scores import curves, distributions, grid
 from explorer.encoding.load import declared
 from explorer.encoding.read.pooling import OWN, Reading
@@ -25,7 +26,7 @@ VERDICT = "**Best layer & pooling: {}**"
 FAILS = "**The dev set's best layer does not hold on the test set**: {} is"
 SECOND, ALSO_SECOND = "the second best ({})", ", the second best"
 DEV_BEST, DEV_SECOND = "Best, dev score", "Second best, dev score"
-CHOSEN_ON, REPORTED_ON = "**Chosen on {}** ({:,} {})", "**Reported on {}** ({:,} {})"
+CHOSEN_ON, REPORTED_ON = "**Chosen on {}** ({})", "**Reported on {}** ({})"
 FROM_TO = "{}, chosen on {}: **{}** → on {}: **{}**"
 DIFFERENCES = "Differences are on {}, with {:.0%} confidence intervals ({:,} bootstrap resamples)."
 INFLATED = (
@@ -49,7 +50,7 @@ def headline(scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice, 
             aggregate,
             border=True,
         )
-        _how_scored(scored, f"{metric} × 100 of {len(scored.pairs):,} {scored.scores.items_named[1]}.")
+        _how_scored(scored, f"{metric} × 100 of {size_of(scored.pairs)}.")
         _inflated(choice.evaluation_set)
         return
     dev, test = both
@@ -63,14 +64,13 @@ def headline(scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice, 
     else:
         _verdict(chosen, dev, test, declared.default_cell(scored.found.folder))
     best = None if chosen is None else chosen.best
-    several = test.scores.items_named[1]
     left, right = st.columns([3, 5], gap="medium") if chosen is not None else (None, st.container())
     if left is not None and chosen is not None:
         with left.container(border=True):
-            st.markdown(CHOSEN_ON.format(messages.plain(dev.name), dev.count, several))
+            st.markdown(CHOSEN_ON.format(messages.plain(dev.name), counted(dev.count, scored.pairs.item)))
             _cards(dev.scores, {DEV_BEST: chosen.best, DEV_SECOND: chosen.runner_up}, metric, aggregate)
     with right.container(border=True):
-        st.markdown(REPORTED_ON.format(messages.plain(test.name), test.count, several))
+        st.markdown(REPORTED_ON.format(messages.plain(test.name), counted(test.count, scored.pairs.item)))
         _cards(test.scores, {BEST_ON_DEV: best, DEFAULT: OWN, CHOSEN: scored.reading}, metric, aggregate)
     differences = DIFFERENCES.format(messages.plain(test.name), bootstrap.LEVEL, bootstrap.RESAMPLES)
     _how_scored(scored, f"{metric} × 100. {differences * (chosen is not None)}".rstrip())
@@ -183,7 +183,7 @@ def show(scores: layer_scores.LayerScores, metric: str, aggregate: str, reading:
             config=downloads.config("layers"),
             alt=f"{metric} of every layer under every pooling, as a grid. The table below has the same numbers.",
         )
-        on = f"All {len(pairs):,} {scores.items_named[1]} of {messages.plain(pairs.name)}."
+        on = f"All {size_of(pairs)} of {messages.plain(pairs.name)}."
         st.caption(
             f"{on} Click a cell to choose its layer & pooling for every page, or choose in the sidebar; the address "
             "remembers it."

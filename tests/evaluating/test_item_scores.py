@@ -13,6 +13,7 @@ import pytest
 from explorer.data import sample
 from explorer.data.labelled.labelled_sets import LabelledSet
 from explorer.data.retrieval_sets import of_pairs
+from explorer.data.set_items import size_of
 from explorer.data.text_sets import Labelled, Triplets
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
@@ -67,7 +68,7 @@ def test_each_layer_and_pooling_has_what_its_judge_gives_to_vectors_of_its_own(e
     found = finish(encoded(encoder, judge.texts, titles=titles))
     if kind == "rows":
         judge = judge.settled(torch.from_numpy(found.of(MODEL_DEFAULT)))
-    assert (scores.items_named[1], len(scores.gold)) == (kind, len(given))
+    assert size_of(judge) == size_of(given) == f"{len(scores.gold):,} {kind}"
     for title in titles[:-1]:
         reading = parse(title, 2)
         items = judge.items(torch.from_numpy(found.of(title)))

@@ -81,7 +81,7 @@ def put_item_scores(desk: Desk, x: Any) -> Hashable:
     key = item_scores.key(x.model, replace(x.given, name=x.name).digest, x.main, x.device, x.max_length, x.grid)
     plain = scores_of(x.number, x.grid)
     of_plain = {one.name: getattr(plain, one.name) for one in fields(plain) if one.init}
-    item_scores.keep(key, ItemScores(**of_plain, measure=x.main, named=("query", "queries")))
+    item_scores.keep(key, ItemScores(**of_plain, measure=x.main))
     return key
 
 

@@ -9,9 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 from explorer.data.graded import sts
 from explorer.data.retrieval_sets import RetrievalSet, retrieval_set
+from explorer.data.set_items import QUERY
 from explorer.data.tables.files import read_file
 from explorer.data.tables.table import Table
 from explorer.errors import BadScores, SetNotFound, TooFewRows, WrongColumns
@@ -38,6 +40,7 @@ class QuestionPairs:
     duplicate: tuple[bool, ...]
     ids: tuple[tuple[str, ...], tuple[str, ...]] | None = None  # of both sides; None: the text is the key
     dropped: int = 0  # rows without one of the questions, or with another number of fields
+    item: ClassVar[str] = QUERY
 
     def __len__(self) -> int:
         return len(self.first)

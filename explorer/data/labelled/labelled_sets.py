@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 from explorer.data import retrieval_sets, sources
 from explorer.data.graded import sts
 from explorer.data.graded.sts import VARIABLE, PublishedSet, Split, data_folder
+from explorer.data.set_items import ROW
 from explorer.data.tables.columns import plain, table_kind
 from explorer.data.tables.files import ENDINGS, read_file
 from explorer.data.tables.text_rows import Report, read_labelled
@@ -36,6 +38,7 @@ class LabelledSet:
     train: Labelled
     dev: Labelled | None = None
     test: Labelled | None = None
+    item: ClassVar[str] = ROW
 
     @property
     def scored(self) -> Labelled:

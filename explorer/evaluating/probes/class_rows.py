@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from explorer.data.set_items import ROW
 from explorer.data.text_sets import Corpus, digest_of
 from explorer.evaluating.probes import pair_features
 from explorer.measuring.scores.judge import Floats, Judge
@@ -25,7 +26,7 @@ class RowsJudge(Judge):
     """
 
     measure = ACCURACY
-    items_named = "row", "rows"
+    item = ROW
 
     def __init__(self, rows: Corpus, name: str, classes: tuple[str, ...], folds: Sequence[Sequence[int]] = ()) -> None:
         self.rows, self.name, self.folds = rows, name, folds

@@ -13,7 +13,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from explorer.data import sources, text_sets, uploads
+from explorer.data import sources, uploads
+from explorer.data.set_items import NamedSet
 from explorer.data.tables.columns import plain
 from explorer.encoding.load import declared
 from explorer.encoding.locate import layout
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
 
-Data = TypeVar("Data", bound=text_sets.NamedSet)
+Data = TypeVar("Data", bound=NamedSet)
 
 ALL = "all"  # in place of titles: every layer & pooling
 

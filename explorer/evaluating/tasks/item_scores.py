@@ -68,7 +68,6 @@ class ItemScores(LayerScores):
     """
 
     measure: str = ""
-    named: tuple[str, str] = ("item", "items")
     others: Mapping[str, ItemGrid] = field(default_factory=dict)
     details: Mapping[str, ItemGrid] = field(default_factory=dict)  # `RANK` and `COSINE` of the right answer, if any
 
@@ -76,11 +75,6 @@ class ItemScores(LayerScores):
     def metrics(self) -> tuple[str, ...]:
         """The main measure, then the others."""
         return self.measure, *self.others
-
-    @property
-    def items_named(self) -> tuple[str, str]:
-        """`query` and `queries`, and so on."""
-        return self.named
 
     def statistic(self, metric: str) -> str:
         """The mean, of every measure that there is."""
@@ -170,7 +164,6 @@ def score_items(
         poolings=encoder.poolings,
         also=main[1].also,
         measure=main[0],
-        named=judge.items_named,
         others=dict(others),
         details={name: tables[name] for name in (RANK, COSINE) if name in tables},
     )
@@ -206,7 +199,7 @@ def keep(name: str, scores: ItemScores) -> None:
         if items.also:
             arrays[f"also {number}"] = np.stack(list(items.also.values()))
     notes = {note: getattr(scores, note) for note in _PLAIN}
-    notes |= {"rows": [row.layers for row in scores.rows], "poolings": scores.poolings, "named": scores.named}
+    notes |= {"rows": [row.layers for row in scores.rows], "poolings": scores.poolings}
     notes |= {"measures": list(tables), "details": list(scores.details)}
     notes |= {what: [(one.pooling, one.row.layers) for one in getattr(scores, what)] for what in ("also", "not_finite")}
     write_whole(_path(name), lambda file: np.savez_compressed(file, notes=np.array(json.dumps(notes)), **arrays))
@@ -241,7 +234,6 @@ def kept(name: str) -> ItemScores | None:
             poolings=tuple(notes["poolings"]),
             also=tables[0].also,
             not_finite=broken,
-            named=tuple(notes["named"]),
             others=dict(zip(notes["measures"][1:], tables[1:], strict=False)),
             details=dict(zip(notes["details"], details, strict=True)),
             **{note: notes[note] for note in _PLAIN},

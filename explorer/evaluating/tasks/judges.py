@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from explorer.data import retrieval_sets, sample, sources, text_sets
 from explorer.data.graded.sets import SetIdentity
 from explorer.data.labelled import labelled_sets
+from explorer.data.set_items import NamedSet
 from explorer.encoding.load import declared
 from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.pooling import Reading
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Evaluated = sources.EvaluationSet | labelled_sets.LabelledSet
-Given = TypeVar("Given", bound=text_sets.NamedSet)
+Given = TypeVar("Given", bound=NamedSet)
 
 Floats = NDArray[np.float64]
 TextColumns = dict[str, tuple[str, ...]]  # a text of each item, by heading
@@ -219,11 +220,10 @@ class LabelJudge(Judge):
     """
 
     measure = ACCURACY
-    items_named = "row", "rows"
 
     def __init__(self, task: labelled_sets.LabelledSet, strength: float | None = None) -> None:
         self.task, self.strength = labelled_sets.check(task), strength
-        self.name, self.digest = task.name, task.digest
+        self.name, self.digest, self.item = task.name, task.digest, task.item
         rows = task.texts
         self.texts = self.sentences = tuple(dict.fromkeys(rows))
         place = {text: at for at, text in enumerate(self.texts)}

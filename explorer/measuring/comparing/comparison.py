@@ -14,8 +14,8 @@ import numpy as np
 
 from explorer import in_words
 from explorer.data.sample import Pack
+from explorer.data.set_items import NamedSet, size_of
 from explorer.data.shared_rows import NONE_SHARED, SharedRows
-from explorer.data.text_sets import NamedSet
 from explorer.encoding.load.declared import NOT_DECLARED
 from explorer.encoding.read.head_facts import HeadFacts
 from explorer.encoding.read.pooling import OWN, Reading, Row
@@ -244,9 +244,17 @@ class ComparisonVerdict:
         probes = replace(probes, elsewhere=self.tuning.probes.elsewhere if self.tuning else ())
         if self.score.kind == UNKNOWN:
             return replace(probes, tuned=tuned)
-        about = self.measure, self.pairs.name, len(self.pairs), self.optimistic
-        found = Learned(probes.packs, self.score, tuned, *about, probes.pairs, probes.why_none, probes.elsewhere)
-        return replace(found, poolings=self.poolings)
+        return replace(
+            probes,
+            score=self.score,
+            tuned=tuned,
+            measure=self.measure,
+            on=self.pairs.name,
+            size=len(self.pairs),
+            item=self.pairs.item,
+            optimistic=self.optimistic,
+            poolings=self.poolings,
+        )
 
     def probe_changes(
         self,
@@ -374,7 +382,7 @@ def judge(
         score,
         metric,
         pairs,
-        _pairs_text(pairs, comparison.one, metric, aggregate),
+        _pairs_text(pairs, metric, aggregate),
         tuning,
         same,
         cell if part else None,
@@ -388,9 +396,8 @@ def _towards(after: int, gap: Interval) -> Interval:
     return gap if after == 1 else Interval(-gap.difference, -gap.high, -gap.low)
 
 
-def _pairs_text(pairs: NamedSet, scores: LayerScores, metric: str, aggregate: str) -> str:
+def _pairs_text(pairs: NamedSet, metric: str, aggregate: str) -> str:
     """Which pairs and how many: `STS-B test (1,379 pairs, Pearson)`."""
-    item, items = scores.items_named
     way = "" if metric == SPEARMAN else f", {metric}"
     way += "" if aggregate == "all" else f", {aggregate} over sub-corpora"
-    return f"{pairs.name} ({len(pairs):,} {items if len(pairs) != 1 else item}{way})"
+    return f"{pairs.name} ({size_of(pairs)}{way})"

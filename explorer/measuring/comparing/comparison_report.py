@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer import in_words
-from explorer.data.text_sets import GradedPairs, NamedSet
+from explorer.data.set_items import NamedSet, size_of
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.in_words import Rows, rounded, versions
 from explorer.measuring.comparing import learned
@@ -183,7 +184,7 @@ def as_text(findings: Findings) -> str:
         lines += [verdict.why_not_same] if verdict.why_not_same else []
     lines += [
         "",
-        f"{findings.pairs.name}: {findings.metric} × 100 on {len(findings.pairs):,} pairs"
+        f"{findings.pairs.name}: {findings.metric} × 100 on {size_of(findings.pairs)}"
         + f", {findings.aggregate}" * comparison.one.has_parts,
         f"A  {layer_scores.text_of(scores[0])}  {comparison.one_reading.title} of {one.name}",
         f"B  {layer_scores.text_of(scores[1])}  {comparison.other_reading.title} of {other.name}",

@@ -4,17 +4,19 @@ The words are one line of at most two clauses, the best news and the worst, how 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from explorer import in_words
 from explorer.data import sample, sources
 from explorer.data.graded.sets import SetKind
+from explorer.data.set_items import PAIR, QUERY, ROW, TRIPLET, counted
 from explorer.measuring.comparing.nothing_learned import NothingLearned
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.judge import HALF, Floats, Gap, PackChange, PairChange, of_packs, pack_changes
-from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, SPEARMAN, items_of, size_text
+from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, SPEARMAN
 from explorer.measuring.scores.verdict import (
     BETTER,
     CHANCE,
@@ -38,6 +40,8 @@ COIN = "a coin would get 50 %"
 _NAMES = {"number": "numbers", "antonym": "antonyms", "role swap": "role swaps", "quantifier": "quantifiers"}
 _CHANGES = {BETTER: "better", WORSE: "worse", CHANCE: "no certain change"}
 _SEARCH = {BETTER: "finds the right text sooner", WORSE: "finds the right text later", CHANCE: "no certain change"}
+# what the score of a set measures
+_SUBJECTS = {PAIR: "similarity", TRIPLET: "triplets in the right order", QUERY: "search", ROW: "classification"}
 HOW_CHOSEN = (
     "Neither model's run trained on these pairs. Of each difference that was learned (at most two) or lost (one), this "
     "is the pair whose cosine changed by the median amount: half of the pairs changed more. Of the difference that is "
@@ -70,6 +74,7 @@ class Learned:
     measure: str = SPEARMAN  # of the score, and the evaluation set by its name, with its number of items
     on: str = ""
     size: int = 0
+    item: str = PAIR  # what its items are
     optimistic: bool = False  # the training text holds sentences of the set, or the dev set holds rows of it
     pairs: tuple[PairChange, ...] = ()  # of the packs, to show what changed
     why_none: str = ""  # why no packs are judged
@@ -134,15 +139,13 @@ class Learned:
 
 def of_run(
     verdict: verdicts.RunVerdict,
-    names: Mapping[str, str],
-    sizes: Mapping[str, int],
-    measures: Mapping[str, str],
+    sets: Mapping[str, Mapping[str, Any]],
     poolings: str = "",
     nothing: NothingLearned | None = None,
 ) -> Learned:
     """What a run learned, by its test set; without one its dev set has the score, which is a verdict unless it chose.
 
-    `names`, `sizes` and `measures` are those of the evaluation sets, by `test` and `dev`; `poolings` says which layer &
+    `sets` are the fields of both that say what a score is of, by `test` and `dev`; `poolings` says which layer &
     pooling took the place of which.
     """
     if nothing is not None:
@@ -151,9 +154,8 @@ def of_run(
         if found is not None and found.exported is not None:
             if found.kind == UNKNOWN:
                 break
-            optimistic = verdict.optimistic and use == "test"
-            score = found, True, measures.get(use, SPEARMAN), names.get(use, ""), sizes.get(use, 0), optimistic
-            return Learned(verdict.packs, *score, verdict.pairs, elsewhere=verdict.elsewhere, poolings=poolings)
+            of_run = Learned(verdict.packs, found, pairs=verdict.pairs, elsewhere=verdict.elsewhere, poolings=poolings)
+            return replace(of_run, optimistic=verdict.optimistic and use == "test", **sets[use])
     return Learned(verdict.packs, pairs=verdict.pairs, elsewhere=verdict.elsewhere, poolings=poolings)
 
 
@@ -308,9 +310,9 @@ def sure(found: Learned) -> str:
 
 def _on(found: Learned, before: float | None, after: float | None) -> str:
     """`Spearman 79.61 → 83.76 on Sample pairs, dev half (120 pairs)`."""
-    scores = f"{in_words.number(before)} → {in_words.number(after)}"
-    on = f"{sources.shown(found.on)} ({size_text(found.size, found.measure)})"
-    return f"{_capitalised(found.measure)} {scores} on {on}"
+    scores = in_words.arrow(before, after)
+    on = f"{sources.shown(found.on)} ({counted(found.size, found.item)})"
+    return f"{_begun(found.measure)} {scores} on {on}"
 
 
 def lines(found: Learned, where: str = "") -> list[str]:
@@ -335,10 +337,15 @@ def as_json(found: Learned) -> dict[str, object] | None:
     if text is None:
         return None
     second = {"elsewhere": {"kind": elsewhere.kind, "text": elsewhere.text}} if elsewhere else {}
+    of_score = {}
+    if found.score:
+        about = found.measure, found.on, found.size, found.item
+        of_score = {"scored_on": dict(zip(("measure", "set", "items", "item"), about, strict=True))}
     return {
         "kind": text.kind,
         "text": text.text,
         **second,
+        **of_score,
         "how_sure": sure(found),
         "packs": [asdict(one) for one in found.packs],
         "pairs": [asdict(one) for one in found.pairs],
@@ -373,24 +380,25 @@ def _misses(found: Learned) -> str:
 
 def _scored(found: Learned, score: Verdict) -> Marked:
     """`General similarity: no certain change (+1.1, −3.2 to +5.6)`."""
-    change = (_SEARCH if items_of(found.measure)[0] == "query" else _CHANGES)[score.kind]
+    change = (_SEARCH if found.item == QUERY else _CHANGES)[score.kind]
     return ((f"{_capitalised(_subject(found))}: {change} ({_numbers(found, score)})", False),)
 
 
 def _subject(found: Learned) -> str:
     """What the score measures, in words."""
-    if found.measure == ACCURACY:
-        return f"triplets in the right order on {sources.shown(found.on)}"
     if found.measure == DISTINGUISHED:
         return "small differences in meaning"
-    if items_of(found.measure)[0] == "query":
-        return f"search on {sources.shown(found.on)}"
-    return "general similarity" if found.general else f"similarity on {sources.shown(found.on)}"
+    if found.item == PAIR and found.general:
+        return "general similarity"
+    return f"{_SUBJECTS[found.item]} on {sources.shown(found.on)}"
 
 
 def _numbers(found: Learned, score: Verdict) -> str:
-    """The difference and its interval: `+1.1, −3.2 to +5.6`; of another layer & pooling also what training changed."""
-    measure = f"{found.measure} " if items_of(found.measure)[0] == "query" else ""
+    """The difference and its interval: `+1.1, −3.2 to +5.6`; of another layer & pooling also what training changed.
+
+    The measure is named if the subject does not say it.
+    """
+    measure = "" if found.measure in (SPEARMAN, ACCURACY, DISTINGUISHED) else f"{found.measure} "
     text = f"{measure}{in_words.signed(score.shown_difference, 1)}, {score.ends(1)}"
     if part := score.training:
         by_training = in_words.ends(part.difference, part.low, part.high, digits=1)
@@ -405,6 +413,11 @@ def _chosen(found: Learned) -> str:
 
 def _capitalised(text: str) -> str:
     return text[0].upper() + text[1:]
+
+
+def _begun(measure: str) -> str:
+    """A measure at the start of a sentence; a name such as nDCG@10 stays as it is."""
+    return _capitalised(measure) if measure.islower() else measure
 
 
 def _name(pack: PackChange) -> str:

@@ -90,14 +90,12 @@ class RankingJudge(judge.Judge):
     An item is the measure of a query, from 0 to 1.
     """
 
-    items_named = "query", "queries"
-
     def __init__(
         self, task: RetrievalSet, measure: str = NDCG, query_prompt: str = "", document_prompt: str = ""
     ) -> None:
         documents = [document_prompt + text for text in task.documents]
         queries = [query_prompt + text for text in task.queries]
-        self.name, self.digest, self.measure = task.name, task.digest, measure
+        self.name, self.digest, self.item, self.measure = task.name, task.digest, task.item, measure
         self.sentences = task.texts
         self.texts = tuple(dict.fromkeys((*documents, *queries)))
         place = {text: at for at, text in enumerate(self.texts)}

@@ -37,7 +37,7 @@ class Judge(ABC):
     texts: tuple[str, ...]  # what is encoded, each text once
     sentences: tuple[str, ...]  # the same without prompts
     measure: str  # the name of the score
-    items_named: tuple[str, str] = ("pair", "pairs")  # one item, and several
+    item: str  # what an item of the set is: `pair`, `query`
     before: Judge | None = None  # how the base is judged as it is used, if not in the same way
 
     @abstractmethod
@@ -83,7 +83,7 @@ class PairJudge(Judge):
     measure = metrics.SPEARMAN
 
     def __init__(self, pairs: text_sets.GradedPairs) -> None:
-        self.name, self.digest = pairs.name, pairs.digest
+        self.name, self.digest, self.item = pairs.name, pairs.digest, pairs.item
         self.texts = self.sentences = pairs.sentences
         self.gold: Floats = np.array(pairs.gold)
         self._places = tuple(map(np.array, pairs.places))
@@ -117,10 +117,9 @@ class TripletJudge(Judge):
     """
 
     measure = metrics.ACCURACY
-    items_named = "triplet", "triplets"
 
     def __init__(self, triplets: text_sets.Triplets) -> None:
-        self.name, self.digest = triplets.name, triplets.digest
+        self.name, self.digest, self.item = triplets.name, triplets.digest, triplets.item
         self.texts = self.sentences = triplets.sentences
         self._anchors, self._positives, self._negatives = (
             _places(self.texts, column) for column in (triplets.anchors, triplets.positives, triplets.negatives)
@@ -154,7 +153,7 @@ class ProbeJudge(Judge):
     measure = metrics.DISTINGUISHED
 
     def __init__(self, pairs: sample.ProbePairs) -> None:
-        self.name, self.digest = pairs.name, pairs.digest
+        self.name, self.digest, self.item = pairs.name, pairs.digest, pairs.item
         self.texts = self.sentences = pairs.sentences
         self._first, self._second = (_places(self.texts, column) for column in (pairs.first, pairs.second))
         self._same = np.array(pairs.same)

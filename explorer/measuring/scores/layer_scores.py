@@ -89,11 +89,6 @@ class LayerScores:
         """The metrics that the set has; the first is the main one."""
         return metrics_of(self.gold)
 
-    @property
-    def items_named(self) -> tuple[str, str]:
-        """What a score is of: one, and several."""
-        return "pair", "pairs"
-
     def statistic(self, metric: str) -> str:
         """What a metric computes from the items of `grid_items`: itself, or the mean of what items get."""
         return metric

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.data.set_items import PAIR, QUERY, TRIPLET
 from explorer.errors import BadChoice
 from explorer.measuring.scores import correlation
 
@@ -27,7 +28,6 @@ MEAN = "mean of items"
 AVERAGE_PRECISION, F1 = "average precision", "F1"
 # the measures of scored pairs, triplets and probe packs; those of retrieval sets are others, of queries
 SPEARMAN, ACCURACY, DISTINGUISHED = "Spearman", "accuracy", "share distinguished"
-_ITEMS = {SPEARMAN: ("pair", "pairs"), ACCURACY: ("triplet", "triplets"), DISTINGUISHED: ("pair", "pairs")}
 MEASURES = ("accuracy", "macro F1", "Matthews")  # of predicted classes
 
 
@@ -229,14 +229,9 @@ def agreement(gold: Floats, system: NDArray[Any], parts: Sequence[str], metric: 
     return np.asarray(np.average(each, axis=0, weights=sizes))
 
 
-def items_of(measure: str) -> tuple[str, str]:
-    """What a measure is a score of: one, and several."""
-    return _ITEMS.get(measure, ("query", "queries"))
-
-
-def size_text(count: int, measure: str = SPEARMAN) -> str:
-    """How many items an evaluation set has: `1,379 pairs`, or of a retrieval set `60 queries`."""
-    return f"{count:,} {items_of(measure)[count != 1]}"
+def item_by_main(measure: str) -> str:
+    """What the items of a set are, by its main measure: for runs of versions that stored no more than this."""
+    return {SPEARMAN: PAIR, DISTINGUISHED: PAIR, ACCURACY: TRIPLET}.get(measure, QUERY)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from explorer import in_words
 from explorer.data import sources
+from explorer.data.set_items import counted
 from explorer.measuring.scores.judge import Gap, Judge, PackChange, PairChange
-from explorer.measuring.scores.metrics import SPEARMAN, size_text
+from explorer.measuring.scores.metrics import SPEARMAN, item_by_main
 
 if TYPE_CHECKING:
     from explorer.measuring.scores.bootstrap import Interval
@@ -182,6 +183,7 @@ class ElsewhereVerdict:
     of: int  # items of the whole set
     measure: str
     verdict: Verdict
+    item: str = field(default="", compare=False)  # what they are; "" in a run of version 0.1.0
 
     def same_set(self, other: ElsewhereVerdict) -> bool:
         """Whether another verdict is on the same items."""
@@ -190,8 +192,8 @@ class ElsewhereVerdict:
     @property
     def items(self) -> str:
         """`240 pairs`, or `500 of 4,927 pairs`."""
-        text = size_text(self.size, self.measure)
-        return text if self.size == self.of else f"{self.size:,} of {size_text(self.of, self.measure)}"
+        whole = counted(self.of, self.item or item_by_main(self.measure))
+        return whole if self.size == self.of else f"{self.size:,} of {whole}"
 
 
 @dataclass(frozen=True)

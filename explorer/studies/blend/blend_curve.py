@@ -11,6 +11,7 @@ import numpy as np
 
 from explorer import in_words
 from explorer.data import sample, sources
+from explorer.data.set_items import size_of
 from explorer.data.shared_rows import NONE_SHARED, SharedRows
 from explorer.evaluating.results import table_formats
 from explorer.measuring.comparing.learned import NOTHING, Learned, pack_items_changes
@@ -107,9 +108,10 @@ class BlendCurve:
             measure=judge.measure,
             on=judge.name,
             size=len(judge),
+            item=judge.item,
             optimistic=self.optimistic and use == TEST,
             elsewhere=tuple(
-                ElsewhereVerdict(one.name, len(one), len(one), one.measure, self.against_base(name, alpha))
+                ElsewhereVerdict(one.name, len(one), len(one), one.measure, self.against_base(name, alpha), one.item)
                 for name, one in self.sets.items()
                 if name.startswith(ELSEWHERE)
             ),
@@ -127,7 +129,7 @@ class BlendCurve:
         """The verdicts on the blend in words, by use: against the base and, unless it is that, the tuned model."""
         found: dict[str, tuple[Sentence, Sentence | None]] = {}
         for use, judge in self.sets.items():
-            on = f"{judge.name} ({len(judge):,} {judge.items_named[1]})"
+            on = f"{judge.name} ({size_of(judge)})"
             blend, seen = f"the blend at α = {_share(alpha):g}", self.optimistic and use.startswith(TEST)
             to_base = sentence(self.against_base(use, alpha), f"the base {self.base}", blend, on, optimistic=seen)
             tuned = f"the tuned model {' + '.join(self.tuned)}"
@@ -237,6 +239,7 @@ def as_json(found: BlendCurve, alpha: float | None = None) -> dict[str, Any]:
             "set": judge.name,
             "measure": judge.measure,
             "items": len(judge),
+            "item": judge.item,
             "base": base,
             "scores": scores,
             **gaps,

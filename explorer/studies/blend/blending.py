@@ -16,6 +16,7 @@ import numpy as np
 
 from explorer import in_words, run_folder, typed_json
 from explorer.data import sample, shared_rows, sources
+from explorer.data.set_items import size_of
 from explorer.encoding.export import source_code
 from explorer.encoding.load import hardware, loading
 from explorer.encoding.locate import lookup, model_names
@@ -24,7 +25,6 @@ from explorer.escaping import fenced, plain, table
 from explorer.evaluating.tasks.judges import evaluated_on, judge_of
 from explorer.measuring.scores import similarity
 from explorer.measuring.scores.judge import PACKS, Judge, ProbeJudge
-from explorer.measuring.scores.metrics import size_text
 from explorer.measuring.scores.verdict import by_use
 from explorer.places import cache_folder, write_whole
 from explorer.progress import Progress, Work
@@ -216,6 +216,6 @@ def _results(found: BlendCurve, alpha: float) -> list[tuple[str, ...]]:
     for use, judge in found.sets.items():
         to_base, to_tuned = found.against_base(use, alpha), found.against_tuned(use, alpha)
         scores = map(in_words.number, (to_base.declared_base, to_tuned.declared_base, to_base.exported))
-        title = f"{plain(sources.shown(judge.name))} ({use}, {size_text(len(judge), judge.measure)})"
+        title = f"{plain(sources.shown(judge.name))} ({use}, {size_of(judge)})"
         rows.append((title, *scores, to_base.gap, to_tuned.gap))
     return rows

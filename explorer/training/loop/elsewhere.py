@@ -29,7 +29,7 @@ class Elsewhere:
 
     def verdict(self, found: Verdict) -> ElsewhereVerdict:
         """The verdict on this set, with what it is about."""
-        return ElsewhereVerdict(self.name, len(self.judge), self.of, self.judge.measure, found)
+        return ElsewhereVerdict(self.name, len(self.judge), self.of, self.judge.measure, found, self.judge.item)
 
 
 def named(names: Iterable[str], then: Sequence[str] | None = None) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer import fair_share, in_words
 from explorer.data import sources
+from explorer.data.set_items import PAIR, QUERY, ROW, TRIPLET
 from explorer.encoding.export import source_code
 from explorer.encoding.locate import lookup
 from explorer.encoding.read.head_facts import NO_PROMPTS, HeadFacts, RolePrompts
@@ -20,7 +21,7 @@ from explorer.knobs import Knob, Values
 from explorer.measuring.comparing import learned
 from explorer.measuring.scores import similarity
 from explorer.measuring.scores import verdict as verdicts
-from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, MEASURES, SPEARMAN, size_text
+from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, MEASURES, SPEARMAN
 from explorer.measuring.scores.similarity import CosineMeaning
 from explorer.measuring.scores.verdict import RunVerdict, Verdict, rendered
 from explorer.training.loop.measured_facts import SeedScores, spread
@@ -30,11 +31,12 @@ if TYPE_CHECKING:
     from explorer.encoding.read.head import Head
     from explorer.methods import Paper
 
-# the task of a measure, as sentence-transformers names it; that of others is a search
+# the task of a set by what its items are, as sentence-transformers names it
 _TASKS = {
-    SPEARMAN: ("semantic-similarity", "Semantic Similarity"),
-    ACCURACY: ("triplet", "Triplet"),
-    DISTINGUISHED: ("semantic-similarity", "Semantic Similarity"),
+    PAIR: ("semantic-similarity", "Semantic Similarity"),
+    TRIPLET: ("triplet", "Triplet"),
+    QUERY: ("information-retrieval", "Information Retrieval"),
+    ROW: ("text-classification", "Text Classification"),
 }
 
 CLASSIFIER = "classifier.safetensors"  # in the folder of a model that was fine-tuned on labelled texts
@@ -145,7 +147,7 @@ def _metadata(about: CardFacts) -> dict[str, Any]:
         if not of or found.exported is None:
             continue
         # task and metric have the names, and values from 0 to 1, that sentence-transformers writes
-        task = _TASKS.get(measure, ("information-retrieval", "Information Retrieval"))
+        task = _TASKS[about.facts.item_of(use)]
         metric = f"{measure}_cosine" if measure == SPEARMAN else f"cosine_{measure}".replace(" ", "_")
         value, title = round(found.exported / 100, 6), metric.replace("_", " ").title()
         split = "dev" if use == "dev" else "test"
@@ -260,8 +262,11 @@ def _scored(about: CardFacts) -> Iterator[tuple[str, Verdict, list[float | None]
     facts = about.facts
     for use, found in about.verdict.by_use.items():
         if name := facts.set_of(use):
-            size = size_text(facts.size_of(use), facts.measure_of(use))
-            yield f"{plain(sources.shown(name))} ({use}, {size})", found, [seed.score(use) for seed in about.seeds]
+            yield (
+                f"{plain(sources.shown(name))} ({use}, {facts.counted(use)})",
+                found,
+                [seed.score(use) for seed in about.seeds],
+            )
     for one in about.verdict.elsewhere:
         size = one.items if one.measure == SPEARMAN else f"{one.items}, {one.measure}"
         same = [seed.verdict.on_items_of(one) if seed.verdict else None for seed in about.seeds]

@@ -13,6 +13,7 @@ from explorer import run_folder
 from explorer.data import shared_rows, sources, text_sets
 from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.labelled import labelled_sets, training_rows
+from explorer.data.set_items import several
 from explorer.data.shared_rows import NONE_SHARED, SharedRows
 from explorer.encoding.load.hardware import MEASURED
 from explorer.encoding.locate import model_names
@@ -24,7 +25,7 @@ from explorer.evaluating.tasks import column_of, judges
 from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict, Tuning, as_trained, judge, judged
 from explorer.measuring.comparing.learned import NOT_HELD_OUT, NOTHING, Learned
 from explorer.measuring.scores.measure import Settings
-from explorer.measuring.scores.metrics import SPEARMAN, items_of
+from explorer.measuring.scores.metrics import SPEARMAN
 from explorer.training.record import runs
 from explorer.training.record.status import FINISHED, REPORT, Status
 
@@ -90,7 +91,7 @@ def of_one(run: runs.Run, status: Status, *, tuned: bool = True) -> list[Result]
         by = measure.lower() if measure == SPEARMAN else measure
         settings: dict[str, Setting] = {"measure": by, "precision": MEASURED[0], "device": facts.device}
         task = ScoredTask(RUN_TEST, recipe.digest_of(use), settings, *column_of(facts.set_of(use)))
-        setting: dict[str, Setting] = {items_of(measure)[1]: facts.size_of(use), "measured": RUN_TEST}
+        setting: dict[str, Setting] = {several(facts.item_of(use)): facts.size_of(use), "measured": RUN_TEST}
         measured = Measured("test", (MODEL_DEFAULT,), (by,), table, setting=setting, seconds=status.seconds)
         results.append(Result(model, task, measured))
     return results

@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from explorer import places, run_folder, typed_json
+from explorer.data.set_items import counted
 from explorer.data.shared_rows import SharedRows
 from explorer.encoding.read.head_facts import HeadFacts
 from explorer.errors import RunGone
 from explorer.measuring.comparing import learned as learning
 from explorer.measuring.comparing.nothing_learned import NothingLearned
-from explorer.measuring.scores.metrics import SPEARMAN
+from explorer.measuring.scores.metrics import SPEARMAN, item_by_main
 from explorer.measuring.scores.verdict import RunVerdict, by_use
 from explorer.progress import Phase
 from explorer.training.loop.computed import Computed
@@ -111,6 +112,10 @@ class RunFacts:
     measures: Mapping[str, str] | None = field(
         default=None,
         metadata=fact(lambda training: {use: one.measure for use, one in training.prepared.judged.items()}),
+    )
+    # what the items of each are: `pair`, `query`; runs of version 0.1.0 have none
+    items: Mapping[str, str] | None = field(
+        default=None, metadata=fact(lambda training: {use: one.item for use, one in training.prepared.judged.items()})
     )
     # rows that choose the best checkpoint
     held_out: int | None = field(default=None, metadata=fact(lambda training: len(training.prepared.held_out or ())))
@@ -213,10 +218,22 @@ class RunFacts:
             return ""
         return f"{trained.words} in place of {default.words}"
 
+    def item_of(self, use: str) -> str:
+        """What the items of an evaluation set are."""
+        return (self.items or {}).get(use) or item_by_main(self.measure_of(use))
+
+    def counted(self, use: str) -> str:
+        """How many items of what an evaluation set has: `1,379 pairs`."""
+        return counted(self.size_of(use), self.item_of(use))
+
     def learned(self, verdict: RunVerdict) -> learning.Learned:
         """What the run learned, by its held-out probe packs and its test set."""
-        names = {use: self.set_of(use) for use in ("test", "dev")}
-        return learning.of_run(verdict, names, self.pairs or {}, self.measures or {}, self.poolings, self.nothing)
+
+        def of(use: str) -> dict[str, Any]:
+            about = self.measure_of(use), self.set_of(use), self.size_of(use), self.item_of(use)
+            return dict(zip(("measure", "on", "size", "item"), about, strict=True))
+
+        return learning.of_run(verdict, {use: of(use) for use in ("test", "dev")}, self.poolings, self.nothing)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from explorer import in_words
+from explorer.data.set_items import counted, several
 from explorer.data.text_sets import GradedPairs, digest_of
 from explorer.evaluating.tasks import item_scores, judges
 from explorer.measuring.comparing.comparison import Comparison
@@ -188,8 +189,9 @@ def changed_items(compared: Compared) -> None:
     before, after = (sides[1 - compared.after], sides[compared.after])
     if not isinstance(before, item_scores.ItemScores) or not isinstance(after, item_scores.ItemScores):
         return
-    one, several = before.items_named
-    st.subheader(f"{several.capitalize()} that improved and got worse")
+    pairs = compared.sides[0].pairs
+    one, many = pairs.item, several(pairs.item)
+    st.subheader(f"{many.capitalize()} that improved and got worse")
     metric = compared.metric
     readings = compared.about.one_reading, compared.about.other_reading
     base, tuned = readings[1 - compared.after], readings[compared.after]
@@ -197,14 +199,14 @@ def changed_items(compared: Compared) -> None:
     ranks, cosines = (
         (details[0][name], details[1][name]) if name in details[0] else None for name in (judge.RANK, judge.COSINE)
     )
-    texts = judges.judged(compared.sides[0].pairs).columns
+    texts = judges.judged(pairs).columns
     found = ItemChanges(texts, before.items_of(base, metric), after.items_of(tuned, metric), ranks, cosines)
     if not np.isfinite(found.gaps).all():
-        st.info(NO_SCORE.format(several), icon=":material/block:")
+        st.info(NO_SCORE.format(many), icon=":material/block:")
         return
     better, worse, same = found.counts
     st.caption(
-        f"{len(found.gaps):,} {several} of {messages.plain(compared.sides[0].pairs.name)}: {better:,} improved, "
+        f"{counted(len(found.gaps), one)} of {messages.plain(pairs.name)}: {better:,} improved, "
         f"{worse:,} got worse, {same:,} did not change."
         + " Rank: the place of the first relevant passage among all passages; 1 is best."
         * (found.ranks is not None)
@@ -222,9 +224,9 @@ def changed_items(compared: Compared) -> None:
             for item in items:
                 _item(found, item, metric)
     rows = found.rows(metric)
-    with st.expander(f"All {several}", icon=":material/table_rows:"):
+    with st.expander(f"All {many}", icon=":material/table_rows:"):
         st.dataframe(rows, hide_index=True, height=38 * min(12, len(rows) + 1), placeholder=messages.MISSING)
-    downloads.rows(rows, f"{compared.stem} {several}", f"All {several} (CSV)")
+    downloads.rows(rows, f"{compared.stem} {many}", f"All {many} (CSV)")
 
 
 def _item(found: ItemChanges, item: int, measure: str) -> None:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from explorer import errors, in_words
 from explorer.data import sample
+from explorer.data.set_items import several, size_of
 from explorer.drawing.scores import curves, distributions, grid
 from explorer.drawing.sentences import pair_figures
 from explorer.measuring.comparing import comparison_report, pair_changes
@@ -115,10 +116,10 @@ def _pairs(compared: comparing.Compared, changes: Learned) -> None:
 def how_measured(compared: comparing.Compared) -> None:
     """What the numbers are, of how many pairs, and where typed models are."""
     one = compared.sides[0]
-    several = one.scores.items_named[1]
+    items = several(one.pairs.item)
     st.caption(
-        f"{compared.metric} × 100 of {len(one.pairs):,} {several}, computed in {one.scores.precision}. In brackets "
-        f"the {verdict.CI}, from {bootstrap.RESAMPLES:,} bootstrap resamples of the {several}, the same for A and B. "
+        f"{compared.metric} × 100 of {size_of(one.pairs)}, computed in {one.scores.precision}. In brackets "
+        f"the {verdict.CI}, from {bootstrap.RESAMPLES:,} bootstrap resamples of the {items}, the same for A and B. "
         "If the interval includes 0, the difference could be chance."
     )
     for side, shown in zip("AB", compared.sides, strict=True):

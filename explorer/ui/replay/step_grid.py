@@ -6,6 +6,7 @@ from dataclasses import replace
 import streamlit as st
 
 from explorer import places, run_folder
+from explorer.data.set_items import size_of
 from explorer.data.text_sets import GradedPairs, digest_of
 from explorer.drawing.scores import grid, run_figures
 from explorer.encoding.load import declared
@@ -63,7 +64,7 @@ def show(run: Run, evaluations: list[run_folder.Evaluation], number: int, at: in
     metric, aggregate = controls.metric_and_aggregate(scored.scores)
     _grid(scored.scores, metric, aggregate, scored.reading, None)
     st.caption(
-        f"{metric} × 100 on {messages.plain(scored.pairs.name)}, {len(scored.pairs):,} {scored.scores.items_named[1]}. "
+        f"{metric} × 100 on {messages.plain(scored.pairs.name)}, {size_of(scored.pairs)}. "
         f"The colour scale is for this step only. Scoring took {scored.scores.seconds:.1f} s"
         + (f"; **Score all steps** scores {len(saved) - 1} more." if len(saved) > 1 else ".")
     )
@@ -172,7 +173,7 @@ def _all_steps(run: Run, saved: Mapping[int, str], step: int, choice: sidebar_ch
     st.caption(
         f"{reading.title}: {layer_scores.text_of(of_reading[at])}, "
         f"{comparison_report.difference_text((of_reading[0], of_reading[at]), since[at])} since step {first}. "
-        f"{metric} × 100 on {messages.plain(pairs.name)}, {len(pairs):,} pairs; one colour scale for all steps. "
+        f"{metric} × 100 on {messages.plain(pairs.name)}, {size_of(pairs)}; one colour scale for all steps. "
         f"In brackets, as a band, on hover: {bootstrap.LEVEL:.0%} confidence interval ({bootstrap.RESAMPLES:,} "
         "bootstrap resamples). "
         "Hollow cells could be chance. Click a cell to follow its layer & pooling."

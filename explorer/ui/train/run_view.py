@@ -11,7 +11,7 @@ from explorer import errors, in_words
 from explorer.data import sources
 from explorer.encoding.locate import layout
 from explorer.measuring.comparing.learned import NOT_HELD_OUT
-from explorer.measuring.scores.metrics import MEASURES, SPEARMAN, size_text
+from explorer.measuring.scores.metrics import MEASURES, SPEARMAN
 from explorer.measuring.scores.verdict import NO_TEST, WORDS, WORSE, Verdict
 from explorer.training.loop.computed import PROCESSOR, THREADS
 from explorer.training.loop.measured_facts import StageScores, spread
@@ -341,7 +341,7 @@ def classes(status: statuses.Status) -> None:
 def _row(use: str, found: Verdict, trained: str, status: statuses.Status) -> None:
     name, count, measure = status.facts.set_of(use), status.facts.size_of(use), status.facts.measure_of(use)
     of_set, use = "Dev set" if use == "dev" else use.replace("test", "Test set"), use.capitalize()
-    size = f", {size_text(count, measure)}" if count else ""
+    size = f", {status.facts.counted(use)}" if count else ""
     st.markdown(f"**{of_set}**: {messages.plain(sources.shown(name))}{size} · {measure} × 100")
     good = "; good models: 75 to 90" if measure == SPEARMAN else ""
     help_of = {which: text.format(measure, good) for which, text in SCORE_HELP.items()}

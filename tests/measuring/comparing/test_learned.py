@@ -8,6 +8,7 @@ import pytest
 
 from explorer.data import sample
 from explorer.data.sample import PARAPHRASE
+from explorer.data.set_items import PAIR, QUERY, ROW, TRIPLET
 from explorer.measuring.comparing.comparison_report import where
 from explorer.measuring.comparing.learned import (
     Learned,
@@ -91,13 +92,17 @@ def test_good_and_bad_news_make_the_kind(packs, edges, kind):
 
 def test_a_run_is_judged_on_its_test_set_else_on_its_dev_set_and_not_without_an_interval():
     known, unknown = Verdict(70.0, 70.0, 72.0, 2.0, 1.0, 3.0), Verdict(70.0, 70.0)
-    sets = {"test": "STS-B test", "dev": "mine.csv"}, {"test": 5, "dev": 7}, {"dev": "accuracy"}
-    tested = of_run(RunVerdict(known, unknown, True), *sets)
+    sets = {
+        "test": {"on": "STS-B test", "size": 5},
+        "dev": {"on": "mine.csv", "size": 7, "measure": "accuracy", "item": TRIPLET},
+    }
+    tested = of_run(RunVerdict(known, unknown, True), sets)
     assert (tested.on, tested.general, tested.size, tested.optimistic) == ("STS-B test", True, 5, True)
-    chosen = of_run(RunVerdict(None, known, True), *sets)
+    chosen = of_run(RunVerdict(None, known, True), sets)
     assert (chosen.on, chosen.general, chosen.measure, chosen.optimistic) == ("mine.csv", False, "accuracy", False)
-    assert of_run(RunVerdict(unknown, unknown, packs=(LEARNED,)), *sets) == Learned((LEARNED,))
-    assert of_run(RunVerdict(Verdict(70.0, 70.0, 72.0)), *sets).score is None
+    assert chosen.item == TRIPLET
+    assert of_run(RunVerdict(unknown, unknown, packs=(LEARNED,)), sets) == Learned((LEARNED,))
+    assert of_run(RunVerdict(Verdict(70.0, 70.0, 72.0)), sets).score is None
 
 
 def test_a_score_on_what_chose_the_model_is_no_news_and_is_said_to_be_no_test():
@@ -239,16 +244,24 @@ def test_nothing_that_got_worse_is_ever_left_out_and_there_are_at_most_two_claus
 
 
 @pytest.mark.parametrize(
-    ("measure", "told"),
+    ("item", "measure", "told", "of"),
     [
-        (SPEARMAN, "Similarity on mine.csv: better"),
-        (ACCURACY, "Triplets in the right order on mine.csv: better"),
-        (DISTINGUISHED, "Small differences in meaning: better"),
-        ("MRR@10", "Search on mine.csv: finds the right text sooner (MRR@10 +1.5, +1.0 to +2.0)"),
+        (PAIR, SPEARMAN, "Similarity on own: better (+1.5", "Spearman 80.00 → 81.50 on own (9 pairs)"),
+        (PAIR, "Pearson", "Similarity on own: better (Pearson +1.5", "Pearson 80.00 → 81.50 on own (9 pairs)"),
+        (PAIR, "F1", "Similarity on own: better (F1 +1.5", "F1 80.00 → 81.50 on own (9 pairs)"),
+        (PAIR, "average precision", "Similarity on own: better (average", "Average precision 80.00 → 81.50 on"),
+        (PAIR, DISTINGUISHED, "Small differences in meaning: better", "Share distinguished 80.00 → 81.50 on own (9 p"),
+        (TRIPLET, ACCURACY, "Triplets in the right order on own: better", "Accuracy 80.00 → 81.50 on own (9 t"),
+        (ROW, ACCURACY, "Classification on own: better", "Accuracy 80.00 → 81.50 on own (9 rows)"),
+        (QUERY, "nDCG@10", "Search on own: finds the right text sooner (nDCG@10 +1.5, +1.0 to +2.0)", "nDCG@10 80.00"),
+        (QUERY, "MAP@100", "Search on own: finds the right text sooner (MAP@100 ", "MAP@100 80.00 → 81.50 on own"),
     ],
-)
-def test_the_score_is_named_by_what_it_measures(measure, told):
-    assert text((), (1.0, 2.0), measure=measure, on="mine.csv").startswith(told)
+)  # fmt: skip
+def test_the_score_is_named_by_what_the_items_of_its_set_are(item, measure, told, of):
+    found = learned((), (1.0, 2.0), item=item, measure=measure, on="own")
+    assert line(found).text.startswith(told)
+    assert sure(found).startswith(of)
+    assert as_json(found)["scored_on"] == {"measure": measure, "set": "own", "items": 9, "item": item}
 
 
 def test_a_score_on_trained_sentences_is_optimistic_and_chance_named_only_where_an_interval_includes_0():

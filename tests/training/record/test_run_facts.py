@@ -15,7 +15,9 @@ import explorer
 from explorer import run_folder, typed_json
 from explorer.__main__ import main
 from explorer.commands.parts.output import ProgressLine
+from explorer.data.set_items import PAIR, QUERY, ROW, TRIPLET, several
 from explorer.encoding.read.head import Head
+from explorer.measuring.scores.verdict import ElsewhereVerdict
 from explorer.places import examples_folder
 from explorer.progress import WORDS, Phase
 from explorer.run_folder import PROBE, PROBE_SENTENCES, STATUS, probe_file
@@ -104,6 +106,22 @@ def test_a_fact_is_listed_as_its_field_says_and_only_if_it_is_known():
     assert facts.listed(CARD) == {"Trained weights": f"{adapters}; added to the weights of the base"}
     assert facts.listed(REPORT) == {"Layers": cut, "Trained weights": adapters}
     assert RunFacts().listed(REPORT) == {}
+
+
+@pytest.mark.parametrize(
+    ("measure", "item"),
+    [("Spearman", PAIR), ("share distinguished", PAIR), ("accuracy", TRIPLET), ("nDCG@10", QUERY), ("MRR@10", QUERY)],
+)
+def test_the_kind_of_items_is_a_fact_and_follows_from_the_measure_of_a_run_that_did_not_store_it(measure, item):
+    stored = {"test": "mine.csv", "pairs": {"test": 60}, "measures": {"test": measure}}
+    before, now = (typed_json.read(RunFacts, stored | more) for more in ({}, {"items": {"test": ROW}}))
+    assert (before.item_of("test"), now.item_of("test")) == (item, ROW)
+    assert now.counted("test") == "60 rows"
+    elsewhere = {"name": "mine.csv", "size": 60, "of": 70, "measure": measure, "verdict": {}}
+    before, now = (typed_json.read(ElsewhereVerdict, elsewhere | more) for more in ({}, {"item": ROW}))
+    assert before.items == f"60 of 70 {several(item)}"
+    assert now.items == "60 of 70 rows"
+    assert before == now, "seeds of an older and of a newer version are of one set"
 
 
 def test_a_status_keeps_them_as_values():
