@@ -47,7 +47,7 @@ if one is None:
 microscope.words_over(microscope.SEARCH, sides)
 found = search(one, two, k)
 with summary:
-    cosine_meaning.find(sides, searched)
+    cosine_meaning.find_for(sides, searched)
 with columns[0]:
     if relevant:
         neighbours.show_score(*scored(one, relevant))

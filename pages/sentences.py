@@ -26,7 +26,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
         label_visibility="collapsed",
     )
     cosine_meaning.switch()
-cosine_meaning.find(sides)
+cosine_meaning.find_for(sides)
 if shown == YOURS:
     own_sentences.show(sides)
 else:

@@ -9,6 +9,7 @@ from explorer.data import sources, splitting
 from explorer.encoding.load import declared
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
+from explorer.measuring.scores import similarity
 from explorer.measuring.scores.calibration import LabelledCosines, calibrate
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
@@ -50,6 +51,20 @@ def test_the_json_and_the_file_have_the_numbers_of_slow_cosines(place, answered,
     kept = json.loads(file.read_text())
     assert kept == {name: value for name, value in told.items() if name != "cosines"}
     assert kept["before"]["probability"] == kept["probability"], "the same model"
+    dev = sides[0].gold
+    assert kept["probability"]["prevalence"] == pytest.approx((dev == dev.max()).mean(), abs=1e-6)
+
+
+def test_the_prevalence_stands_above_the_probabilities_in_the_terminal_and_in_a_card(place, done, tmp_path) -> None:
+    source = written(tmp_path / "labels.tsv", (np.arange(240) % 4 == 0).astype(int))
+    out, _ = done("similarity", place.model, "--sts", source, "--cosine", "0.5")
+    dev, _ = splitting.halves(sources.scored_pairs(source)[0])
+    share = f"prevalence {100 * np.mean(dev.gold):.0f} %"
+    assert out.index(share) < out.index("cosine 0.50: match")
+    gold = np.array(dev.gold)
+    scored = LabelledCosines(dev.name, gold, np.linspace(-0.5, 0.9, len(gold)))
+    _, text, *_ = similarity.in_card(similarity.CosineMeaning("m", "mean", calibrate(scored, scored)))
+    assert share in text
 
 
 def test_a_text_without_labels_places_a_cosine_among_its_random_pairs(place, done, tmp_path) -> None:

@@ -129,6 +129,11 @@ class PairCount:
     pairs: int
     matches: int
 
+    @property
+    def prevalence(self) -> float:
+        """The share of matches, from 0 to 1."""
+        return self.matches / self.pairs
+
 
 @dataclass(frozen=True, eq=False)
 class Calibration:

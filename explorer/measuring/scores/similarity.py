@@ -179,6 +179,7 @@ def _of_calibration(found: Calibration) -> dict[str, Any]:
         "test": {"set": found.test.name, "pairs": found.test.pairs, "matches": found.test.matches},
         "probability": {
             "curve": found.chosen,
+            "prevalence": rounded(found.dev.prevalence, _DIGITS),
             "cosine": [rounded(one, _DIGITS) for one in curve.cosines],
             "probability": [rounded(one, _DIGITS) for one in curve.probabilities],
         },
@@ -237,12 +238,20 @@ def as_text(meaning: CosineMeaning, before: CosineMeaning | None = None, cosines
 def about(found: Calibration) -> str:
     """What a match is, and which pairs the numbers are from."""
     dev, test = (
-        f"{one.name} ({one.pairs:,} pairs, {100 * one.matches / one.pairs:.0f} % match)"
+        f"{one.name} ({one.pairs:,} pairs, prevalence {probability_text(one.prevalence)})"
         for one in (found.dev, found.test)
     )
     return (
-        f"A match has a gold score of {found.match:g} or more. Fitted and chosen on {dev}, tested on {test}. Where "
-        "another share of pairs match, probabilities and precision are others."
+        f"A match has a gold score of {found.match:g} or more. Fitted and chosen on {dev}, tested on {test}. "
+        "Prevalence is the share of pairs that match: where it is another one, so are probabilities and precision."
+    )
+
+
+def at_prevalence(found: Calibration) -> str:
+    """Which share of matches the probabilities are for, in a line beside them."""
+    return (
+        f"Probabilities of a match are for a prevalence of {probability_text(found.dev.prevalence)}, as in "
+        f"{found.dev.name}: where another share of pairs match, they are others."
     )
 
 
@@ -270,7 +279,7 @@ def quality(meaning: CosineMeaning) -> str:
     found = meaning.calibration
     if found is None:
         return ""
-    rate = found.test.matches / found.test.pairs
+    rate = found.test.prevalence
     names = sorted(found.reliability, key=lambda name: name != found.chosen)
     each = "; ".join(
         f"{name}{' (used)' * (name == found.chosen)} Brier score {found.reliability[name].brier:.4f}, expected "

@@ -46,7 +46,7 @@ def switch() -> None:
 def find(sides: Sequence[sidebar_choice.Reader], text: Sentences | None = None) -> Meanings:
     """What the cosines of each side mean, kept for `note`: empty unless asked for, and while it is computed.
 
-    A page calls it once in a run, before it shows cosines, since progress is shown here.
+    It is called once in a run of a page, before cosines are shown, since progress is shown here.
     """
     found: dict[str, similarity.CosineMeaning] = {}
     choices = sidebar_choice.chosen(), sidebar_choice.model_b()
@@ -58,6 +58,16 @@ def find(sides: Sequence[sidebar_choice.Reader], text: Sentences | None = None) 
         found[side.name] = one
     st.session_state[_FOUND] = found
     return found
+
+
+def find_for(sides: Sequence[sidebar_choice.Reader], text: Sentences | None = None) -> None:
+    """The same for a page that shows cosines, with the prevalence that the probabilities are for."""
+    _say_prevalence(find(sides, text))
+
+
+def _say_prevalence(found: Meanings) -> None:
+    for line in dict.fromkeys(similarity.at_prevalence(one.calibration) for one in found.values() if one.calibration):
+        st.caption(messages.plain(line))
 
 
 def find_in_vectors(corpus: VectorCorpus, choice: sidebar_choice.Choice | None) -> None:
@@ -77,6 +87,7 @@ def find_in_vectors(corpus: VectorCorpus, choice: sidebar_choice.Choice | None) 
             drawn = replace(random_pairs(vectors_key(corpus.digest), vectors), text=corpus.name)
             found["A"] = similarity.CosineMeaning(corpus.name, corpus.title or "", known, drawn)
     st.session_state[_FOUND] = found
+    _say_prevalence(found)
 
 
 def note(side: str, cosine: float, *, short: bool = False) -> str:

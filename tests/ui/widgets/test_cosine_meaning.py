@@ -48,6 +48,19 @@ def test_search_says_what_each_cosine_means_if_it_is_asked(furnished, meaning) -
         assert text in {meaning.words(cosine + apart) for apart in np.linspace(-0.0005, 0.0005, 101)}
 
 
+@pytest.mark.parametrize("page", ["search", "sentences", "layers", "compare"])
+def test_the_prevalence_stands_beside_every_probability(furnished, place, meaning, page) -> None:
+    dev = meaning.calibration.dev
+    share = f"{100 * dev.matches / dev.pairs:.0f} %"
+    opened(furnished, page, beside=str(place.model))
+    assert "revalence" not in said(furnished), "nothing is asked for"
+    entered(furnished, furnished.toggle(key=cosine_meaning.KEY), True)
+    told = [line for line in said(furnished).splitlines() if "prevalence" in line]
+    assert len(told) == 1, "once, also for two models"
+    assert f"prevalence of {share}" in told[0] or f"prevalence {share}" in told[0]
+    assert dev.name in told[0]
+
+
 def test_tables_and_cards_of_sentences_have_it_after_the_cosine(furnished, meaning) -> None:
     opened(furnished, "sentences", meaning="true")
     row = furnished.dataframe[0].value.iloc[0]
