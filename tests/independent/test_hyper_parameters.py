@@ -161,5 +161,5 @@ def test_a_run_stops_there_and_keeps_the_best_step_after_the_base(calm, monkeypa
     last = len(scores) - 1 if last is None else last
     assert list(looks(run).values()) == scores[: last + 1]
     (result,) = run.status().results
-    assert (result.steps, result.dev) == (last, max(scores[1 : last + 1]))
-    assert result.best_step == scores.index(result.dev)
+    assert (result.steps, result.dev_at_best_step) == (last, max(scores[1 : last + 1]))
+    assert result.best_step == scores.index(result.dev_at_best_step)

@@ -237,7 +237,7 @@ def test_validation_rows_choose_the_checkpoint_and_neither_they_nor_test_rows_ar
     for number, result in enumerate(run.status().results, start=1):
         lines = [line for line in run.metrics() if isinstance(line, Evaluation) and line.number == number and line.step]
         best = max(lines, key=lambda line: line.held_out)  # the first of equals
-        assert (result.best_step, result.criterion, result.dev) == (best.step, best.held_out, best.dev)
+        assert (result.best_step, result.criterion, result.dev_at_best_step) == (best.step, best.held_out, best.dev)
 
 
 @pytest.mark.parametrize("by", ["accuracy", "macro F1", "Matthews"])
@@ -363,7 +363,9 @@ def test_all_rows_train_the_dev_set_chooses_and_the_classifier_is_gone_afterward
         ]
         assert {line.held_out for line in lines} == {None}
         best = max(lines, key=lambda line: line.dev)
-        assert (result.best_step, result.dev, result.criterion, result.classes) == (best.step, best.dev, None, None)
+        assert (result.best_step, result.dev_at_best_step, result.classes) == (best.step, best.dev, None)
+        assert result.criterion == best.dev
+        assert result.dev == result.verdict.dev.exported
     assert not (whole.model / CLASSIFIER).exists()
     assert not any("classifier" in name for name in weights(whole))
     assert "## Classification" not in (whole.folder / "README.md").read_text()

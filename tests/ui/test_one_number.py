@@ -34,7 +34,7 @@ from tests.studies.plans.test_plan import done, found
 from tests.ui.test_size_page import picture, point
 from tests.visits import cards, pressed, words
 
-BASE, TUNED, DEV = "base", "tuned", "tuned, dev"
+BASE, TUNED, DEV, AT_BEST_STEP = "base", "tuned", "tuned, dev", "dev at best step"
 PROBED = "negation, base", "negation, tuned"
 ALL_PROBED = "all packs, base", "all packs, tuned"
 NUMBER = re.compile(r"[+−-]?\d+(?:\.\d+)?")
@@ -171,13 +171,24 @@ def of_run(run):
 def of_checkpoint(run):
     """The dev score in the note of the card of the best checkpoint."""
     notes = {card.label: card.delta for card in opened(run, "train", run=run.name).metric}
-    return {DEV: re.search(r"dev ([\d.]+)", notes["Best checkpoint"])[1]}
+    return {AT_BEST_STEP: re.search(r"dev at best step ([\d.]+)", notes["Best checkpoint"])[1]}
 
 
 def of_list(run):
     frames = [one.value for one in opened(run, "replay").dataframe]
-    rows = {row["Run"]: row for frame in frames if "Dev, best" in frame.columns for row in frame.to_dict("records")}
-    return {name: f"{rows[run.name][column]:.2f}" for name, column in ((DEV, "Dev, best"), (TUNED, "Test"))}
+    rows = {row["Run"]: row for frame in frames if "Dev" in frame.columns for row in frame.to_dict("records")}
+    columns = {DEV: "Dev", TUNED: "Test", AT_BEST_STEP: "Dev at best step"}
+    return {name: f"{rows[run.name][column]:.2f}" for name, column in columns.items()}
+
+
+def of_json(run):
+    """The scores of the seed in status.json and in the output of `train`."""
+    scores = run.status().results[0].as_json()
+    return {
+        DEV: f"{scores['dev']:.4f}",
+        TUNED: f"{scores['test']:.4f}",
+        AT_BEST_STEP: f"{scores['dev_at_best_step']:.4f}",
+    }
 
 
 def of_results(run):
@@ -242,7 +253,18 @@ def same(one, other):
 
 
 def test_a_number_that_two_pages_show_is_the_same(told, run, plan):
-    pages = [of_start, of_layers, of_compare, of_sentences, of_verdicts, of_run, of_checkpoint, of_list, of_results]
+    pages = [
+        of_start,
+        of_layers,
+        of_compare,
+        of_sentences,
+        of_verdicts,
+        of_run,
+        of_checkpoint,
+        of_list,
+        of_json,
+        of_results,
+    ]
     found = {page.__name__: page(run) for page in (*pages, of_size)}
     found["of_plan"] = of_plan(run, plan)
     found["by_the_plan"] = by_the_plan(told, run, plan)
@@ -252,7 +274,16 @@ def test_a_number_that_two_pages_show_is_the_same(told, run, plan):
         for one, other in combinations(found, 2)
         for name in found[one].keys() & found[other].keys()
     ]
-    assert {name for name, *_ in shared} >= {BASE, TUNED, DEV, *PROBED, *ALL_PROBED, "mean of layer 1", "planned"}
+    assert {name for name, *_ in shared} >= {
+        BASE,
+        TUNED,
+        DEV,
+        AT_BEST_STEP,
+        *PROBED,
+        *ALL_PROBED,
+        "mean of layer 1",
+        "planned",
+    }
     assert len(shared) > 60
     assert [pair for pair in shared if not same(pair[1][1], pair[2][1])] == []
 

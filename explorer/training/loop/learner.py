@@ -50,7 +50,7 @@ class Learner:
         self.names = {weight: name for name, weight in self.method.named_parameters() if weight.requires_grad}
         self.step = 0
         self.scores: list[float] = []  # the selection score of every evaluation, step 0 first
-        self.best_dev: float | None = None  # score × 100 on the dev set at the best checkpoint
+        self.best_dev: float | None = None  # score × 100 on the dev set at the best step
         self.evaluated_at = -1
         self.best_step: int | None = None
         self.best_candidate = ""
@@ -332,7 +332,7 @@ class Learner:
 
     def keep_blend(self, blend: Blend) -> None:
         """Make a blend whose weights are in place the best checkpoint."""
-        self.blend, self.best_dev, self.best_candidate = blend, blend.dev, blend.candidate
+        self.blend, self.best_candidate = blend, blend.candidate
         self.kept = self._copied()
 
     @property

@@ -263,7 +263,7 @@ class StageScores:
     method: str
     steps: int
     best_step: int | None = None
-    dev: float | None = None  # score × 100 there
+    dev_at_best_step: float | None = None  # score × 100
     criterion: float | None = None  # the score that chose the best step, if not the dev score alone
     digest: str = ""  # of the model that the next stage starts from
 
@@ -289,7 +289,11 @@ class FrozenClasses:
 
 @dataclass(frozen=True)
 class SeedScores:
-    """One training of a run: its best step, and the scores × 100 there."""
+    """One training of a run: its best step, and scores × 100.
+
+    `dev` and `test` are those of the tuned model, in float32 and as it is saved. What the dev score was when the best
+    step was evaluated is another number: in the precision of the training, before a blend with the base.
+    """
 
     seed: int
     steps: int | None = None
@@ -297,7 +301,8 @@ class SeedScores:
     dev: float | None = None
     test: float | None = None
     verdict: RunVerdict | None = None  # compared with the base
-    criterion: float | None = None  # the score that chose the best step, if not the dev score alone
+    criterion: float | None = None  # the score that chose its model; in runs of version 0.1.0 None for the dev score
+    dev_at_best_step: float | None = None
     candidate: str = ""  # the trained copy that was best, if the method trains several
     blend: float | None = None  # the share of the tuned weights, if the rest is the base's
     remark: str = ""  # what the method reports about its rows
@@ -324,8 +329,8 @@ class SeedScores:
 
     def as_json(self) -> dict[str, Any]:
         """The scores for status.json and the output of `train`; without fields that only some methods have."""
-        unsaid = {"criterion": None, "candidate": "", "blend": None, "remark": "", "classes": None, "frozen": None,
-                  "stages": (), "nothing": None, "ties": None, "folds": ()}  # fmt: skip
+        unsaid = {"criterion": None, "dev_at_best_step": None, "candidate": "", "blend": None, "remark": "",
+                  "classes": None, "frozen": None, "stages": (), "nothing": None, "ties": None, "folds": ()}  # fmt: skip
         stated = asdict(self) | {"verdict": self.verdict and self.verdict.as_json()}
         return {name: value for name, value in stated.items() if name not in unsaid or value != unsaid[name]}
 

@@ -250,7 +250,7 @@ def _results(about: CardFacts) -> str:
     default = about.facts.default.words if about.facts.default else in_words.NONE
     text = " ".join(_measured(about.facts.measures or {})) + f" The base's model default is: {plain(default)}."
     if about.model.dev is not None:
-        by = "the dev set" if about.model.criterion is None else "the dev set and held-out triplets"
+        by = "the dev set and held-out triplets" if about.facts.held_out else "the dev set"
         by = by if about.model.classes is None else "validation rows"
         text += f" {'Step and seed were' if len(about.seeds) > 1 else 'The step was'} chosen on {by}."
     lines = list(zip(*columns, strict=True))

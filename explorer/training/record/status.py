@@ -253,8 +253,8 @@ class Status:
     seeds: int = 1
     since_step: int = 0  # the step and the seconds at which this process began to train: its pace counts from there
     since: float | None = None
-    base: float | None = None  # dev score of the base under its model default; then the best score and its step
-    best: float | None = None
+    base: float | None = None  # dev score of the base under its model default
+    best: float | None = None  # the dev score when the best step was evaluated, and that step
     best_step: int | None = None
     seconds: float = 0.0  # of work, over all processes of the run
     error: str = ""
@@ -284,14 +284,6 @@ class Status:
         if self.state != FINISHED or not scored:
             return None
         return max(scored, key=lambda one: one[0])[1].frozen
-
-    @property
-    def shown_best(self) -> float | None:
-        """The best score as the comparison with the base has it, which is in float32; before it, the score that chose
-        the checkpoint, in the precision of the training."""
-        chosen_by_dev = self.seeds == 1 and not self.facts.held_out
-        exported = self.verdict.dev.exported if chosen_by_dev and self.verdict and self.verdict.dev else None
-        return self.best if exported is None else exported
 
     @property
     def steps_a_second(self) -> float | None:

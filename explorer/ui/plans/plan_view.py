@@ -48,7 +48,7 @@ HELP = {
     "difference to the base": "Test score minus that of the base under model default, with the widest 95 % interval of "
     "the seeds. Above 0 is better; it could be chance if the interval includes 0.",
     "elsewhere": "Differences to the base on sets that the runs were not trained for, as for the test score.",
-    "dev": "Dev score × 100 of the best checkpoint, which it was chosen by. It is optimistic; report the test.",
+    "dev": "Dev score × 100 of the tuned model. The dev set chose it, so it is optimistic; report the test.",
     "seconds": "Seconds of one training, the mean over seeds. Lower is cheaper.",
     "seconds per point": "Seconds of training for one point above the base. Lower is better; empty unless the "
     "difference is significant for every seed.",

@@ -53,6 +53,11 @@ ROUNDED = (
     "Steps are evaluated in bfloat16, as the run trains: up to 0.2 from the scores of base and tuned model, which are "
     "in float32."
 )
+AT_BEST_STEP = "Dev at best step"  # not the dev score of the tuned model
+HOW_AT_BEST_STEP = (
+    "Dev score × 100 when the best step was evaluated: in the precision of the training, before a blend with the base."
+)
+BLENDED = "Steps are evaluated as they are trained; the tuned model is blended with the base at α = {:g}."
 
 Line = TypeVar("Line", bound=run_folder.MetricLine)
 
@@ -166,7 +171,8 @@ def _listed(page: str, choose: Callable[[runs.Run], object], text: str) -> None:
                 help="Small differences in meaning that were learned or lost, and whether the test score changed for "
                 "certain.",
             ),
-            "Dev, best": _score("Best dev score × 100 during training. It is optimistic; report the test."),
+            "Dev": _score("Dev score × 100 of the tuned model. The dev set chose it, so it is optimistic."),
+            AT_BEST_STEP: _score(f"{HOW_AT_BEST_STEP} It is optimistic; report the test."),
             "Dev by step": st.column_config.LineChartColumn(width="small"),
         },
     )
@@ -190,7 +196,8 @@ def _row(run: runs.Run) -> dict[str, Any]:
         "Test": tested and tested.exported,
         "Method": status.facts.methods or None,
         "Base": messages.ends(sources.shown(status.facts.model)),
-        "Dev, best": status.shown_best,
+        "Dev": status.verdict.dev.exported if status.verdict and status.verdict.dev else None,
+        AT_BEST_STEP: status.best,
         "Dev by step": scores[::stride] or None,
         "Time": in_words.duration(status.seconds) if status.seconds else None,
     }
@@ -312,6 +319,8 @@ def figures(run: runs.Run, status: statuses.Status) -> None:
         )
         if status.facts.precision == "bfloat16":
             st.caption(ROUNDED)
+        if status.facts.blend not in (None, 1.0):
+            st.caption(BLENDED.format(status.facts.blend))
     with right:
         st.markdown("**Loss**, each step and smoothed")
         downloads.draw(

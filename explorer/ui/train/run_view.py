@@ -206,10 +206,11 @@ def card(run: Run, status: statuses.Status) -> None:
     classes(status)
     cards = st.container(horizontal=True)
     if status.best_step and status.seeds == 1:
-        of = f"of {status.total:,} steps, dev {in_words.number(status.shown_best)}"
+        at_best_step = f"{run_status.AT_BEST_STEP.lower()} {in_words.number(status.best)}"
         by = "score on the rows that are held out to choose it" if status.facts.held_out else "dev score"
-        help = f"The step with the highest {by}. The saved model is this checkpoint."
-        messages.number(cards, "Best checkpoint", f"step {status.best_step:,}", of, border=True, help=help)
+        help = f"The step with the highest {by}, which the saved model is made of. {run_status.HOW_AT_BEST_STEP}"
+        note = f"of {status.total:,} steps, {at_best_step}"
+        messages.number(cards, "Best checkpoint", f"step {status.best_step:,}", note, border=True, help=help)
     if status.seconds:
         steps = f"{status.step:,} steps" if status.step else "no training steps"
         messages.number(cards, "Time", in_words.duration(status.seconds), steps, border=True)
@@ -229,12 +230,14 @@ def _stages(status: statuses.Status) -> None:
     with st.expander(f"Best checkpoints of {len(facts.methods)} stages", icon=":material/stairs:"):
         rows = []
         for result in status.results:
-            last = StageScores(facts.methods[-1], result.steps or 0, result.best_step, result.dev)
+            last = StageScores(facts.methods[-1], result.steps or 0, result.best_step, result.dev_at_best_step)
             for number, one in enumerate((*result.stages, last), start=1):
                 of_seed = {"Seed": str(result.seed)} if len(status.results) > 1 else {}
                 row = {"Stage": f"{number}. {one.method}", "Ends at step": one.steps}
-                rows.append({**of_seed, **row, "Best checkpoint": one.best_step, "Dev": one.dev})
-        st.dataframe(rows, hide_index=True, column_config={"Dev": st.column_config.NumberColumn(format="%.2f")})
+                dev = {run_status.AT_BEST_STEP: one.dev_at_best_step}
+                rows.append({**of_seed, **row, "Best checkpoint": one.best_step, **dev})
+        two = st.column_config.NumberColumn(format="%.2f", help=run_status.HOW_AT_BEST_STEP)
+        st.dataframe(rows, hide_index=True, column_config={run_status.AT_BEST_STEP: two})
         st.caption("Each stage starts from the best checkpoint of the one before. Steps are counted through.")
 
 

@@ -200,6 +200,17 @@ def test_the_verdict_is_better_worse_or_chance_by_its_interval(app, place, diffe
     assert list(cards(app).values())[:3] == ["73.00", "68.00", f"{73 + difference:.2f}"]
 
 
+def test_the_dev_score_of_the_tuned_model_and_that_of_its_best_step_have_a_name_each(app, place):
+    dev, steps = Verdict(80.0, 80.0, 84.0, 4.0, 1.0, 7.0), {"best": 82.98, "best_step": 4, "step": 6, "total": 6}
+    facts = RunFacts(blend=0.5, held_out=3)
+    run = displayed(app, place, statuses.FINISHED, verdict=RunVerdict(dev, dev), facts=facts, **steps)
+    assert cards(app)[f"Dev: {run_view.TUNED}"] == "84.00"
+    notes = {card.label: card.delta for card in app.metric}
+    assert notes["Best checkpoint"] == "of 6 steps, dev at best step 82.98"
+    (row,) = (row for row in app.dataframe[0].value.to_dict("records") if row["Run"] == run.name)
+    assert (row["Dev"], row["Dev at best step"]) == (84.0, 82.98)
+
+
 def test_what_was_forgotten_has_a_box_of_its_own_and_a_row_for_each_set(app, place):
     elsewhere = (
         ElsewhereVerdict("a/*own*.csv", 500, 700, "Spearman", outcome(-2.0, -3.0, -1.0)),
@@ -399,7 +410,8 @@ def test_the_list_tells_every_run_newest_first(app, place):
     app.run()
     table = app.dataframe[0].value
     assert list(table["Run"]) == ["two", "one", "example", "layer-attention-example"], "the examples come last"
-    assert list(table["Dev, best"])[:2] == [61.0, 61.0]
+    assert list(table["Dev at best step"])[:2] == [61.0, 61.0]
+    assert table["Dev"].isna().tolist()[:2] == [True, True], "they are not compared with the base"
 
 
 def test_the_sidebar_of_every_page_leads_to_the_run_under_way(tiny, paced):
