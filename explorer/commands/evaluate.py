@@ -270,4 +270,9 @@ def _table(found: EvaluationResult, options: argparse.Namespace) -> str:
         for one in results
         if one.measured.intervals
     ]
-    return table + "".join(choices)
+    none = [
+        f"{labels[one.task.digest]}, {one.model.name}: no score, {why}\n"
+        for one in results
+        if (why := one.measured.setting.get(scored_task.NO_SCORE))
+    ]
+    return table + "".join((*choices, *none))

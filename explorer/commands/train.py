@@ -128,13 +128,16 @@ def train(options: argparse.Namespace) -> None:
     if _first() and kept:
         status = run.status()
         found = status.learned
-        for text in (*learned.lines(found), *status.facts.warnings):
+        facts = status.facts
+        unscored = (f"{use}: no score, {facts.why_no_score(use)}" for use in facts.unscored or {})
+        for text in (*learned.lines(found), *unscored, *facts.warnings):
             output.say(text)
         if status.frozen is not None:
             output.say(f"Test rows: {status.frozen.sentence.text}")
         result = {"run": run.name, "folder": str(run.folder), "state": status.state,
                 "learned": learned.as_json(found),
                 "verdict": status.verdict and status.verdict.as_json(),
+                **({"unscored": unscored} if unscored else {}),
                 "seeds": [one.as_json() for one in status.results], "seconds": round(status.seconds, 1)}  # fmt: skip
         print(json.dumps(result, indent=1))
 

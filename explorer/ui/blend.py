@@ -11,7 +11,7 @@ from explorer.data.set_items import size_of
 from explorer.drawing.scores import curves
 from explorer.measuring.scores.verdict import CHOSE, NO_TEST, OPTIMISTIC
 from explorer.studies.blend import blending
-from explorer.studies.blend.blend_curve import BlendCurve
+from explorer.studies.blend.blend_curve import DEV, BlendCurve
 from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
@@ -55,6 +55,8 @@ def of_run(run: Run) -> None:
         best = (
             " is the best on the dev set." if alpha == curve.best else f"; the best on the dev set is {curve.best:g}."
         )
+        if why := curve.why_no_score(DEV):
+            best = f". The dev set chooses none, since it has no score: {why}."
         st.caption(f"α = {alpha:g}{best}" + f" {OTHER_BASE}" * (not curve.same_head))
         _show(curve, alpha)
         source = _model(run.recipe().model, run_folder.model_name(run.name), alpha)

@@ -34,7 +34,7 @@ INFLATED = (
     "pooling on a dev set and score it on a test set."
 )
 GRID = "grid of layers and poolings"
-SILENT = "No {}: {} has no correlation, because all its gold scores are equal."
+SILENT = "No {}: {} has no correlation, because it has fewer than {} pairs or all its gold scores are equal."
 
 
 def headline(scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice, metric: str, aggregate: str) -> None:
@@ -167,7 +167,10 @@ def warn_of_silent_parts(scores: layer_scores.LayerScores, aggregate: str) -> No
     """Warn of sub-corpora without a correlation, if sub-corpora are averaged."""
     if aggregate != "all" and scores.silent_parts:
         some = ", ".join(scores.silent_parts[:5])
-        st.warning(messages.plain(SILENT.format(aggregate, some)) + " Choose **all**.", icon=":material/block:")
+        st.warning(
+            messages.plain(SILENT.format(aggregate, some, metrics.LEAST_PAIRS)) + " Choose **all**.",
+            icon=":material/block:",
+        )
 
 
 def show(scores: layer_scores.LayerScores, metric: str, aggregate: str, reading: Reading, pairs: NamedSet) -> None:

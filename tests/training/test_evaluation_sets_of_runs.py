@@ -17,6 +17,7 @@ from explorer.measuring.comparing import learned
 from explorer.measuring.scores import verdict
 from explorer.training import recipe_file
 from explorer.training.record import run_results
+from tests.shown_numbers import written
 from tests.training.unbroken import assert_same, break_off_in_training
 from tests.trainings import new, recipe, train
 
@@ -44,6 +45,24 @@ def test_every_set_has_the_scores_that_it_has_as_the_only_one(place, run, furthe
     assert (found.test, found.dev, alone.more) == (alone.test, alone.dev, ())
 
 
+def test_a_run_says_which_of_its_sets_have_no_score_and_gives_no_verdict_on_them(place):
+    sets = {"dev": "Sample pairs, 2 items", "test": "Sample pairs, 4 items", "more_tests": (sample.DEV,)}
+    run = train(new(place, "simcse", settings=QUICK, **sets))
+    status = run.status()
+    few = "too few pairs: {}, where a score needs at least 5"
+    assert {use: status.facts.why_no_score(use) for use in ("test", "test 2", "dev")} == {
+        "test": few.format(4), "test 2": "", "dev": few.format(2),
+    }  # fmt: skip
+    assert status.verdict.test.kind == status.verdict.dev.kind == verdict.UNKNOWN
+    assert status.verdict.more[0].known
+    assert (status.results[0].dev, status.results[0].test, status.best) == (None, None, None)
+    assert status.learned.score is None, "neither of the test set nor, in its place, of the dev set"
+    card = (run.model / "README.md").read_text()
+    assert f"Sample pairs, 4 items (test, 4 pairs) has no score: {few.format(4)}." in card
+    assert run.has_model
+    assert "dev none" in run.log_tail()
+
+
 def test_facts_results_and_card_have_a_line_for_each(run, further):
     status = run.status()
     assert list(status.verdict.by_use) == ["test", "test 2", "test 3", "dev"]
@@ -58,8 +77,8 @@ def test_facts_results_and_card_have_a_line_for_each(run, further):
     card = (run.model / "README.md").read_text()
     for use, outcome in zip(("test 2", "test 3"), status.verdict.more, strict=True):
         (row,) = [line for line in card.splitlines() if f"({use}, " in line]
-        assert f"{outcome.declared_base:.2f}" in row
-        assert f"{outcome.exported:.2f}" in row
+        assert written(outcome.declared_base, sign="") in row
+        assert written(outcome.exported, sign="") in row
     listed = yaml.safe_load(card.split("---\n")[1])["model-index"][0]["results"]
     assert [one["dataset"]["split"] for one in listed] == ["test", "test", "test", "dev"]
 

@@ -125,6 +125,17 @@ def check(given: LabelledSet, folds: bool = True) -> LabelledSet:
     return given
 
 
+def check_scored(given: LabelledSet) -> LabelledSet:
+    """The set itself, if a classifier can be scored on it: where all labels are one, to predict no other is right."""
+    check(given)
+    if len(given.scored.classes) == 1:
+        raise DataError(
+            f"No score on {given.name}: every row of its {given.split} split has the label "
+            f"{given.scored.labels[0]!r}, so to predict no other would be right. Add rows of another class."
+        )
+    return given
+
+
 def _splits(folder: str, **rows: int) -> tuple[Split, ...]:
     return tuple(Split(name, f"{folder}/{name}.tsv", count) for name, count in rows.items())
 

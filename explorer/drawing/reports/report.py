@@ -91,6 +91,8 @@ def _scores(findings: comparison_report.Findings) -> Iterator[str]:
         yield standalone.side_by_side(
             *cards, standalone.card("B - A", comparison_report.difference_text(scores, interval), sure), kind="cards"
         )
+    if verdict.why_none:
+        yield note(f"No score: {verdict.why_none}.")
     joined = f", {findings.aggregate} over sub-corpora" if findings.aggregate != "all" else ""
     yield note(
         f"{findings.metric} × 100 on {len(findings.pairs):,} pairs{joined} (higher is better). In brackets the {CI}, "

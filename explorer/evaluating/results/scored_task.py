@@ -27,6 +27,7 @@ VERSION = "2"
 Setting = str | int | float | bool | None
 EVALUATED = Settings()
 LOGISTIC, SENTEVAL = "logistic", "senteval"  # probes
+NO_SCORE = "no score"  # of a result: why it has none
 COSTS = ("ms per query", "index MB")  # measures that are no scores: in units of their own, and lower is better
 _PROMPT = (
     "Put before every text of this role in a retrieval set, such as 'query: '. Empty: what the model declares in "

@@ -222,7 +222,7 @@ class LabelJudge(Judge):
     measure = ACCURACY
 
     def __init__(self, task: labelled_sets.LabelledSet, strength: float | None = None) -> None:
-        self.task, self.strength = labelled_sets.check(task), strength
+        self.task, self.strength = labelled_sets.check_scored(task), strength
         self.name, self.digest, self.item = task.name, task.digest, task.item
         rows = task.texts
         self.texts = self.sentences = tuple(dict.fromkeys(rows))

@@ -12,7 +12,7 @@ from explorer.data import sources, text_sets
 from explorer.data.graded import sts as published
 from explorer.data.tables import columns, files, text_rows
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, Reading, Row
-from explorer.evaluating.results.scored_task import STS, Items, Measured, Options
+from explorer.evaluating.results.scored_task import NO_SCORE, STS, Items, Measured, Options, Setting
 from explorer.evaluating.tasks import ALL, Subject, Suite, Task
 from explorer.measuring.scores import layer_scores, measure, metrics
 from explorer.places import given_path
@@ -76,12 +76,15 @@ def of_scores(scores: layer_scores.LayerScores, pairs: text_sets.GradedPairs, te
     readings = {reading.title: reading for reading in every} | {MODEL_DEFAULT: default}
     measures = metrics.measures_of(scores.gold, scores.parts)
     table = [[[scores.score(reading, *one)] for one in measures.values()] for reading in readings.values()]
+    setting: dict[str, Setting] = {"text": text, "max_length": scores.max_length, "precision": scores.precision}
+    if why := layer_scores.why_none(scores):
+        setting[NO_SCORE] = why
     return Measured(
         "test",
         tuple(readings),
         tuple(measures),
         np.array(table, dtype=np.float64),
-        setting={"text": text, "max_length": scores.max_length, "precision": scores.precision},
+        setting=setting,
         items=Items(scores.cosines_of(default), scores.gold, scores.parts, pairs.digest),
         seconds=scores.seconds,
     )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.labelled import labelled_sets
-from explorer.data.labelled.labelled_sets import FOLDS, LabelledSet, check
+from explorer.data.labelled.labelled_sets import FOLDS, LabelledSet, check_scored
 from explorer.data.text_sets import Labelled
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice
@@ -99,7 +99,7 @@ def transfer(
 
     started = time.perf_counter()
     check_choice(probe, seeds)
-    check(task)
+    check_scored(task)
     kept = checked_titles(encoder, usual_titles(probe) if titles is None else titles)
     vectors = yield from encoded(encoder, task.texts, max_length, kept)
     table = np.full((len(kept), len(MEASURES), len(seeds)), np.nan)
@@ -212,7 +212,7 @@ def estimate(
     max_length: int | None = None,
 ) -> Work[TaskCost]:
     """Encode some texts, train the probe once on random vectors, and extrapolate."""
-    distinct = list(dict.fromkeys(check(task).texts))
+    distinct = list(dict.fromkeys(check_scored(task).texts))
     disk = sum(width_of(encoder, title) for title in titles) * len(distinct) * FLOAT
     yield Progress("estimating", 0, 2)
     encoding = seconds_of(encoder, distinct, max_length)

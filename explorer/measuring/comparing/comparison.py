@@ -26,7 +26,7 @@ from explorer.measuring.comparing.nothing_learned import NothingLearned
 from explorer.measuring.comparing.pair_changes import GoldBins, RankErrors, gold_bins, rank_errors
 from explorer.measuring.scores.bootstrap import RESAMPLES, Interval, difference
 from explorer.measuring.scores.judge import Floats, Gap
-from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.layer_scores import LayerScores, why_missing
 from explorer.measuring.scores.metrics import SPEARMAN
 from explorer.measuring.scores.verdict import UNKNOWN, UNLEARNED, Sentence, Verdict, are_alike, sentence
 
@@ -215,6 +215,7 @@ class ComparisonVerdict:
     trained: Reading | None = None  # that layer & pooling, if a part of the difference is due to it
     poolings: str = ""  # the same in words: `cls of layer 6 in place of mean of layer 6`
     in_dev: SharedRows = NONE_SHARED  # items in the dev set that chose one of the models
+    why_none: str = ""  # why a side has no score
 
     @property
     def optimistic(self) -> bool:
@@ -277,8 +278,9 @@ class ComparisonVerdict:
         before, after = (f"{one.model} ({one.title})" for one in (self.before, self.after))
         if self.tuning:
             before, after = f"base {self.before.model}", f"tuned {after}"
-        about = self.pairs_text
-        return sentence(self.score, before, after, about, poolings=self.poolings, optimistic=self.optimistic)
+        about = before, after, self.pairs_text
+        more = {"poolings": self.poolings, "why_none": self.why_none}
+        return sentence(self.score, *about, optimistic=self.optimistic, **more)
 
     def numbers(self) -> list[tuple[str, ScoredSide]]:
         """The labelled scores to show: base, tuned, and the base under the trained layer & pooling if known."""
@@ -297,7 +299,7 @@ class ComparisonVerdict:
     def as_json(self) -> dict[str, object]:
         """Everything, with missing numbers as None."""
         content: dict[str, object] = {"kind": self.score.kind, "text": self.sentence().text}
-        content["optimistic"] = self.optimistic
+        content |= {"optimistic": self.optimistic, "no_score": self.why_none or None}
         for name, one in (("before", self.before), ("after", self.after)):
             content[name] = {"model": one.model, "reading": one.reading, "score": rounded(one.score)}
         names = "difference", "low", "high"
@@ -388,6 +390,7 @@ def judge(
         cell if part else None,
         f"{cell.title} in place of {default}" if part and cell else "",
         in_dev,
+        next(filter(None, (why_missing(*side, metric, aggregate) for side in zip(both, readings, strict=True))), ""),
     )
 
 

@@ -189,6 +189,7 @@ def as_text(findings: Findings) -> str:
         f"A  {layer_scores.text_of(scores[0])}  {comparison.one_reading.title} of {one.name}",
         f"B  {layer_scores.text_of(scores[1])}  {comparison.other_reading.title} of {other.name}",
         f"B - A  {difference_text(scores, findings.differences.chosen)}",
+        *([f"No score: {verdict.why_none}."] if verdict.why_none else []),
         *([findings.picked_here.words] if findings.picked_here else []),
         "",
     ]

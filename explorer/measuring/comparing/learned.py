@@ -151,8 +151,8 @@ def of_run(
     if nothing is not None:
         return Learned(nothing=nothing)
     for use, found in (("test", verdict.test), ("dev", verdict.dev)):
-        if found is not None and found.exported is not None:
-            if found.kind == UNKNOWN:
+        if found is not None:
+            if found.kind == UNKNOWN:  # not scored yet, or it can have no score
                 break
             of_run = Learned(verdict.packs, found, pairs=verdict.pairs, elsewhere=verdict.elsewhere, poolings=poolings)
             return replace(of_run, optimistic=verdict.optimistic and use == "test", **sets[use])

@@ -18,6 +18,7 @@ from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import BadChoice
 from explorer.measuring.scores.bootstrap import Interval, difference
 from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.metrics import LEAST_PAIRS
 
 CHOSEN_ON = "The layer & pooling of each is the best on {} ({:,} pairs)"
 # a difference and an interval below it are rounding: the same layer & pooling, computed twice
@@ -127,7 +128,8 @@ def pick(
         reading = of_side.best(metric)
         if reading is None:
             raise BadChoice(
-                f"No layer & pooling of {side} has a score on {dev.name}. Choose a dev set whose gold scores differ."
+                f"No layer & pooling of {side} has a score on {dev.name}. Use a dev set of at least {LEAST_PAIRS} "
+                "pairs whose gold scores differ."
             )
         best.append(reading)
     one, other = (of_side.score(reading, metric) for of_side, reading in zip(scores, best, strict=True))

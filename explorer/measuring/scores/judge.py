@@ -56,6 +56,11 @@ class Judge(ABC):
         return {self.measure: self.items(vectors)}
 
     @property
+    def why_no_score(self) -> str:
+        """Why no vectors have a score on the set, as in `metrics.why_no_score`; "" if they can have one."""
+        return ""
+
+    @property
     def is_settled(self) -> bool:
         """Whether it is ready to judge; if not, a part of it can be chosen by vectors first, which is quicker."""
         return True
@@ -97,7 +102,13 @@ class PairJudge(Judge):
 
     def score(self, items: Floats, precision: str = "float32") -> float:
         """Spearman × 100."""
-        return 100 * float(correlation.spearman(self.gold, correlation.measured(items, precision)))
+        measured = correlation.measured(items, precision)
+        return 100 * float(metrics.METRICS[self.measure].of_pairs(self.gold, measured))
+
+    @property
+    def why_no_score(self) -> str:
+        """Whether they are too few, or have gold scores that are all equal."""
+        return metrics.why_no_score(self.gold)
 
     def difference(self, one: Floats, other: Floats) -> bootstrap.Interval:
         """The interval is that of a paired bootstrap over pairs."""

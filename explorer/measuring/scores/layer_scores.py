@@ -18,8 +18,9 @@ from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, Reading, Row, cell_of
 from explorer.errors import BadChoice
 from explorer.in_words import rounded
+from explorer.measuring.scores import metrics
 from explorer.measuring.scores.correlation import ROUNDOFF, SAME, SAME_VECTOR, measured
-from explorer.measuring.scores.metrics import AGGREGATES, agreement, metrics_of
+from explorer.measuring.scores.metrics import AGGREGATES, MEAN, agreement, metrics_of
 from explorer.measuring.scores.pair_cosines import Cosines, pair_cosines
 from explorer.progress import Progress, Work
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 NOT_MEASURABLE = "not measurable in {}: switch precision to float32"
 NOT_MEASURED = "Not measurable in {}: {}. Switch precision to float32."  # of several, by precision
 NO_SCORE = "n/a"  # in the place of a score
-NO_CORRELATION = "no {}: {} has no correlation"
+NO_CORRELATION = "no {}: {} has no correlation ({})"
 NOT_FINITE = "not a number: the model gives some sentences vectors with NaN or infinite numbers"
 ARE_NOT_FINITE = (  # of several
     "Not a number: {}. The model gives some sentences vectors with NaN or infinite numbers: copy or download it again, "
@@ -112,9 +113,9 @@ class LayerScores:
 
     @cached_property
     def silent_parts(self) -> tuple[str, ...]:
-        """Sub-corpora without a correlation: one pair, or equal gold scores."""
+        """Sub-corpora without a correlation: too few pairs, or equal gold scores."""
         names = np.array(self.parts)
-        return tuple(name for name in dict.fromkeys(self.parts) if np.ptp(self.gold[names == name]) == 0)
+        return tuple(name for name in dict.fromkeys(self.parts) if metrics.why_no_score(self.gold[names == name]))
 
     def table(self, metric: str = "Spearman", aggregate: str = "all") -> NDArray[np.float64]:
         """Scores × 100 as (row, pooling); NaN if the cosines are constant or not measurable."""
@@ -270,8 +271,8 @@ def why_missing(scores: LayerScores, reading: Reading, metric: str = "", aggrega
         return ""
     if not scores.is_measured(reading):
         return scores.why_not_measured(reading)
-    if np.ptp(scores.gold) == 0:
-        return "all gold scores are equal"
+    if why := why_none(scores, metric):
+        return why
     cosines = scores.cosines_of(reading)
     if np.ptp(cosines) <= SAME:
         if reading.pooling == "cls" and reading.row.layers == (0,) and cosines.min() > 1 - SAME_VECTOR:
@@ -280,9 +281,18 @@ def why_missing(scores: LayerScores, reading: Reading, metric: str = "", aggrega
     names = np.array(scores.parts)
     for name in dict.fromkeys(scores.parts):
         inside = names == name
-        if np.ptp(scores.gold[inside]) == 0 or np.ptp(cosines[inside]) <= SAME:
-            return NO_CORRELATION.format(aggregate, name)
-    return NO_CORRELATION.format(aggregate, "a sub-corpus")
+        why = metrics.no_score_in_words(metrics.why_no_score(scores.gold[inside]), int(inside.sum()))
+        if why or np.ptp(cosines[inside]) <= SAME:
+            return NO_CORRELATION.format(aggregate, name, why or "all its cosines are equal")
+    return f"no {metric or scores.metrics[0]}"
+
+
+def why_none(scores: LayerScores, metric: str = "") -> str:
+    """The reason why no layer & pooling has a score, by default by the main metric; "" if they can have one."""
+    metric = metric or scores.metrics[0]
+    if scores.statistic(metric) == MEAN:  # of what items get; gold scores have no part in it
+        return ""
+    return metrics.no_score_in_words(metrics.why_no_score(scores.gold, metric), len(scores.gold))
 
 
 def score_rows(scores: LayerScores) -> list[dict[str, object]]:
@@ -338,6 +348,7 @@ def as_json(found: Found, pairs: GradedPairs, scores: LayerScores) -> str:
         "seconds": round(scores.seconds, 3),
         "not_measurable": [reading.title for reading in scores.not_measured],
         "not_finite": [reading.title for reading in scores.not_finite],
+        "no_score": why_none(scores) or None,
         "readings": score_rows(scores),
     }
     return json.dumps(content, indent=1, ensure_ascii=False)
@@ -365,6 +376,8 @@ def as_text(
         )
     if scores.not_measured_text:
         lines.append(scores.not_measured_text)
+    if why := why_none(scores, metric):
+        lines.append(f"No score: {why}.")
     lines.append(
         f"{scores.precision} on {scores.device}, at most {scores.max_length} tokens, {scores.truncated:,} of "
         f"{scores.sentences:,} sentences truncated, measured in {scores.seconds:.1f} s"

@@ -29,6 +29,16 @@ AVERAGE_PRECISION, F1 = "average precision", "F1"
 # the measures of scored pairs, triplets and probe packs; those of retrieval sets are others, of queries
 SPEARMAN, ACCURACY, DISTINGUISHED = "Spearman", "accuracy", "share distinguished"
 MEASURES = ("accuracy", "macro F1", "Matthews")  # of predicted classes
+# The fewest pairs that have a score. Two points always correlate with 1 or -1, and three with one of four values; of
+# four even a perfect order, upwards or downwards, comes by chance in 2 of 24 cases (8 %). Of five it does in 2 of 120,
+# so five are the fewest of which any score differs from chance (p < 0.05).
+LEAST_PAIRS = 5
+TOO_FEW, ALL_EQUAL, NOT_TWO = "too few", "all equal", "not two values"  # why pairs have no score
+_WHY = {
+    TOO_FEW: "too few pairs: {count:,}, where a score needs at least {least}",
+    ALL_EQUAL: "all gold scores are equal",
+    NOT_TWO: "it needs gold scores with two values, one for each class",
+}
 
 
 @dataclass(frozen=True)
@@ -48,7 +58,7 @@ def is_binary(gold: Floats) -> bool:
 
 def best_threshold(gold: Floats, cosines: NDArray[Any]) -> BestF1 | None:
     """The threshold with the highest F1, the lowest of equal ones; None unless the labels have two values."""
-    if not is_binary(gold) or np.isnan(cosines).any():
+    if why_no_score(gold, F1) or np.isnan(cosines).any():
         return None
     curve = Curve(gold, cosines)
     true, predicted = curve.counts(np.ones((len(gold), 1), dtype=np.float32))
@@ -137,6 +147,20 @@ class Metric:
         return self.name if self.name.isupper() else self.name.lower()
 
 
+def _of_enough(of_pairs: OfPairs, of_draws: OfDraws) -> tuple[OfPairs, OfDraws]:
+    """A metric of pairs, and of draws of them, that is NaN for fewer than LEAST_PAIRS."""
+
+    def pairs(gold: Floats, system: NDArray[Any]) -> Floats:
+        return of_pairs(gold, system) if len(gold) >= LEAST_PAIRS else np.full(system.shape[:-1], np.nan)
+
+    def draws(gold: Floats, times: NDArray[np.float32]) -> OfColumn:
+        if len(gold) >= LEAST_PAIRS:
+            return of_draws(gold, times)
+        return lambda cosines: np.full(times.shape[1], np.nan)
+
+    return pairs, draws
+
+
 def _mean_of_draws(gold: Floats, times: NDArray[np.float32]) -> OfColumn:
     wide = times.astype(np.float64)
     return lambda items: np.asarray(items @ wide / len(gold))
@@ -149,18 +173,22 @@ _CORRELATION = (
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
-        Metric(SPEARMAN, correlation.spearman, correlation.SpearmanOfDraws, _CORRELATION.format(SPEARMAN)),
-        Metric("Pearson", correlation.pearson, correlation.PearsonOfDraws, _CORRELATION.format("Pearson")),
+        Metric(
+            SPEARMAN,
+            *_of_enough(correlation.spearman, correlation.SpearmanOfDraws),
+            _CORRELATION.format(SPEARMAN),
+        ),
+        Metric("Pearson", *_of_enough(correlation.pearson, correlation.PearsonOfDraws), _CORRELATION.format("Pearson")),
         Metric(
             AVERAGE_PRECISION,
-            *_of_thresholds(_average_precision),
+            *_of_enough(*_of_thresholds(_average_precision)),
             f"{AVERAGE_PRECISION}: the mean precision over all thresholds, × 100; chance is the share of positive "
             "pairs. Higher is better, at most 100.",
             is_binary,
         ),
         Metric(
             F1,
-            *_of_thresholds(_f1),
+            *_of_enough(*_of_thresholds(_f1)),
             f"{F1}: the harmonic mean of precision and recall at the best threshold, × 100. Higher is better, at most "
             "100.",
             is_binary,
@@ -174,6 +202,23 @@ METRICS: dict[str, Metric] = {
 def metrics_of(gold: Floats) -> tuple[str, ...]:
     """The metrics that scored pairs offer; the first is the main one."""
     return tuple(name for name, metric in METRICS.items() if metric.applies(gold))
+
+
+def why_no_score(gold: Floats, metric: str = SPEARMAN) -> str:
+    """Why pairs with these gold scores have no score by a metric, whatever their cosines are; "" if they can have one.
+
+    It is one of TOO_FEW, ALL_EQUAL and NOT_TWO.
+    """
+    if len(gold) < LEAST_PAIRS:
+        return TOO_FEW
+    if np.ptp(gold) == 0:
+        return ALL_EQUAL
+    return "" if METRICS[metric].applies(gold) else NOT_TWO
+
+
+def no_score_in_words(why: str, count: int) -> str:
+    """Why so many pairs have no score, in words: `too few pairs: 2, where a score needs at least 5`."""
+    return _WHY.get(why, why).format(count=count, least=LEAST_PAIRS)
 
 
 def measures_of(gold: Floats, parts: Sequence[str]) -> dict[str, tuple[str, str]]:

@@ -290,18 +290,26 @@ class Sentence:
 
 
 def sentence(
-    verdict: Verdict, before: str, after: str, pairs: str, *, poolings: str = "", optimistic: bool = False
+    verdict: Verdict,
+    before: str,
+    after: str,
+    pairs: str,
+    *,
+    poolings: str = "",
+    optimistic: bool = False,
+    why_none: str = "",
 ) -> Sentence:
     """Say which model is better, by how much, and whether it could be chance.
 
     `before` and `after` are the names of the models, `pairs` says which pairs and how many, `poolings` which layer &
-    pooling took the place of which.
+    pooling took the place of which, and `why_none` why a score is missing.
     """
     scores = f"{after} scores {in_words.number(verdict.exported)}, {before} {in_words.number(verdict.declared_base)}"
     if verdict.kind == CHOSE:
         return Sentence.of(CHOSE, f"{scores}, on {pairs}. {NO_TEST}")
     if verdict.kind == UNKNOWN:
-        detail = f"{scores}, on {pairs}. A score that is missing cannot be compared."
+        why = f": {why_none}" * bool(why_none)
+        detail = f"{scores}, on {pairs}. A score that is missing cannot be compared{why}."
         return Sentence.of(UNKNOWN, detail, optimistic)
     detail = f"{scores}: {verdict.gap_with_ci} on {pairs}"
     parts = verdict.parts(poolings)

@@ -15,6 +15,7 @@ from explorer.data.set_items import size_of
 from explorer.data.shared_rows import NONE_SHARED, SharedRows
 from explorer.evaluating.results import table_formats
 from explorer.measuring.comparing.learned import NOTHING, Learned, pack_items_changes
+from explorer.measuring.scores import metrics
 from explorer.measuring.scores.item_store import item_key, keep_items, kept_items
 from explorer.measuring.scores.judge import PACKS, Floats, Judge, of_packs, percent, share_above
 from explorer.measuring.scores.verdict import (
@@ -73,13 +74,21 @@ class BlendCurve:
 
     @property
     def best(self) -> float:
-        """The share with the highest score on the dev set; of several the smallest, which forgets least."""
+        """The share with the highest score on the dev set; of several the smallest, which forgets least.
+
+        It is that of the base if the dev set has no score.
+        """
         found = self.scores(DEV)
         return max(found, key=lambda alpha: (-math.inf if math.isnan(found[alpha]) else found[alpha], -alpha))
 
     def label(self, use: str) -> str:
         """An evaluation set with its use: `STS-B test (test)`, and of the dev set that it chose."""
         return f"{sources.shown(self.judges[use].name)} ({use}{f', {WORDS[CHOSE].lower()}' * (use == DEV)})"
+
+    def why_no_score(self, use: str) -> str:
+        """Why an evaluation set has no score, in words; "" if it has one."""
+        judge = self.judges[use]
+        return metrics.no_score_in_words(judge.why_no_score, len(judge))
 
     def against_base(self, use: str, alpha: float) -> Verdict:
         """The verdict on the blend, against the base as it is used.
@@ -131,9 +140,14 @@ class BlendCurve:
         for use, judge in self.sets.items():
             on = f"{judge.name} ({size_of(judge)})"
             blend, seen = f"the blend at α = {_share(alpha):g}", self.optimistic and use.startswith(TEST)
-            to_base = sentence(self.against_base(use, alpha), f"the base {self.base}", blend, on, optimistic=seen)
-            tuned = f"the tuned model {' + '.join(self.tuned)}"
-            to_tuned = sentence(self.against_tuned(use, alpha), tuned, blend, on, optimistic=seen)
+            tuned, why = f"the tuned model {' + '.join(self.tuned)}", self.why_no_score(use)
+            to_base, to_tuned = (
+                sentence(one, name, blend, on, optimistic=seen, why_none=why)
+                for one, name in (
+                    (self.against_base(use, alpha), f"the base {self.base}"),
+                    (self.against_tuned(use, alpha), tuned),
+                )
+            )
             found[use] = to_base, to_tuned if _share(alpha) != max(self.points) else None
         return found
 
@@ -214,6 +228,8 @@ def as_text(found: BlendCurve, alpha: float | None = None) -> str:
         )
     rows[0] = (*rows[0], *[""] * len(packs))
     how = "the best on the dev set" if alpha is None else "as asked"
+    if alpha is None and (why := found.why_no_score(DEV)):
+        how = f"the base, since the dev set has no score: {why}"
     lines = [table_formats.as_text(header, rows), f"* α = {chosen:g}, {how}."]
     if not found.same_head:
         lines.append("At every α the layer & pooling is that of the tuned model; the base has another model default.")

@@ -17,7 +17,7 @@ from explorer.encoding.read.pooling import MODEL_DEFAULT, POOLINGS, title_of
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import as_tensor, encoded
 from explorer.evaluating.tasks.judges import Evaluated, judge_of
-from explorer.measuring.scores import correlation, verdict
+from explorer.measuring.scores import correlation, metrics, verdict
 from explorer.progress import Progress, Work
 from explorer.studies.size import points as sizes
 
@@ -95,6 +95,7 @@ def picture(
         device=encoder.device,
         precision=encoder.precision,
         seconds=time.perf_counter() - started,
+        why_no_score=metrics.no_score_in_words(judge.why_no_score, len(judge)),
     )
 
 

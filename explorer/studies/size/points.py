@@ -228,6 +228,7 @@ class Picture:
     device: str
     precision: str
     seconds: float
+    why_no_score: str = ""  # in words, of a set that has none
 
     @property
     def whole(self) -> Point:
@@ -331,6 +332,8 @@ def equals(picture: Picture) -> list[Point]:
 
 def verdict(picture: Picture) -> tuple[Sentence, ...]:
     """The smallest vectors and the fastest encoder without a significant loss, in a sentence each."""
+    if picture.why_no_score:
+        return (_sentence(UNKNOWN, f"No size has a score on {picture.evaluation}: {picture.why_no_score}."),)
     good, whole, others = equals(picture), picture.whole, picture.points[1:]
     if not others:
         return (_sentence(UNKNOWN, "Only the whole model was measured."),)

@@ -330,7 +330,8 @@ class SeedScores:
     def as_json(self) -> dict[str, Any]:
         """The scores for status.json and the output of `train`; without fields that only some methods have."""
         unsaid = {"criterion": None, "dev_at_best_step": None, "candidate": "", "blend": None, "remark": "",
-                  "classes": None, "frozen": None, "stages": (), "nothing": None, "ties": None, "folds": ()}  # fmt: skip
+                  "classes": None, "frozen": None, "stages": (), "nothing": None, "ties": None,
+                  "folds": ()}  # fmt: skip
         stated = asdict(self) | {"verdict": self.verdict and self.verdict.as_json()}
         return {name: value for name, value in stated.items() if name not in unsaid or value != unsaid[name]}
 

@@ -245,8 +245,9 @@ def _results(about: CardFacts) -> str:
         if any(cells):
             rows.append((title, *cells))
     columns = [column for column in zip(map(plain, header), *rows, strict=True) if any(column[1:])]
+    none = [f"{title} has no score: {plain(why)}." for title, why in _without(about)]
     if not columns:
-        return "## Results\n\nThe model was not evaluated."
+        return "\n\n".join(("## Results", *(none or ["The model was not evaluated."])))
     default = about.facts.default.words if about.facts.default else in_words.NONE
     text = " ".join(_measured(about.facts.measures or {})) + f" The base's model default is: {plain(default)}."
     if about.model.dev is not None:
@@ -254,7 +255,15 @@ def _results(about: CardFacts) -> str:
         by = by if about.model.classes is None else "validation rows"
         text += f" {'Step and seed were' if len(about.seeds) > 1 else 'The step was'} chosen on {by}."
     lines = list(zip(*columns, strict=True))
-    return "\n\n".join(("## Results", text, table(lines[0], lines[1:])))
+    return "\n\n".join(("## Results", text, table(lines[0], lines[1:]), *none))
+
+
+def _without(about: CardFacts) -> Iterator[tuple[str, str]]:
+    """Title of each set that has no score, and why."""
+    facts = about.facts
+    for use in facts.unscored or {}:
+        if name := facts.set_of(use):
+            yield f"{plain(sources.shown(name))} ({use}, {facts.counted(use)})", facts.why_no_score(use)
 
 
 def _scored(about: CardFacts) -> Iterator[tuple[str, Verdict, list[float | None]]]:

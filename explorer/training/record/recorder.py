@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from explorer import run_folder, typed_json
+from explorer import in_words, run_folder, typed_json
 from explorer.errors import RunGone
 from explorer.places import write_whole, writing
 from explorer.progress import Phase
@@ -151,7 +151,7 @@ class Recorder:
         self._append(run_folder.METRICS, run_folder.metric_text(line))
         text = "" if step.held_out is None else f", held-out rows {step.held_out:.1f}"
         best = ", the best so far" * step.best
-        self.log(f"seed {step.seed}, step {step.step}: dev {found.score:.2f}{text}{best}")
+        self.log(f"seed {step.seed}, step {step.step}: dev {in_words.number(found.score)}{text}{best}")
         if _is_better(line, self._best):
             self._best = line
             self.status = replace(self.status, best=found.score, best_step=step.step)

@@ -24,7 +24,7 @@ from explorer.encoding.read.head_facts import HeadFacts
 from explorer.errors import RunGone
 from explorer.measuring.comparing import learned as learning
 from explorer.measuring.comparing.nothing_learned import NothingLearned
-from explorer.measuring.scores.metrics import SPEARMAN, item_by_main
+from explorer.measuring.scores.metrics import SPEARMAN, item_by_main, no_score_in_words
 from explorer.measuring.scores.verdict import RunVerdict, by_use
 from explorer.progress import Phase
 from explorer.training.loop.computed import Computed
@@ -68,6 +68,10 @@ def fact(
 
 def _computed(training: Training) -> Computed:
     return Computed.by(training.recipe.made_with, training.world.device.type, training.world.precision)
+
+
+def _unscored(training: Training) -> dict[str, str] | None:
+    return {use: why for use, one in training.prepared.judged.items() if (why := one.why_no_score)} or None
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,8 @@ class RunFacts:
     items: Mapping[str, str] | None = field(
         default=None, metadata=fact(lambda training: {use: one.item for use, one in training.prepared.judged.items()})
     )
+    # why an evaluation set has no score, as in `metrics.why_no_score`; only of those that have none
+    unscored: Mapping[str, str] | None = field(default=None, metadata=fact(lambda training: _unscored(training)))
     # rows that choose the best checkpoint
     held_out: int | None = field(default=None, metadata=fact(lambda training: len(training.prepared.held_out or ())))
     # the probe packs neither choose it nor are trained on
@@ -225,6 +231,11 @@ class RunFacts:
     def counted(self, use: str) -> str:
         """How many items of what an evaluation set has: `1,379 pairs`."""
         return counted(self.size_of(use), self.item_of(use))
+
+    def why_no_score(self, use: str) -> str:
+        """Why an evaluation set has no score, in words; "" if it has one."""
+        why = (self.unscored or {}).get(use, "")
+        return no_score_in_words(why, self.size_of(use)) if why else ""
 
     def learned(self, verdict: RunVerdict) -> learning.Learned:
         """What the run learned, by its held-out probe packs and its test set."""

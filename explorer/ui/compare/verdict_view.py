@@ -83,6 +83,8 @@ def show(compared: comparing.Compared, changes: Learned | None) -> str:
             messages.number(card, label, layer_scores.text_of(one.score), one.reading, border=True, help=help)
         if found.why_not_same:
             st.caption(messages.plain(found.why_not_same))
+    if found.why_none:
+        st.caption(messages.plain(f"No score: {found.why_none}."))
     if not compared.about_chosen:
         (word, _), _, (detail, _) = replace(compared, of_models=None).verdict.sentence().pieces
         st.markdown(f"Under the chosen layers & poolings: **{messages.plain(word.lower())}**. {messages.plain(detail)}")

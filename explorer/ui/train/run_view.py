@@ -343,8 +343,8 @@ def classes(status: statuses.Status) -> None:
 
 def _row(use: str, found: Verdict, trained: str, status: statuses.Status) -> None:
     name, count, measure = status.facts.set_of(use), status.facts.size_of(use), status.facts.measure_of(use)
+    size, why = f", {status.facts.counted(use)}" if count else "", status.facts.why_no_score(use)
     of_set, use = "Dev set" if use == "dev" else use.replace("test", "Test set"), use.capitalize()
-    size = f", {status.facts.counted(use)}" if count else ""
     st.markdown(f"**{of_set}**: {messages.plain(sources.shown(name))}{size} · {measure} × 100")
     good = "; good models: 75 to 90" if measure == SPEARMAN else ""
     help_of = {which: text.format(measure, good) for which, text in SCORE_HELP.items()}
@@ -354,10 +354,12 @@ def _row(use: str, found: Verdict, trained: str, status: statuses.Status) -> Non
               (SAME, found.same_reading_base, trained, "same"))  # fmt: skip
     for card, (label, score, note, which) in zip(cards, before, strict=False):
         messages.number(card, f"{use}: {label}", in_words.number(score), note, border=True, help=help_of[which])
+    if why:
+        st.caption(f"No score: {why}.")
     value = in_words.number(found.exported)
     if status.facts.nothing is not None:
         value = AS_BASE
-    elif found.exported is None:
+    elif found.exported is None and not why:
         value = "not yet" if status.live else NO_TEST_SCORE
     note = found.gap if found.chose else found.gap_with_ci
     messages.number(cards[-1], f"{use}: {TUNED}", value, note, border=True, help=help_of["tuned"])

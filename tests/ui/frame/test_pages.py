@@ -22,15 +22,16 @@ from explorer.encoding.read.pooling import Reading, Row, parse
 from explorer.measuring.scores import best_cell, layer_scores
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import score_layers
+from explorer.measuring.scores.metrics import LEAST_PAIRS, TOO_FEW, no_score_in_words
 from explorer.progress import finish
-from explorer.ui import layers
+from explorer.ui import layers, size
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame, page_list, sidebar
 from tests import trainings
 from tests.device import DEVICE
 from tests.live import ROOT
 from tests.tiny_models import save_tiny
-from tests.visits import buttons, cards, entered, error_of, fetches, lead, measured, opened, words
+from tests.visits import buttons, cards, entered, error_of, fetches, lead, measured, opened, pressed, words
 
 NOT_MEASURED = layer_scores.NOT_MEASURED.partition(": ")[0]
 
@@ -372,12 +373,25 @@ def test_scores_that_cannot_be_kept_are_shown_and_an_emptied_shelf_is_filled_aga
 def test_a_sub_corpus_without_a_correlation_is_named(furnished, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
     texts = ("it rains", "it pours", "the sun is out", "a cat", "two dogs", "a small boat", "a ship", "bread")
-    first, second, gold = texts[:4], texts[4:], (1.0, 2.0, 4.0, 3.0)
-    own = sets.keep(GradedPairs("mine.csv", first, second, gold, ("a", "a", "a", "single")))
+    first, second, gold = (*texts[:4], *texts[2:4]), (*texts[4:], *texts[:2]), (1.0, 2.0, 4.0, 3.0, 0.5, 2.5)
+    own = sets.keep(GradedPairs("mine.csv", first, second, gold, (*"aaaaa", "single")))
     app = opened(furnished, "layers", sts=written(own), aggregate="mean")
-    assert any(told.startswith(layers.SILENT.format("mean", "single")) for told in words(app.warning))
+    assert any(told.startswith(layers.SILENT.format("mean", "single", LEAST_PAIRS)) for told in words(app.warning))
     assert {card.value for card in app.metric} == {layer_scores.NO_SCORE}
-    assert {card.delta for card in app.metric} == {layer_scores.NO_CORRELATION.format("mean", "single")}
+    why = no_score_in_words(TOO_FEW, 1)
+    assert {card.delta for card in app.metric} == {layer_scores.NO_CORRELATION.format("mean", "single", why)}
+
+
+@pytest.mark.parametrize("page", ["layers", "compare", "size"])
+def test_a_set_of_too_few_pairs_has_no_score_and_says_why(furnished, place, page):
+    state = {"beside": f"{place.model}", "other": "mean of layer 0"} if page == "compare" else {}
+    app = opened(furnished, page, sts="Sample pairs, 3 items", **state)
+    if page == "size":
+        pressed(app, size.START)
+    assert no_score_in_words(TOO_FEW, 3) in "\n".join([*words(app.markdown), *words(app.caption), *words(app.warning),
+                                                       *(card.delta or "" for card in app.metric)])  # fmt: skip
+    assert not [card for card in app.metric if card.value in ("100.00", "−100.00", "50.00", "−50.00")]
+    assert not [*app.success, *app.error]
 
 
 def test_what_bfloat16_cannot_measure_is_empty_with_its_reason(app, tmp_path):

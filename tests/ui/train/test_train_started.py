@@ -202,8 +202,9 @@ def test_the_verdict_is_better_worse_or_chance_by_its_interval(app, place, diffe
 
 def test_the_dev_score_of_the_tuned_model_and_that_of_its_best_step_have_a_name_each(app, place):
     dev, steps = Verdict(80.0, 80.0, 84.0, 4.0, 1.0, 7.0), {"best": 82.98, "best_step": 4, "step": 6, "total": 6}
-    facts = RunFacts(blend=0.5, held_out=3)
+    facts = RunFacts(blend=0.5, held_out=3, dev="mine.csv", pairs={"dev": 60})
     run = displayed(app, place, statuses.FINISHED, verdict=RunVerdict(dev, dev), facts=facts, **steps)
+    assert "**Dev set**: mine.csv, 60 pairs · Spearman × 100" in words(app.markdown)
     assert cards(app)[f"Dev: {run_view.TUNED}"] == "84.00"
     notes = {card.label: card.delta for card in app.metric}
     assert notes["Best checkpoint"] == "of 6 steps, dev at best step 82.98"
