@@ -89,7 +89,12 @@ def cosines_by_label(gold: Floats, cosines: Floats, pairs: GradedPairs, threshol
     if threshold is not None:
         draft.line(y=threshold, color=ACCENT, dash="dash", width=1.5)
         draft.note(
-            f"best F1 from {threshold:.3f}", x=0.5, xref="paper", xanchor="center", y=threshold, yanchor="bottom"
+            f"best F1 from {in_words.number(threshold, 3)}",
+            x=0.5,
+            xref="paper",
+            xanchor="center",
+            y=threshold,
+            yanchor="bottom",
         )
     draft.x_axes(
         title="label", tickvals=list(range(len(labels))), ticktext=[f"{label:g}" for label in labels], zeroline=False
@@ -222,7 +227,8 @@ def _add_side(draft: Draft, found: GoldBins, band: int, side: int, axis: str, to
         line={"color": colour, "width": 1.5, "dash": "dot"},
         legendgroup=name,
         showlegend=False,
-        hovertext=f"{name}, gold score {found.labels[band]}<br>median of {found.pairs[band]:,} pairs: {median:.3f}",
+        hovertext=f"{name}, gold score {found.labels[band]}<br>median of {found.pairs[band]:,} pairs: "
+        f"{in_words.number(median, 3)}",
         hoverinfo="text",
     )
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer import in_words
 from explorer.data.text_sets import Sentences
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.errors import BadChoice
@@ -95,7 +96,9 @@ def line_notes(described: Sentences, vectors: Sequence[NDArray[np.floating]]) ->
         ends = np.array([line for line in described.lines if described.columns[0].cells[line[0]] == group])
         known = [unit(side) for side in vectors]
         medians = [float(np.median((side[ends[:, 0]] * side[ends[:, 1]]).sum(1))) for side in known]
-        where = " and ".join(f"{median:.2f} in {name}" for name, median in zip("AB", medians, strict=False))
+        where = " and ".join(
+            f"{in_words.number(median)} in {name}" for name, median in zip("AB", medians, strict=False)
+        )
         found.append(f"Of the {len(ends)} pairs {group} the median cosine is {where}.")
     return found
 

@@ -195,7 +195,9 @@ def as_text(
         lines += ["", f"{name}  {reading.title} of {found.name}"]
         for one in results or ():
             mark = mark_text(one, other)
-            lines.append(f"{one.rank:>3}  {one.cosine:.3f}  {mark:<18}  {sentences[one.place]}".rstrip())
+            lines.append(
+                f"{one.rank:>3}  {in_words.number(one.cosine, 3)}  {mark:<18}  {sentences[one.place]}".rstrip()
+            )
     if findings.other is not None:
         lines += ["", f"kept {findings.kept} of {len(findings.one)}; Jaccard {in_words.number(findings.jaccard)}"]
     if whole is not None:
@@ -299,4 +301,8 @@ def answer_as_text(
     lines = [search.corpus.note, index_text(search.facts)]
     lines += [cost_text(search.facts, search.corpus.vectors.nbytes, seconds), f"query: {query} ({how})", ""]
     found = hit_rows(search, hits)
-    return "\n".join([*lines, *(f"{row['rank']:>3}  {row['cosine']:.3f}  {row['sentence']}".rstrip() for row in found)])
+    return "\n".join([*lines, *(_hit_text(row) for row in found)])
+
+
+def _hit_text(row: dict[str, object]) -> str:
+    return f"{row['rank']:>3}  {in_words.number(float(str(row['cosine'])), 3)}  {row['sentence']}".rstrip()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from explorer import errors, run_folder
+from explorer import errors, in_words, run_folder
 from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import heatmaps as drawn
 from explorer.drawing.sentences import pair_figures
@@ -73,7 +73,9 @@ def show(found: Found, sentences: tuple[str, str], choice: sidebar_choice.Choice
         "of the last layer. The file below has the numbers.",
     )
     last = len(pair.cosines) - 1
-    sums = ", ".join(f"{pair.cosines[last, pair.poolings.index(name)]:.3f} under {name}" for name in DRAWN)
+    sums = ", ".join(
+        f"{in_words.number(pair.cosines[last, pair.poolings.index(name)], 3)} under {name}" for name in DRAWN
+    )
     st.caption(
         f"Bars: each layer's contribution to the cosine of layer {last}; they sum to it ({sums}). A layer's update is "
         "its vector minus that of the layer below (layer 0: the embeddings). Contribution: inner product of the update "

@@ -35,7 +35,7 @@ SHARE = "Attention's share in {}, {} sentence"
 ATTENTION_ALONE = "This pooler uses the attention over layers only; it has no \\[CLS\\] part to remove."
 SCORES_ON = "Lines: scores on {}."
 HIGHEST = "Layer {} has the highest weight in"
-BEST_SCORE = "Under {}, layer {} has the best score ({:.2f})"
+BEST_SCORE = "Under {}, layer {} has the best score ({})"
 CORRELATION = "Rank correlation of weights and scores over {} layers: ρ = {} (−1 to 1)."
 OVER_TRAINING = "Over training"
 HISTORY_FILE = "Path (CSV)"
@@ -149,7 +149,7 @@ def _b_in_words(
             encoded = cached.vectors(model, sentences, its.reading_of(model.folder), its.settings)
             if encoded is None:
                 return  # they are being computed, and the page says so
-            cosines.append(f"{sentence_vectors.similarities(encoded)[0, 1]:.3f}")
+            cosines.append(in_words.number(sentence_vectors.similarities(encoded)[0, 1], 3))
         highest = [float(np.nanmax(of_layers)) for of_layers in weights.by_layer]
         layers, uniform = weights.layers, 1 / len(weights.layers)
         lines = (
@@ -264,7 +264,7 @@ def _compared(weights: attention_weights.LayerWeights, scores: attention_weights
     if not known.any():
         return "No layer has a score on this set."
     best = weights.layers[int(np.nanargmax(scores))]
-    text = BEST_SCORE.format(weights.key_pooling, best, np.nanmax(scores))
+    text = BEST_SCORE.format(weights.key_pooling, best, in_words.number(float(np.nanmax(scores))))
     if all(weights.nearly_uniform):
         return f"{text}; the weights prefer no layer."
     highest = zip(weights.highest_layers, weights.nearly_uniform, strict=True)

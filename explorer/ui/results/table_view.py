@@ -100,7 +100,7 @@ def ranking_text(ranking: result_table.Ranking, tasks: int) -> str:
     worse = [messages.plain(ranking.names[at]) for at in rest if ranking.p[0, at] <= result_table.ERROR]
     alike = [messages.plain(ranking.names[at]) for at in rest if not ranking.p[0, at] <= result_table.ERROR]
     over = "on this task" if tasks == 1 else f"on average over these {tasks} tasks"
-    parts = [f"**{messages.plain(best)}** scores highest {over}: {ranking.scores[0]:.2f}."]
+    parts = [f"**{messages.plain(best)}** scores highest {over}: {in_words.number(ranking.scores[0])}."]
     if worse:
         parts.append(f"It is significantly better than {_listed(worse)}.")
     if alike:
@@ -144,7 +144,7 @@ def _numbers(
     frame = pd.DataFrame(content, columns=header)
     scores = [column for column in header if column not in ("model", result_table.GROUP)]
     frame[scores] = frame[scores].astype(float)
-    styled = frame.style.format("{:.2f}", subset=scores, na_rep="")
+    styled = frame.style.format(in_words.number, subset=scores, na_rep="")
     for (place, column), text in deviations.items():
         styled = styled.format(lambda value, text=text: text, subset=pd.IndexSlice[place, column])
     best = styled.highlight_min if chosen.measure in scored_task.COSTS else styled.highlight_max

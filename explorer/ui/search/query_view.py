@@ -153,7 +153,7 @@ def show_results(
             mark = BADGES[result.mark].format(query_results.mark_text(result, other)) if result.mark else ""
             answers = ":green-badge[:material/done_all: relevant]" if result.place in relevant else ""
             meaning = cosine_meaning.note(side, result.cosine)
-            cosine = ": ".join(filter(None, (f"cosine {result.cosine:.3f}", meaning)))
+            cosine = ": ".join(filter(None, (f"cosine {in_words.number(result.cosine, 3)}", meaning)))
             note = f":small[{cosine}] {mark} {answers}".rstrip()
             item(f"{side} {result.place}", result.rank, sentences[result.place], note, query)
     rows = query_results.found_rows(results, sentences, other)
@@ -240,7 +240,7 @@ def _show_hits(corpus: VectorCorpus, choice: sidebar_choice.Choice, query: str, 
     for row in rows:
         sentence, rank = str(row["sentence"]), int(str(row["rank"]))
         cosine = float(str(row["cosine"]))
-        note = ": ".join(filter(None, (f"cosine {cosine:.3f}", cosine_meaning.note("A", cosine))))
+        note = ": ".join(filter(None, (f"cosine {in_words.number(cosine, 3)}", cosine_meaning.note("A", cosine))))
         item(f"vector {row['row']}", rank, sentence, f":small[{note}]")
     downloads.rows(rows, messages.shortened(query, 40), "Results (CSV)")
 

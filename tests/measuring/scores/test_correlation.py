@@ -352,4 +352,5 @@ def test_an_optimistic_verdict_says_so_in_its_first_words_and_no_number_has_a_ne
     said = sentence(KNOWN, "base", "tuned", "120 pairs", optimistic=True)
     assert (said.kind, said.pieces[0]) == (BETTER, ("Better (optimistic)", True))
     assert "optimistic" not in sentence(KNOWN, "base", "tuned", "120 pairs").text
-    assert "-0.00" not in sentence(Verdict(75.0, None, 75.0, -0.0, -0.001, 0.0), "base", "tuned", "120 pairs").text
+    text = sentence(Verdict(75.0, None, 75.0, -0.0, -0.001, 0.0), "base", "tuned", "120 pairs").text
+    assert not [zero for zero in ("-0.00 ", "−0.00 ", "−0.00)") if zero in text], text

@@ -87,8 +87,8 @@ def test_an_encoder_of_another_width_and_missing_vectors_are_errors_on_the_page(
 
 def meant(app):
     """Cosine and meaning of every result."""
-    found = re.findall(r"cosine (-?[\d.]+): ([^\]]*? random pairs)", "\n".join(words(app.markdown)))
-    return [(float(cosine), text) for cosine, text in found]
+    found = re.findall(r"cosine (−?[\d.]+): ([^\]]*? random pairs)", "\n".join(words(app.markdown)))
+    return [(float(cosine.replace("−", "-")), text) for cosine, text in found]
 
 
 def test_cosines_have_the_meaning_of_the_model_and_pooling_that_made_the_vectors(app, desk):

@@ -14,6 +14,7 @@ from explorer.measuring.scores.layer_scores import score_layers
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from explorer.ui.widgets import cosine_meaning
+from tests.shown_numbers import value_of
 from tests.visits import entered, opened, words
 
 
@@ -36,8 +37,8 @@ def said(app) -> str:
 
 def notes(app) -> list[tuple[float, str]]:
     """Cosine and meaning of every result."""
-    found = re.findall(r"cosine (-?[\d.]+): (match [^\]]*? random pairs)", said(app))
-    return [(float(cosine), text) for cosine, text in found]
+    found = re.findall(r"cosine (−?[\d.]+): (match [^\]]*? random pairs)", said(app))
+    return [(value_of(cosine), text) for cosine, text in found]
 
 
 def test_search_says_what_each_cosine_means_if_it_is_asked(furnished, meaning) -> None:
