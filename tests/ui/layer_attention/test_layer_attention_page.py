@@ -156,7 +156,8 @@ def test_a_model_b_without_a_pooler_is_compared_in_words(app):
     cosines = []
     for side in sides:
         one, other = finish(of_reading(load(side, "float32", "cpu"), PAPERS, OWN))
-        cosines.append(f"{one @ other / np.linalg.norm(one) / np.linalg.norm(other):.3f}")
+        cosine = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
+        cosines.append(f"{cosine:.3f}".replace("-", "−"))
     assert pooler_view.COSINES.format(*cosines) in told
     weights = attention_weights.layer_weights(load(sides[0], "float32", "cpu"), PAPERS)
     assert " and ".join(f"{of_layers.max():.2f}" for of_layers in weights.by_layer) in told
