@@ -11,7 +11,7 @@ from explorer.data.retrieval_sets import of_pairs
 from explorer.evaluating.results import table_formats
 from explorer.evaluating.results.scored_task import QueryChoice, QueryIntervals
 from explorer.evaluating.tasks.retrieval import intervals_text
-from explorer.measuring.comparing import comparison_report, learned
+from explorer.measuring.comparing import comparison_report, learned, learned_facts
 from explorer.measuring.comparing.pair_changes import ItemChanges, QueryChanges
 from explorer.measuring.scores import best_cell, calibration, similarity, verdict
 from explorer.measuring.scores.bootstrap import Interval
@@ -87,7 +87,7 @@ def test_what_was_learned_adds_up_with_its_scores_and_shares():
         before, after = (Share(float(share), 0.0, 1.0) for share in random.random(2))
         gap = after.value - before.value
         pack = PackChange("negation", 60, before, after, gap - 0.1, gap + 0.1)
-        news = learned.Learned((pack,), one, True, on="STS-B test", size=9)
+        news = learned_facts.Learned((pack,), one, True, on="STS-B test", size=9)
         sure = learned.sure(news)
         if abs(gap) > 0.1:
             points, low, high, *_ = numbers(sure)
@@ -258,5 +258,7 @@ def test_a_file_for_programs_has_a_hyphen_for_a_minus_and_texts_keep_theirs():
 
 def test_pairs_of_the_packs_are_shown_with_one_minus_sign():
     pair = PairChange("negation", "It rains.", "It does not rain.", 0.004, -0.234)
-    news = learned.Learned(pairs=(pair,), packs=(PackChange("negation", 60, *[Share(0.5, 0.4, 0.6)] * 2, -0.1, 0.1),))
+    news = learned_facts.Learned(
+        pairs=(pair,), packs=(PackChange("negation", 60, *[Share(0.5, 0.4, 0.6)] * 2, -0.1, 0.1),)
+    )
     assert learned.lines(news)[-1].startswith("0.00 → −0.23")

@@ -17,8 +17,9 @@ from explorer.encoding.read.pooling import MODEL_DEFAULT, Reading
 from explorer.errors import BadChoice, NotWritable
 from explorer.evaluating.tasks.judges import evaluated_on, judge_of
 from explorer.knobs import Knob
-from explorer.measuring.comparing import comparison_report, learned
-from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict
+from explorer.measuring.comparing import comparison_report, learned_facts
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict
 from explorer.measuring.geometry.layer_geometry import check_pooling, layer_geometry
 from explorer.measuring.scores import best_cell, layer_scores
 from explorer.measuring.scores.measure import Settings, load_encoder, measure
@@ -176,7 +177,7 @@ def compare(options: argparse.Namespace) -> None:
 
 def _encoded_probes(
     found: tuple[Found, Found], about: Comparison, verdict: ComparisonVerdict, settings: Settings
-) -> learned.Learned:
+) -> learned_facts.Learned:
     packs, sides = sample.probe_packs(), list(zip(found, (about.one_reading, about.other_reading), strict=True))
     if verdict.tuning and verdict.trained:  # the base, as it is trained
         sides.append((found[1 - verdict.tuning.tuned], verdict.trained))
@@ -188,7 +189,7 @@ def _encoded_probes(
 
 
 def _words(
-    found: tuple[Found, Found], about: Comparison, probes: learned.Learned, settings: Settings
+    found: tuple[Found, Found], about: Comparison, probes: learned_facts.Learned, settings: Settings
 ) -> ExplainedPairs:
     @cache
     def loaded(model: Found) -> Encoder:

@@ -7,7 +7,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer import errors, escaping
-from explorer.measuring.comparing.learned import HOW_SURE, Learned, line, sure
+from explorer.measuring.comparing.learned import HOW_SURE, line, sure
+from explorer.measuring.comparing.learned_facts import Learned
 from explorer.measuring.scores.verdict import (
     BETTER,
     CHANCE,

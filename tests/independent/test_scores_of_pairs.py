@@ -16,7 +16,7 @@ from explorer.data.text_sets import GradedPairs
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.pooling import parse
 from explorer.evaluating.tasks import judges
-from explorer.measuring.comparing.learned import of_run
+from explorer.measuring.comparing.learned_facts import of_run
 from explorer.measuring.geometry.vector_geometry import alignment, alike, geometry, shift
 from explorer.measuring.maps import projection as faithfulness_in_blocks
 from explorer.measuring.maps.projection import faithfulness

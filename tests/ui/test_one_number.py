@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.__main__ import main
 from explorer.data import sample, sources
 from explorer.encoding.load import hardware
-from explorer.measuring.comparing import comparison
+from explorer.measuring.comparing import comparison_verdict
 from explorer.measuring.scores.verdict import BETTER, CHANCE, WORSE, RunVerdict, Verdict
 from explorer.progress import finish
 from explorer.studies.plans import execution, plan_folder, plan_report, plan_table
@@ -133,8 +133,8 @@ def of_compare(run):
     bars = next(one["data"] for one in figures if one["data"][0]["type"] == "bar")
     at = bars[0]["x"].index("negation")
     return {
-        BASE: shown[comparison.BASE],
-        TUNED: shown[comparison.TUNED],
+        BASE: shown[comparison_verdict.BASE],
+        TUNED: shown[comparison_verdict.TUNED],
         **{name: percent(bar["text"][at]) for name, bar in zip(PROBED, bars, strict=True)},
     }
 

@@ -17,8 +17,9 @@ from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.in_words import Rows, rounded, versions
 from explorer.measuring.comparing import learned
-from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict, Differences, judge
-from explorer.measuring.comparing.learned import NOTHING, Learned
+from explorer.measuring.comparing.comparison import Comparison, Differences
+from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge
+from explorer.measuring.comparing.learned_facts import NOTHING, Learned
 from explorer.measuring.comparing.pair_changes import RankErrors, median_rows
 from explorer.measuring.geometry.layer_geometry import LayerGeometry, drift_rows, geometry_rows
 from explorer.measuring.scores import layer_scores

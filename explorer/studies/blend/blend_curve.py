@@ -14,7 +14,7 @@ from explorer.data import sample, sources
 from explorer.data.set_items import size_of
 from explorer.data.shared_rows import NONE_SHARED, SharedRows
 from explorer.evaluating.results import table_formats
-from explorer.measuring.comparing.learned import NOTHING, Learned, pack_items_changes
+from explorer.measuring.comparing.learned_facts import NOTHING, Learned, pack_items_changes
 from explorer.measuring.scores import metrics
 from explorer.measuring.scores.item_store import item_key, keep_items, kept_items
 from explorer.measuring.scores.judge import PACKS, Floats, Judge, of_packs, percent, share_above

@@ -145,7 +145,8 @@ def of_rows(curve: RowCurve, named: bool = False) -> Sentence:
         return Sentence.of(UNKNOWN, text + UNTRAINED.format(rows))
     if not gain.known:
         alone = gain.difference is not None and curve.seeds == 1
-        return Sentence.of(UNKNOWN, text + (f"{gain.difference:+.2f}; {ONE_SEED}. {MORE_SEEDS}" if alone else NO_ITEMS))
+        why = f"{in_words.signed(gain.shown_difference)}; {ONE_SEED}. {MORE_SEEDS}" if alone else NO_ITEMS
+        return Sentence.of(UNKNOWN, text + why)
     text += f"{gain.gap}. "
     if each.kind == BETTER and (len(curve.points) > 2 or more.rows != 2 * fewer.rows):
         text += f"Each doubling from {curve.points[0].rows:,} rows on brought {each.gap}. "

@@ -223,7 +223,7 @@ def _use(about: CardFacts) -> str:
             "## Use",
             fenced("python", source_code.sentence_transformers(about.head)),
             *alone,
-            table(("", ""), _known_only(rows)),
+            table(("", ""), [(name, text) for name, text in rows.items() if text is not None]),
         )
     )
 
@@ -305,7 +305,6 @@ def _learned(about: CardFacts) -> list[str]:
     """What the model learned, and how sure that is; nothing if it was not measured."""
     found = about.facts.learned(about.verdict)
     line, elsewhere = learned.line(found), verdicts.elsewhere(found.elsewhere)
-
     shown = [rendered(one.pieces, _piece, lambda text: f"**{text}**") for one in (line, elsewhere) if one is not None]
     return [*shown, plain(learned.sure(found))] if line is not None else shown
 
@@ -383,7 +382,7 @@ def _training(about: CardFacts) -> str:
         (
             "## Training",
             "The training text is not included.",
-            table(("", ""), _known_only(rows)),
+            table(("", ""), [(name, text) for name, text in rows.items() if text is not None]),
             "To repeat the training:",
             fenced("sh", threads + again),
         )
@@ -399,7 +398,3 @@ def _settings(about: MethodFacts, of: str) -> str:
         rows.append((plain(name), *cells))
     whose = "the paper's value" if about.as_published else "the default"
     return f"## Settings{plain(of)}\n\nSettings in bold differ from {whose}.\n\n" + table(("", "value", whose), rows)
-
-
-def _known_only(rows: Mapping[str, str | None]) -> list[tuple[str, str]]:
-    return [(name, text) for name, text in rows.items() if text is not None]

@@ -22,8 +22,10 @@ from explorer.errors import SetNotFound, StrataError
 from explorer.evaluating.results.result_files import Origin, Result, ScoredModel, revision_of
 from explorer.evaluating.results.scored_task import RUN_TEST, Measured, ScoredTask, Setting
 from explorer.evaluating.tasks import column_of, judges
-from explorer.measuring.comparing.comparison import Comparison, ComparisonVerdict, Tuning, as_trained, judge, judged
-from explorer.measuring.comparing.learned import NOT_HELD_OUT, NOTHING, Learned
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, Tuning, as_trained, judge, judged
+from explorer.measuring.comparing.learned import NOT_HELD_OUT
+from explorer.measuring.comparing.learned_facts import NOTHING, Learned
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.metrics import SPEARMAN
 from explorer.training.record import runs

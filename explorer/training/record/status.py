@@ -22,7 +22,7 @@ from explorer.data.set_items import counted
 from explorer.data.shared_rows import SharedRows
 from explorer.encoding.read.head_facts import HeadFacts
 from explorer.errors import RunGone
-from explorer.measuring.comparing import learned as learning
+from explorer.measuring.comparing import learned_facts as learning
 from explorer.measuring.comparing.nothing_learned import NothingLearned
 from explorer.measuring.scores.metrics import SPEARMAN, item_by_main, no_score_in_words
 from explorer.measuring.scores.verdict import RunVerdict, by_use

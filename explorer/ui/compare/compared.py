@@ -14,7 +14,7 @@ from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison, Differences
 from explorer.measuring.comparing.comparison_report import Findings
-from explorer.measuring.comparing.learned import Learned
+from explorer.measuring.comparing.learned_facts import Learned
 from explorer.measuring.geometry.layer_geometry import LayerGeometry
 from explorer.measuring.scores import best_cell, bootstrap
 from explorer.measuring.sentences.word_pairs import ExplainedPairs, of_pairs

@@ -10,8 +10,9 @@ from explorer.data.set_items import several, size_of
 from explorer.drawing.scores import curves, distributions, grid
 from explorer.drawing.sentences import pair_figures
 from explorer.measuring.comparing import comparison_report, pair_changes
-from explorer.measuring.comparing.comparison import BASE, BASE_AS_TRAINED, TUNED, Comparison
-from explorer.measuring.comparing.learned import Learned
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.comparison_verdict import BASE, BASE_AS_TRAINED, TUNED
+from explorer.measuring.comparing.learned_facts import Learned
 from explorer.measuring.scores import best_cell, bootstrap, layer_scores, verdict
 from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 from explorer.training.record.run_results import known_probes

@@ -11,9 +11,9 @@ import pytest
 from explorer.drawing.reports.report import MOST, report
 from explorer.encoding.read.head_facts import PartFacts
 from explorer.measuring.comparing import learned
-from explorer.measuring.comparing.comparison import Tuning, judge
 from explorer.measuring.comparing.comparison_report import as_json, as_text
-from explorer.measuring.comparing.learned import Learned
+from explorer.measuring.comparing.comparison_verdict import Tuning, judge
+from explorer.measuring.comparing.learned_facts import Learned
 from explorer.measuring.comparing.pair_changes import KINDS
 from explorer.measuring.scores.judge import PackChange, PairChange, Share
 from explorer.measuring.scores.layer_scores import for_people

@@ -11,7 +11,7 @@ from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.head_facts import HeadFacts, PartFacts
 from explorer.encoding.read.pooling import DECODER_POOLINGS, OWN, Row, parse, readings
 from explorer.errors import BadChoice
-from explorer.measuring.comparing.comparison import Comparison, Tuning, as_used, judge, judged
+from explorer.measuring.comparing.comparison import Comparison, as_used
 from explorer.measuring.comparing.comparison_report import (
     Findings,
     as_json,
@@ -21,6 +21,7 @@ from explorer.measuring.comparing.comparison_report import (
     difference_text,
     most_changed,
 )
+from explorer.measuring.comparing.comparison_verdict import Tuning, judge, judged
 from explorer.measuring.comparing.step_scores import changes, score_steps, step_rows
 from explorer.measuring.scores.bootstrap import difference
 from explorer.measuring.scores.measure import Settings, load_encoder, measure, shelf_key, store_scores

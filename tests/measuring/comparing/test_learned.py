@@ -10,17 +10,8 @@ from explorer.data import sample
 from explorer.data.sample import PARAPHRASE
 from explorer.data.set_items import PAIR, QUERY, ROW, TRIPLET
 from explorer.measuring.comparing.comparison_report import where
-from explorer.measuring.comparing.learned import (
-    Learned,
-    as_json,
-    line,
-    lines,
-    of_run,
-    probe_changes,
-    short,
-    shown_pairs,
-    sure,
-)
+from explorer.measuring.comparing.learned import as_json, line, lines, short, sure
+from explorer.measuring.comparing.learned_facts import Learned, of_run, probe_changes, shown_pairs
 from explorer.measuring.comparing.pair_words import differing
 from explorer.measuring.scores.judge import PackChange, PairChange, Share, of_packs, pack_changes
 from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, SPEARMAN

@@ -16,7 +16,8 @@ from explorer.evaluating.results.scored_task import NO_SCORE
 from explorer.evaluating.tasks.judges import LabelJudge
 from explorer.evaluating.tasks.sts import of_scores
 from explorer.evaluating.tasks.transfer import transfer
-from explorer.measuring.comparing.comparison import Comparison, judge
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.comparison_verdict import judge
 from explorer.measuring.scores import bootstrap, layer_scores, metrics
 from explorer.measuring.scores.judge import PairJudge
 from explorer.measuring.scores.metrics import ALL_EQUAL, LEAST_PAIRS, NOT_TWO, TOO_FEW, why_no_score

@@ -12,7 +12,8 @@ from explorer.data.sources import HELD_OUT
 from explorer.encoding.locate.model_names import find
 from explorer.errors import SetNotFound
 from explorer.evaluating.results import result_table
-from explorer.measuring.comparing.learned import NOT_HELD_OUT, NOTHING, Learned
+from explorer.measuring.comparing.learned import NOT_HELD_OUT
+from explorer.measuring.comparing.learned_facts import NOTHING, Learned
 from explorer.measuring.scores.measure import Settings
 from explorer.training.loop.learner import Learner
 from explorer.training.record import run_results

@@ -17,7 +17,8 @@ from explorer.data.sources import HELD_OUT
 from explorer.encoding.locate.model_names import find
 from explorer.errors import DataError
 from explorer.evaluating.tasks.judges import judged
-from explorer.measuring.comparing.comparison import BASE, BASE_AS_TRAINED, TUNED, Comparison, as_used, default_reading
+from explorer.measuring.comparing.comparison import Comparison, as_used, default_reading
+from explorer.measuring.comparing.comparison_verdict import BASE, BASE_AS_TRAINED, TUNED
 from explorer.measuring.comparing.pair_changes import traits
 from explorer.measuring.geometry.layer_geometry import MEASURES
 from explorer.measuring.scores.best_cell import CHOSEN_ON

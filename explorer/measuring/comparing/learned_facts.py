@@ -1,0 +1,185 @@
+"""Judge what a model learned, from the probe packs and the score."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from explorer.data import sample, sources
+from explorer.data.graded.sets import SetKind
+from explorer.data.set_items import PAIR
+from explorer.measuring.comparing.nothing_learned import NothingLearned
+from explorer.measuring.scores import verdict as verdicts
+from explorer.measuring.scores.judge import HALF, Floats, PackChange, PairChange, of_packs, pack_changes
+from explorer.measuring.scores.metrics import SPEARMAN
+from explorer.measuring.scores.verdict import (
+    BETTER,
+    CHANCE,
+    CHOSE,
+    MIXED,
+    UNKNOWN,
+    UNLEARNED,
+    WORSE,
+    Verdict,
+)
+
+SHOWN = 3  # pairs
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What changed from one model to another: the probe packs, if they were held out, and the score, if there is one.
+
+    Its properties are the judgement: a pack is learned if it is distinguished more often than before, and more often
+    than by chance; lost if less often than before; closer if more often than before but not more often than by chance;
+    missed if less often than by chance. A change that another layer & pooling makes without training is none of these.
+    """
+
+    packs: tuple[PackChange, ...] = ()
+    score: Verdict | None = None
+    tuned: bool = True  # whether one model was trained from the other
+    measure: str = SPEARMAN  # of the score, and the evaluation set by its name, with its number of items
+    on: str = ""
+    size: int = 0
+    item: str = PAIR  # what its items are
+    optimistic: bool = False  # the training text holds sentences of the set, or the dev set holds rows of it
+    pairs: tuple[PairChange, ...] = ()  # of the packs, to show what changed
+    why_none: str = ""  # why no packs are judged
+    elsewhere: tuple[verdicts.ElsewhereVerdict, ...] = ()  # on sets that the run was not trained for
+    poolings: str = ""  # which layer & pooling took the place of which, if that is a part of what changed
+    nothing: NothingLearned | None = None  # why the tuned model equals the base, if it does
+
+    @property
+    def judged_by(self) -> Verdict | None:
+        """The score, if it is a verdict: with an interval, and not on a set that chose the model."""
+        return self.score if self.score is not None and self.score.known else None
+
+    @property
+    def is_chosen_by_score(self) -> bool:
+        """Whether the only score is on a set that chose the model."""
+        return self.score is not None and self.score.kind == CHOSE
+
+    @property
+    def general(self) -> bool:
+        """Whether the set is the sample or a published one, and not a user's own."""
+        given = sources.identity(self.on)
+        return given.is_scored and given.kind != SetKind.UPLOADED
+
+    @property
+    def learned(self) -> tuple[PackChange, ...]:
+        """The packs that were learned, the largest change first."""
+        found = (one for one in self.packs if one.rose and one.after.low > HALF)
+        return tuple(sorted(found, key=lambda one: -one.difference))
+
+    @property
+    def lost(self) -> tuple[PackChange, ...]:
+        """The packs that were lost, the largest change first."""
+        return tuple(sorted((one for one in self.packs if one.fell), key=lambda one: one.difference))
+
+    @property
+    def closer(self) -> tuple[PackChange, ...]:
+        """The packs that are closer to chance than before, or at it, the largest change first."""
+        found = (one for one in self.packs if one.rose and one.after.low <= HALF)
+        return tuple(sorted(found, key=lambda one: -one.difference))
+
+    @property
+    def missed(self) -> tuple[PackChange, ...]:
+        """The packs that are missed, first the one that is missed most often."""
+        found = (one for one in self.packs if one.after.high < HALF)
+        return tuple(sorted(found, key=lambda one: one.after.value))
+
+    @property
+    def kind(self) -> str:
+        """Better if something is better and nothing worse, and so on; unknown if nothing was measured."""
+        if self.nothing:
+            return UNLEARNED
+        score = self.judged_by.kind if self.judged_by else UNKNOWN
+        good, bad = bool(self.learned) or score == BETTER, bool(self.lost) or score == WORSE
+        if good and bad:
+            return MIXED
+        if good or bad:
+            return BETTER if good else WORSE
+        if self.packs or self.judged_by:
+            return CHANCE
+        return CHOSE if self.is_chosen_by_score else UNKNOWN
+
+
+def of_run(
+    verdict: verdicts.RunVerdict,
+    sets: Mapping[str, Mapping[str, Any]],
+    poolings: str = "",
+    nothing: NothingLearned | None = None,
+) -> Learned:
+    """What a run learned, by its test set; without one its dev set has the score, which is a verdict unless it chose.
+
+    `sets` are the fields of both that say what a score is of, by `test` and `dev`; `poolings` says which layer &
+    pooling took the place of which.
+    """
+    if nothing is not None:
+        return Learned(nothing=nothing)
+    for use, found in (("test", verdict.test), ("dev", verdict.dev)):
+        if found is not None:
+            if found.kind == UNKNOWN:  # not scored yet, or it can have no score
+                break
+            of_run = Learned(verdict.packs, found, pairs=verdict.pairs, elsewhere=verdict.elsewhere, poolings=poolings)
+            return replace(of_run, optimistic=verdict.optimistic and use == "test", **sets[use])
+    return Learned(verdict.packs, pairs=verdict.pairs, elsewhere=verdict.elsewhere, poolings=poolings)
+
+
+NOTHING = Learned()
+
+
+def probe_changes(
+    packs: Sequence[sample.Pack],
+    before: Mapping[str, Floats],
+    after: Mapping[str, Floats],
+    as_trained: Mapping[str, Floats] | None = None,
+) -> Learned:
+    """The changes of the probe packs, from the cosines (pair) of each pack under two models.
+
+    `as_trained` are those of the model before under the layer & pooling of the one after, if it is another one.
+    """
+    changes = pack_changes(before, after, as_trained)
+    return Learned(changes, pairs=shown_pairs(Learned(changes), packs, before, after))
+
+
+def pack_items_changes(before: Floats, after: Floats, as_trained: Floats) -> Learned:
+    """The same, from the cosines of the pairs of all packs, as `ProbeJudge` has them.
+
+    `as_trained` may be those of `before` again.
+    """
+    packs = sample.judged_packs()
+    same = None if verdicts.are_alike(before, as_trained) else of_packs(packs, as_trained)
+    return probe_changes(packs, of_packs(packs, before), of_packs(packs, after), same)
+
+
+def shown_pairs(
+    found: Learned, packs: Sequence[sample.Pack], before: Mapping[str, Floats], after: Mapping[str, Floats]
+) -> tuple[PairChange, ...]:
+    """Three pairs that show the news, chosen by a rule from the cosines (pair) of each pack.
+
+    Of up to two packs that were learned, then of one that was lost, the pair whose cosine changed by the median of its
+    pack: not the best one. Then, of the pack that is missed most, the pair at the median of those that are still above
+    the median paraphrase. What is left of three is a paraphrase, also at the median, then further missed packs.
+    """
+    texts = {pack.name: pack for pack in packs}
+    chosen: list[PairChange] = []
+
+    def add(name: str, places: np.ndarray) -> None:
+        if len(places) and len(chosen) < SHOWN and all(one.pack != name for one in chosen):
+            change = (after[name] - before[name])[places]
+            at = int(places[np.argsort(change, kind="stable")[(len(places) - 1) // 2]])
+            pack = texts[name]
+            chosen.append(
+                PairChange(name, pack.first[at], pack.second[at], float(before[name][at]), float(after[name][at]))
+            )
+
+    for one in (*found.learned[:2], *found.lost[:1]):
+        add(one.name, np.arange(one.pairs))
+    for one in found.missed[:1]:
+        add(one.name, np.flatnonzero(after[one.name] > np.median(after[sample.PARAPHRASE])))
+    add(sample.PARAPHRASE, np.arange(len(before[sample.PARAPHRASE])))
+    for one in found.missed[1:]:
+        add(one.name, np.flatnonzero(after[one.name] > np.median(after[sample.PARAPHRASE])))
+    return tuple(chosen)
