@@ -7,6 +7,7 @@ import json
 import os
 import shlex
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from explorer.commands.parts import flags, output
 from explorer.data import corpora, sources
 from explorer.encoding.locate import model_names
-from explorer.errors import BadChoice
+from explorer.errors import BadChoice, StrataError
 from explorer.knobs import Knob
 from explorer.measuring.comparing import learned
 from explorer.places import given_path
@@ -129,8 +130,9 @@ def train(options: argparse.Namespace) -> None:
         status = run.status()
         found = status.learned
         facts = status.facts
-        unscored = (f"{use}: no score, {facts.why_no_score(use)}" for use in facts.unscored or {})
-        for text in (*learned.lines(found), *unscored, *facts.warnings):
+        unscored = {use: facts.why_no_score(use) for use in facts.unscored or {}}
+        reasons = (f"{use}: no score, {why}" for use, why in unscored.items())
+        for text in (*learned.lines(found), *reasons, *facts.warnings):
             output.say(text)
         if status.frozen is not None:
             output.say(f"Test rows: {status.frozen.sentence.text}")
@@ -221,11 +223,12 @@ def _recipe(options: argparse.Namespace) -> Recipe:
         settings["steps"] = options.steps
     if not options.recipe:  # what belongs to the text is the default
         text = changes.get("data", recipe.data), changes.get("columns", recipe.columns)
-        found = text_defaults.of_text(kind.name, *text, online=options.online)
-        sets = found.sets_with(changes.get("dev"), staged=bool(changes.get("stages", recipe.stages)))
-        changes = dict(zip(("dev", "test"), sets or (), strict=False)) | changes
-        if values == methods.DEFAULTS:
-            settings |= methods.unless_chosen(found.settings, settings)
+        with suppress(StrataError):  # the training says what is wrong with the text
+            found = text_defaults.of_text(kind.name, *text, online=options.online)
+            sets = found.sets_with(changes.get("dev"), staged=bool(changes.get("stages", recipe.stages)))
+            changes = dict(zip(("dev", "test"), sets or (), strict=False)) | changes
+            if values == methods.DEFAULTS:
+                settings |= methods.unless_chosen(found.settings, settings)
     changed = {name for name, value in changes.items() if value != getattr(recipe, name)}
     new = {"method", "model", "data", "columns", "dev", "test", "more_tests", "elsewhere", "elsewhere_most", "stages"}
     if changed & new:

@@ -102,16 +102,16 @@ def kind_of(sources: Sequence[str]) -> tuple[Kind, int]:
 
 
 def matching_sets(
-    named: Sequence[str], wanted: Kind, rows: Corpus | None = None, *, labels: bool = False, few: int = FEW
+    named: Sequence[str], wanted: Kind, rows: Corpus | None = None, *, labels: bool = False, few: int = 0
 ) -> Sets | None:
     """The dev set and the test set that belong to a text; None if it has none.
 
     Those of a train part, or of the train split of a published set, are of the same set, whatever is trained on of it;
-    of several, those of the first. Text of one's own is judged by its `rows`: fewer than `few` are cross-fitted, of
+    of several, those of the first. Text of one's own is judged by its `rows`: fewer than `few`, or `FEW`, are cross-fitted, of
     more some are held out. With `labels`, their classes are judged too.
     """
     if named and all(map(_is_own, named)):
-        if rows is not None and len(rows) < few and (wanted.is_judged or labels) and _is_divisible(rows):
+        if rows is not None and len(rows) < (few or FEW) and (wanted.is_judged or labels) and _is_divisible(rows):
             return CROSS_FITTED, CROSS_FITTED
         return (HELD_OUT, HELD_OUT) if wanted.is_judged else None
     graded = wanted == text_sets.SCORED_PAIRS

@@ -28,7 +28,7 @@ from explorer.methods._additions import (
 )
 from explorer.methods._changing import changing, kept_buffers, random_states, set_random_states, sow, untouched
 from explorer.methods._class_layer import ClassLayer
-from explorer.methods._few_rows import few_rows, unless_chosen
+from explorer.methods._few_rows import few_rows, fitted_names, unless_chosen
 from explorer.methods._method import DEMONSTRATION, UNEVEN, Autocast, Method, Paper, Suggestion, cited, papers
 from explorer.methods._presets import (
     DEFAULTS,
@@ -75,6 +75,7 @@ __all__ = [
     "changing",
     "cited",
     "few_rows",
+    "fitted_names",
     "follow",
     "kept_buffers",
     "knob",

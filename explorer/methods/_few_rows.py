@@ -34,6 +34,14 @@ OTHERS = SENTENCES  # whose settings texts of other kinds have
 ENOUGH = 60  # updates of a method's own schedule, which then stays as it is
 
 
+def fitted_names(kind: type[Method]) -> frozenset[str]:
+    """The settings that the number of rows may decide: a command states them, so that it needs no text to be exact."""
+    if not kind.trains():
+        return frozenset()
+    suggested = (row.suggested for rows in TABLE.values() for row in rows if kind.suggestion is not None)
+    return frozenset({"batch_size", "steps"}).union(*suggested)
+
+
 def few_rows(kind: type[Method], rows: int) -> dict[str, bool | int | float | str]:
     """The settings for so many rows; none if the method's own batches and epochs are made for as many."""
     usual = kind.schedule

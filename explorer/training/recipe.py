@@ -15,7 +15,7 @@ from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, StrataError
 from explorer.knobs import LARGEST_SEED, Knob, Knobs, Values, find, knob
-from explorer.methods import DEMONSTRATION, UNEVEN, Method, Schedule, knobs_of, load, names, start_values
+from explorer.methods import DEMONSTRATION, UNEVEN, Method, Schedule, fitted_names, knobs_of, load, names, start_values
 from explorer.training import safe_yaml
 
 MOST_SEEDS = 100
@@ -294,18 +294,19 @@ class Recipe(Knobs):
         for name in ("precision", "device"):
             if getattr(self, name) != "auto":
                 words += [f"--{name}", getattr(self, name)]
-        for name, value in self._stated().items():
+        for name, value in self._stated(*fitted_names(self.kind)).items():
             words += ["--set", f"{name}={Knob.text(value)}"]
         return shlex.join(words)
 
-    def _stated(self) -> dict[str, Any]:
+    def _stated(self, *fitted: str) -> dict[str, Any]:
         """The settings that a command states.
 
-        Where the paper has another value for the model's family, the method's default is among them.
+        Where the paper has another value for the model's family, or the text may decide (`fitted`), the method's
+        default is among them.
         """
         of_family = self.kind.by_family
-        values = of_family.get(model_names.family(self.model), {}) if of_family else {}
-        left = {name: one for name, one in self.every_setting().items() if name in values and name not in self.settings}
+        others = {*(of_family.get(model_names.family(self.model), {}) if of_family else {}), *fitted}
+        left = {name: one for name, one in self.every_setting().items() if name in others and name not in self.settings}
         return left | dict(self.settings)
 
     def digest_of(self, what: str) -> str:

@@ -362,7 +362,7 @@ def test_all_rows_train_the_dev_set_chooses_and_the_classifier_is_gone_afterward
             line for line in whole.metrics() if isinstance(line, Evaluation) and line.number == number and line.step
         ]
         assert {line.held_out for line in lines} == {None}
-        best = max(lines, key=lambda line: line.dev)
+        best = max(reversed(lines), key=lambda line: line.dev)  # of equal ones the last
         assert (result.best_step, result.dev_at_best_step, result.classes) == (best.step, best.dev, None)
         assert result.criterion == best.dev
         assert result.dev == result.verdict.dev.exported

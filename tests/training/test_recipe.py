@@ -131,7 +131,7 @@ def test_the_values_of_a_paper_are_allowed_and_of_every_setting():
 @pytest.mark.parametrize(
     ("flags", "settings"),
     [
-        (["simcse"], {}),
+        (["simcse"], methods.few_rows(methods.load("simcse"), 1280)),
         (["simcse", "--as-in-paper"], {"pooling": "cls"}),
         (["simcse", "--as-in-paper", "--set", "pooling=max", "--steps", "3"], {"pooling": "max", "steps": 3}),
         (["contrast", "--as-in-paper"], {}),
@@ -167,15 +167,18 @@ def best_of_trained(flags):
     return {"keep_base": False} if published else {}
 
 
+FEW = methods.few_rows(methods.load("conisi-s"), 1280)  # of the sample
+
+
 @pytest.mark.parametrize(
     ("flags", "settings"),
     [
-        (["conisi-s"], {"share": 0.1}),
-        (["conisi-s", "--set", "share=0.5"], {"share": 0.5}),
-        (["conisi-s", "--set", "share=0.8"], {}),
+        (["conisi-s"], {"share": 0.1} | FEW),
+        (["conisi-s", "--set", "share=0.5"], {"share": 0.5} | FEW),
+        (["conisi-s", "--set", "share=0.8"], FEW),
         (["conisi-s", "--as-in-paper"], {"share": 0.1, "pooling": "cls"}),
         (["layer-attention-hard", "--as-released"], {"learning_rate": 3e-5, "weight": 1.0}),
-        (["simcse-sup"], {}),
+        (["simcse-sup"], methods.few_rows(methods.load("simcse-sup"), 160)),
     ],
 )
 def test_a_setting_is_the_papers_for_the_family_of_the_encoder_unless_it_is_given(tmp_path, flags, settings):

@@ -156,7 +156,7 @@ def test_the_best_checkpoint_is_the_one_that_is_highest_by_what_chooses(runs):
         "both": lambda one: (one.dev + one.held_out) / 2,
     }
     for by, run in runs.items():
-        best = max([one for one in evaluations(run) if one.step], key=value[by])
+        best = max(reversed([one for one in evaluations(run) if one.step]), key=value[by])  # of equal ones the last
         status = run.status()
         assert status.best_step == best.step, by
         assert status.best == best.dev, "what is told is the dev score there"

@@ -10,6 +10,7 @@ import torch
 
 from explorer import methods
 from explorer.errors import CannotResume
+from explorer.methods import changing, kept_buffers
 from explorer.methods.simcse import SimCSE
 from explorer.optimizers import UncorrectedAdamW
 from explorer.progress import finish
@@ -18,7 +19,6 @@ from explorer.training.loop.estimate import estimate
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.preparing import Prepared, prepare
 from explorer.training.loop.processes import World
-from explorer.training.loop.resume_state import changing, kept_buffers
 from tests.device import DEVICE
 from tests.methods.hub import save_generator
 from tests.methods.rows import TRAINED
