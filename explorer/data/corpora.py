@@ -107,8 +107,8 @@ def matching_sets(
     """The dev set and the test set that belong to a text; None if it has none.
 
     Those of a train part, or of the train split of a published set, are of the same set, whatever is trained on of it;
-    of several, those of the first. Text of one's own is judged by its `rows`: fewer than `few`, or `FEW`, are cross-fitted, of
-    more some are held out. With `labels`, their classes are judged too.
+    of several, those of the first. Text of one's own is judged by its `rows`: fewer than `few`, or `FEW`, are
+    cross-fitted, of more some are held out. With `labels`, their classes are judged too.
     """
     if named and all(map(_is_own, named)):
         if rows is not None and len(rows) < (few or FEW) and (wanted.is_judged or labels) and _is_divisible(rows):

@@ -202,6 +202,7 @@ def test_a_verdict_is_that_of_an_interval_from_other_draws(better, seed, kind):
     assert [float(many.low), float(many.high)] == pytest.approx([low, high], abs=0.03 * (high - low))
     assert [found.low, found.high] == pytest.approx([low, high], abs=0.07 * (high - low))  # a thousand resamples
     assert ("better" if low > 0 else "worse" if high < 0 else "chance") == kind, "the premise"
+    found = judged(PairJudge(pairs), np.stack([one, one]), other)  # all of the difference is due to training
     assert of_run(RunVerdict(test=found), {"test": {"on": "x", "size": PAIRS}}).kind == kind
     assert bool(difference(gold, one, other).sure) == (kind != "chance")
 

@@ -38,7 +38,7 @@ def plan(place, own_runs) -> Plan:
         methods=("simcse",),
         models=(str(place.model),),
         data=((str(place.text),),),
-        settings={"batch_size": 4, "steps": 2, "max_length": 16, "learning_rate": 1e-3},
+        settings={"batch_size": 4, "steps": 2, "max_length": 16, "learning_rate": 1e-3, "keep_base": False},
         grid={"temperature": (0.05, 0.1)},
         seeds=(1, 2),
         dev=str(place.dev),

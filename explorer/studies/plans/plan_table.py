@@ -178,7 +178,12 @@ class PlanTable:
 
         If none of the runs of its texts has a set that one of them was asked for, it is not missing: it was left out.
         """
-        done = [(one, one.run.name, one.done) for row in self.rows for one in row.cells if one.run and one.done]
+        done = [
+            (one, one.run.name, one.done)
+            for row in self.rows
+            for one in row.cells
+            if one.run and one.done and one.done.facts.nothing is None  # else it has the scores of the base
+        ]
         found: dict[str, list[str]] = {}
         for given in self.plan.elsewhere:
             for name in named((given,)):

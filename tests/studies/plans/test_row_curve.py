@@ -8,17 +8,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from explorer import in_words
 from explorer.__main__ import main
 from explorer.data import sources
 from explorer.errors import BadChoice, TooFewRows
 from explorer.measuring.scores import bootstrap
-from explorer.measuring.scores.verdict import Verdict
+from explorer.measuring.scores.verdict import UNKNOWN, Verdict
 from explorer.progress import finish
 from explorer.studies.plans import execution, plan_file, plan_folder, plan_report, plan_table, row_curve
 from explorer.studies.plans import plan as plans
 from explorer.studies.plans.row_curve import RowCurve
+from explorer.studies.plans.seeds import ONE_SEED
 from explorer.training.recipe import Recipe
 from tests.exports import by_sentence_transformers
+from tests.studies.plans.seeds_by_hand import by_hand
 from tests.trainings import ROWS
 
 
@@ -50,8 +53,8 @@ def test_gains_are_those_of_the_exported_models_of_each_seed(curve_plan, place, 
         scores = [found.rows[at].score("test").mean for at in (fewer, more)]
         assert gain.known[:2] == pytest.approx(scores)
         assert gain.difference == pytest.approx(scores[1] - scores[0], abs=1e-6)
-        assert gain.low == pytest.approx(min(float(gap.low) for gap in gaps), abs=1e-6)
-        assert gain.high == pytest.approx(max(float(gap.high) for gap in gaps), abs=1e-6)
+        edges = by_hand([(float(gap.difference), float(gap.low), float(gap.high)) for gap in gaps])
+        assert (gain.low, gain.high) == pytest.approx(edges, abs=1e-5)
     assert curve.per_doubling.difference == pytest.approx(curve.whole.difference / 2)
     assert "Steps grow with the rows, since epochs are the same (2, 6, 12 steps)" in plan_report.about_rows([curve])
     assert b"Score by training rows" in plan_report.report(found)
@@ -70,9 +73,10 @@ def test_gains_are_those_of_the_exported_models_of_each_seed(curve_plan, place, 
     assert numbers["per_doubling"] == list(curve.per_doubling.known[2:])
 
 
-def curve_of(*gains, rows=(250, 500, 1000), **settings):
+def curve_of(*gains, rows=(250, 500, 1000), seeds=2, nothing=0, **settings):
     """A curve with these differences between its numbers of rows, and the last one over all."""
-    recipe, row = Recipe("simcse", settings=settings), SimpleNamespace(cells=())
+    recipe, cell = Recipe("simcse", settings=settings), SimpleNamespace(done=None)
+    row = SimpleNamespace(cells=(cell,) * seeds, nothing=nothing)
     points = [SimpleNamespace(rows=count, stated=f"{count / 10:g} %", row=row, recipe=recipe) for count in rows]
     *steps, whole = (Verdict(80.0, None, 80 + gap[0], *gap) for gap in gains)
     return RowCurve("simcse", tuple(points), tuple(steps), whole)
@@ -96,6 +100,28 @@ def curve_of(*gains, rows=(250, 500, 1000), **settings):
 )  # fmt: skip
 def test_the_last_step_and_a_doubling_are_told_in_a_sentence(last, whole, told):
     assert plan_report.of_rows(curve_of((1.0, 0.5, 1.5), last, whole)).text == told
+
+
+def test_one_seed_cannot_tell_what_more_rows_bring(curve_plan):
+    """Trainings that differ by the seed alone differ too, so there is a difference, and no verdict."""
+    one = replace(curve_plan, seeds=(1,), grid={"rows": ("50 %", "100 %")})
+    finish(execution.execute(plan_folder.new(one)))
+    (curve,) = row_curve.curves(plan_table.table(one))
+    (gain,) = curve.gains
+    assert gain.difference == pytest.approx(gain.exported - gain.declared_base, abs=1e-6)
+    assert (gain.low, gain.high, gain.known) == (None, None, [])
+    told = plan_report.of_rows(curve)
+    assert told.kind == UNKNOWN
+    assert f"{in_words.signed(gain.shown_difference)}; {ONE_SEED}. {plan_report.MORE_SEEDS}" in told.text
+    assert "unlikely to help" not in told.text
+
+
+def test_models_that_learned_nothing_tell_nothing_of_more_text():
+    gains = [(0.4, -0.1, 0.9)] * 3
+    told = plan_report.of_rows(curve_of(*gains, nothing=2))
+    assert told.kind == UNKNOWN
+    assert "nothing was learned with 500 and with 1,000 rows, so that this says nothing of more text." in told.text
+    assert "unlikely" in plan_report.of_rows(curve_of(*gains, nothing=1)).text, "one of the seeds moved"
 
 
 @pytest.mark.parametrize(("steps", "shown"), [(31, True), (32, False)])
