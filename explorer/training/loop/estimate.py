@@ -27,7 +27,7 @@ from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores.judge import Judge, PairJudge, TripletJudge
 from explorer.methods import Autocast, changing, untouched
 from explorer.progress import Phase, Progress, Work, finish
-from explorer.training.loop import judging, preparing, stages, training_texts
+from explorer.training.loop import folds, judging, preparing, stages, training_texts
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import Estimate
 from explorer.training.loop.processes import World
@@ -318,8 +318,11 @@ def _tried(recipe: Recipe, online: bool) -> Work[Estimate]:
     yield Progress(Phase.MEASURING_STEP, 0, 0)
     folder = places.runs_folder()  # or its nearest parent that exists
     there = next(place for place in (folder, *folder.absolute().parents) if place.is_dir())
-    learners = stages.tried(prepared, recipe.seeds[0], world)
-    found = try_stages(learners, prepared, there).estimate
+    if prepared.folds:
+        of_fold = yield from folds.prepare(prepared, 1, recipe.seeds[0], (), mine=False)
+        found = try_folds(Learner(of_fold, recipe.seeds[0], world), prepared, there).estimate
+    else:
+        found = try_stages(stages.tried(prepared, recipe.seeds[0], world), prepared, there).estimate
     if found is None:
         raise BadChoice(f"{recipe.method} is fitted in closed form: there are no steps to estimate. Start the run.")
     return found

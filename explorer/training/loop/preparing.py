@@ -191,7 +191,7 @@ class Prepared:
             "data_rows": len(self.corpus),
             "held_out_rows": len(self.held_out) if self.held_out else 0,
             **({"held_out_digest": self.held_out.digest} if self.held_out else {}),
-            **set_digests(self.dev, self.tests),
+            **set_digests(self.texts.dev, self.texts.tests),
             **({**before, verdict.ELSEWHERE: self._named_elsewhere, **others} if self.recipe.elsewhere else {}),
             **self.texts.stage_digests(),
             **computed.made_with(self.recipe.made_with, self.encoder.device),
