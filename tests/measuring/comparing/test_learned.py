@@ -98,18 +98,18 @@ def test_a_run_is_judged_on_its_test_set_else_on_its_dev_set_and_not_without_an_
 
 def test_a_score_on_what_chose_the_model_is_no_news_and_is_said_to_be_no_test():
     chose = Verdict.of_choice(70.0, 74.5)
-    sets = {"dev": "STS-B dev"}, {"dev": 1500}, {}
-    alone = of_run(RunVerdict(dev=chose), *sets)
+    sets = {"dev": {"on": "STS-B dev", "size": 1500}}
+    alone = of_run(RunVerdict(dev=chose), sets)
     assert (alone.kind, alone.judged_by, alone.score) == (CHOSE, None, chose)
     assert "STS-B dev chose the model" in line(alone).text
     assert short(alone) == "No test"
-    with_packs = of_run(RunVerdict(dev=chose, packs=(LEARNED, LOST)), *sets)
+    with_packs = of_run(RunVerdict(dev=chose, packs=(LEARNED, LOST)), sets)
     assert with_packs.kind == MIXED, "of the packs alone"
     for found in (alone, with_packs):
         assert "70.00 → 74.50" in sure(found)
         assert "chance, its" not in sure(found)
         assert not any(sign in f"{line(found).text} {sure(found)}" for sign in ("+4.5", "4.50 ("))
-    unchanged = of_run(RunVerdict(dev=chose, packs=(UNCHANGED,)), *sets)
+    unchanged = of_run(RunVerdict(dev=chose, packs=(UNCHANGED,)), sets)
     assert (unchanged.kind, short(unchanged)) == (CHANCE, "No certain change; no test")
 
 

@@ -15,32 +15,42 @@ from explorer.training.loop.training_texts import read_texts
 from tests.evaluating import results_by_hand
 
 
-def test_train_dev_and_test_rows_of_scored_pairs_share_no_sentence(text, place):
+@pytest.fixture
+def many(monkeypatch):
+    """Texts of some hundred rows are so long that a part of them tests well enough."""
+    monkeypatch.setattr(own_data, "MOST_FOLDED", 100)
+
+
+def test_every_row_of_a_text_is_trained_on_and_judged_by_a_model_of_rows_without_its_sentences(text, place):
     data = own_data.read(text, str(place.model))
-    assert (data.of_kind, data.own_test, data.overlap, data.duplicates) == (SCORED_PAIRS, True, 0, 0)
-    whole = sources.scored_pairs(text)[0]
-    parts = [sets.load(sources.identity(name)) for name in (data.train, data.dev, data.test)]
-    assert sum(map(len, parts)) == len(whole) == 180
-    assert (data.rows, data.test_items) == (len(parts[0]), len(parts[2]))
-    kept = [set(one.sentences) for one in parts]
-    assert not any(one & other for one, other in combinations(kept, 2))
-    words = [len(sentence.split()) for sentence in chain(parts[0].first, parts[0].second)]
+    assert (data.of_kind, data.own_test, data.is_folded) == (SCORED_PAIRS, True, True)
+    assert (data.rows, data.test_items, data.overlap, data.duplicates) == (180, 180, 0, 0)
+    texts = read_texts(own_data.recipe(data, "cosent", str(place.model)))
+    assert sorted(chain.from_iterable(texts.folds)) == list(range(180))
+    assert data.folds == len(texts.folds) > 1
+    for fold in texts.folds:
+        held, rest = ({one for row in rows for one in rows_of(texts, row)} for rows in (fold, others(fold, 180)))
+        assert not held & rest
+    words = [len(sentence.split()) for column in texts.corpus.texts[:2] for sentence in column]
     assert (data.words, data.most_words) == (np.median(words), max(words))
 
 
-def test_of_long_dev_and_test_sets_some_items_are_evaluated_and_those_that_were_named_are_not_shortened(
-    text, place, monkeypatch
-):
-    whole = own_data.read(text, str(place.model))
-    monkeypatch.setattr(own_data, "MOST_CHOOSING", 20)
-    monkeypatch.setattr(own_data, "MOST_TESTED", 50)
+def rows_of(texts, row):
+    return [column[row] for column in texts.corpus.texts[:2]]
+
+
+def others(fold, rows):
+    return set(range(rows)).difference(fold)
+
+
+def test_train_dev_and_test_rows_of_many_scored_pairs_share_no_sentence(text, place, many):
     data = own_data.read(text, str(place.model))
-    assert (data.dev, data.test) == (f"{whole.dev}, 20 items", f"{whole.test}, 50 items")
-    assert (data.train, data.test_items, data.own_test) == (whole.train, 50, True)
+    assert (data.own_test, data.is_folded, data.overlap) == (True, False, 0)
+    assert (data.dev, data.test) == (sources.HELD_OUT, sources.HELD_OUT)
     texts = read_texts(own_data.recipe(data, "cosent", str(place.model)))
-    assert (len(texts.dev), len(texts.tests[0]), len(texts.corpus)) == (20, 50, data.rows)
-    named = own_data.read(text, str(place.model), dev=whole.dev, test=whole.test)
-    assert (named.dev, named.test) == (whole.dev, whole.test)
+    parts = [set(chain(*texts.corpus.texts[:2])), *({*one.first, *one.second} for one in (texts.dev, *texts.tests))]
+    assert not any(one & other for one, other in combinations(parts, 2))
+    assert data.rows + len(texts.dev) + data.test_items == 180
 
 
 @pytest.mark.parametrize("source", ["STS-B", "STS-B train", "STS-B train, 400 items"])
@@ -57,11 +67,15 @@ def test_the_train_split_of_a_published_set_has_its_dev_and_test_split(source, p
     assert (data.rows, data.test_items, data.own_test) == (400 if "items" in source else 5749, 1379, True)
 
 
-def test_rows_that_mean_the_same_are_held_out_and_sentences_are_tested_on_the_sample(place, tmp_path):
-    lines = [f"a{n} b{n} c{n},a{n} d{n},e{n} f{n}" for n in range(120)]
+def triplets(tmp_path, rows=120):
+    lines = [f"a{n} b{n} c{n},a{n} d{n},e{n} f{n}" for n in range(rows)]
     path = tmp_path / "triplets.csv"
     path.write_text("\n".join(["anchor,positive,negative", *lines]), encoding="utf-8")
-    data = own_data.read(str(path), str(place.model))
+    return str(path)
+
+
+def test_many_rows_that_mean_the_same_are_held_out_and_sentences_are_tested_on_the_sample(place, tmp_path, many):
+    data = own_data.read(triplets(tmp_path), str(place.model))
     assert (data.of_kind, data.dev, data.test, data.own_test) == (TRIPLETS, *[sources.HELD_OUT] * 2, True)
     texts = read_texts(own_data.recipe(data, own_data.candidates(TRIPLETS)[0], str(place.model)))
     assert (data.rows, data.test_items) == (len(texts.corpus), len(texts.tests[0]))
@@ -72,12 +86,28 @@ def test_rows_that_mean_the_same_are_held_out_and_sentences_are_tested_on_the_sa
 
 
 @pytest.mark.parametrize(
+    "content",
+    [
+        "label,text\n" + "\n".join(f"{n % 2},text {n}" for n in range(12)),
+        "score,sentence1,sentence2\n" + "\n".join(f"{n},a {n},b {n}" for n in range(12)),
+        "anchor,positive,negative\n" + "\n".join(f"a {n},b {n},c {n}" for n in range(12)),
+        "query,passage\n" + "\n".join(f"a {n},b {n}" for n in range(12)),
+    ],
+)
+def test_a_dozen_rows_of_every_kind_that_can_judge_are_cross_fitted(content, tmp_path, place):
+    path = tmp_path / "text.csv"
+    path.write_text(content, encoding="utf-8")
+    data = own_data.read(str(path), str(place.model))
+    assert (data.is_folded, data.rows, data.test_items) == (True, 12, 12)
+    assert any("only a large gain" in line for line in data.lines)
+
+
+@pytest.mark.parametrize(
     ("content", "why"),
     [
-        ("label,text\n" + "\n".join(f"{n % 2},text {n}" for n in range(40)), "labelled texts, which no dev and test"),
-        ("score,sentence1,sentence2\n" + "\n".join(f"{n},a {n},b {n}" for n in range(12)), "has 12 pairs; a split"),
         ("score,sentence1,sentence2\n" + "\n".join(f"1,a {n},b {n}" for n in range(90)), "every score in .score. is 1"),
-        ("anchor,positive,negative\n" + "\n".join(f"a {n},b {n},c {n}" for n in range(12)), "at least 10 are needed"),
+        ("score,sentence1,sentence2\n" + "\n".join(f"{n},a,b {n}" for n in range(40)), "at least 10 are needed"),
+        ("anchor,positive,negative\n" + "\n".join(f"a {n},b {n},c {n}" for n in range(3)), "at least 10 are needed"),
     ],
 )  # fmt: skip
 def test_a_text_that_cannot_be_judged_is_refused_with_the_next_step(content, why, tmp_path, place):
@@ -88,16 +118,14 @@ def test_a_text_that_cannot_be_judged_is_refused_with_the_next_step(content, why
 
 
 def test_a_test_set_that_is_trained_on_or_chooses_the_method_is_refused(text, place, tmp_path):
-    path, model = tmp_path / "triplets.csv", str(place.model)
-    lines = [f"a{n} b{n} c{n},a{n} d{n},e{n} f{n}" for n in range(120)]
-    path.write_text("\n".join(["anchor,positive,negative", *lines]), encoding="utf-8")
-    for own in (text, str(path)):
+    own_triplets, model = triplets(tmp_path), str(place.model)
+    for own in (text, own_triplets):
         with pytest.raises(BadChoice, match="which is trained on"):
             own_data.read(own, model, test=own)
         with pytest.raises(BadChoice, match=r"dev set and the test set cannot both be 'test.csv'"):
             own_data.read(own, model, dev=str(place.test), test=str(place.test))
     with pytest.raises(BadChoice, match=r"dev set 'triplets.csv' has all 12 queries of the test set 'held-out rows of"):
-        own_data.read(str(path), model, dev=str(path))
+        own_data.read(own_triplets, model, dev=own_triplets)
     some = own_data.read(str(place.text), model, test="Sample pairs")
     shared = len(sets.load(sets.halves()[0]))
     assert some.notes[-1].startswith(f"{shared} of the 240 test pairs are in the dev set too")
@@ -116,7 +144,8 @@ def test_a_model_is_trained_under_the_pooling_that_people_use():
 
 
 def test_a_part_of_a_set_is_no_text_to_ask_for(text, place):
-    data = own_data.read(text, str(place.model))
-    with pytest.raises(BadChoice, match="is a part of a set"):
-        own_data.read(data.test, str(place.model))
-    assert replace(own_data.read(data.train, str(place.model)), source=text) == data
+    data = own_data.read(text, str(place.model), test=str(place.test))
+    for part in (sources.HELD_OUT, sources.CROSS_FITTED):
+        with pytest.raises(StrataError, match="There is no set"):
+            own_data.read(part, str(place.model))
+    assert replace(own_data.read(data.train, str(place.model), test=str(place.test)), source=text) == data
