@@ -336,8 +336,8 @@ class Feed:
         self.size, self.share = schedule.batch_size, schedule.batch_size // world
         items = self.sampler.items(len(self.rows))
         if items < self.size:
-            left_out = f" to train on ({self.sampler.remark})" if self.sampler.remark else ""
-            given = f"{len(self.rows):,} rows{left_out}"
+            left_out = f" ({self.sampler.remark})" if self.sampler.remark else ""
+            given = f"{len(self.rows):,} row{'s' * (len(self.rows) != 1)} to train on{left_out}"
             given += f", which make {items:,} pairs" * (self.sampler.rows_each == 2)
             remedies = [f"set batch_size to {items} or less"] * (items > 1) + ["use more rows"]
             remedies += ["choose settings that leave out fewer"] * bool(left_out)

@@ -181,7 +181,7 @@ def test_what_cannot_be_is_refused_before_a_run_is_made(place, first, given, mes
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (("--set", "batch_size=64"), "has 24 rows, but a batch takes 64"),
+        (("--set", "batch_size=64"), "has 24 rows to train on, but a batch takes 64"),
         (("--data", "missing.csv"), "There is no file missing.csv"),
         (("--model", "/no/such"), "There is no folder '/no/such'"),
         (("--dev", "missing.csv"), "There is no file missing.csv"),

@@ -137,7 +137,7 @@ def test_there_are_as_many_steps_as_the_pairs_fill_batches(sizes, iterations, sc
 def test_pairs_that_fill_no_batch_and_rows_of_one_class_are_refused_with_what_to_do():
     with pytest.raises(
         TooFewRows,
-        match=r"4 rows, which make 24 pairs, but a batch takes 25\. Set batch_size to 24 or less, or use more rows\.$",
+        match=r"4 rows to train on, which make 24 pairs, but a batch takes 25\. Set batch_size to 24 or less, or use",
     ):
         feed(labelled((2, 2)), batch_size=25)
     with pytest.raises(TooFewRows, match=r"All 4 rows of mine\.csv that are trained on have the label 'class 00'"):

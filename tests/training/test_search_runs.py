@@ -155,6 +155,20 @@ def test_rows_that_cannot_be_held_out_are_refused(place, tmp_path, method, dev, 
         train(new(place, method, dev=dev, **data))
 
 
+@pytest.mark.parametrize(
+    ("count", "message"),
+    [
+        (20, r"All 20 rows of own\.csv would be held out, so that none is left to train on\. Use more rows, or name"),
+        (14, r"own\.csv has 14 rows, and 4 of them can be held out .* besides the 10 of another evaluation set"),
+    ],
+)
+def test_rows_of_two_held_out_sets_are_counted_together(place, tmp_path, count, message):
+    own = tmp_path / "own.csv"
+    own.write_text("\n".join(["query,passage", *map(",".join, rows(count))]) + "\n")
+    with pytest.raises(TooFewRows, match=message):
+        train(new(place, "contrast", data=(str(own),), dev=HELD_OUT, test=HELD_OUT))
+
+
 def test_a_run_that_was_broken_off_ends_as_if_it_never_was(place, pairs, search):
     given = {"data": (str(pairs),), "dev": str(search), "test": HELD_OUT, "settings": {"steps": 4, "evaluate_every": 1}}
     whole = train(new(place, "contrast", **given))

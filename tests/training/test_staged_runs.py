@@ -223,7 +223,7 @@ REFUSED = [
     (lambda place: stage(place, blend=0.5), "Stage 1 of 2.*blend cannot be 0.5 before the last stage"),
     (lambda place: stage(place, temperature=3), "Stage 1 of 2.*There is no setting 'temperature'"),
     (lambda place: stage(place, data=["no such.csv"]), "Stage 1 of 2 .tsdae on no such.csv"),
-    (no_row, "Stage 1 of 2 .tsdae on few.txt.: .*2 rows, but a batch takes 4"),
+    (no_row, "Stage 1 of 2 .tsdae on few.txt.: .*2 rows to train on, but a batch takes 4"),
     (lambda place: stage(place, "contrast"), "Stage 1 of 2 .contrast on text.csv.*one sentence per row"),
 ]
 
@@ -242,7 +242,9 @@ def test_adapters_of_the_last_stage_are_blended_with_nothing(place):
 
 def test_a_later_stage_that_would_fail_is_refused_before_the_first_step(place):
     run = staged(place, settings={"batch_size": 64})
-    with pytest.raises(TooFewRows, match=r"Stage 2 of 2 \(contrast on triplets.csv\): .*24 rows, but a batch takes 64"):
+    with pytest.raises(
+        TooFewRows, match=r"Stage 2 of 2 \(contrast on triplets.csv\): .*24 rows to train on, but a batch takes 64"
+    ):
         train(run)
     assert not run.metrics()
 

@@ -11,6 +11,7 @@ from itertools import chain
 from explorer.data import sample
 from explorer.data.labelled import labelled_sets
 from explorer.data.labelled.labelled_sets import LabelledSet, check, is_known
+from explorer.data.sources import CROSS_FITTED
 from explorer.data.splitting import linked
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import LABEL_NAMES, guess, plain
@@ -86,9 +87,11 @@ def divided(given: LabelledSet) -> Divided:
         how = "a tenth of the rows chooses the checkpoint, another tenth is the test; no sentence is in two parts"
     train, validation, test = parts
     if len(validation) < LEAST:
+        rows = sum(map(len, parts))
         raise TooFewRows(
-            f"{given.name} has {len(validation)} rows to choose the checkpoint by; at least {LEAST} are needed. They "
-            "are its dev split, or else a tenth of its test split, or of all rows. Add rows."
+            f"{given.name} has {rows:,} row{'s' * (rows != 1)}, and {len(validation)} of them would choose the "
+            f"checkpoint; at least {LEAST} are needed. They are its dev split, or else a tenth of its test split, or "
+            f"of all rows. Add rows, or set dev and test to '{CROSS_FITTED}'."
         )
     found = check(LabelledSet(given.name, train, validation, test))
     sizes = f"{given.name}: {len(train):,} rows to train on, {len(validation):,} to validate, {len(test):,} to test"

@@ -71,9 +71,10 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
         corpus, reports = _corpus(recipe, online)
     sets: dict[int, sources.RunSet] = {}
     dev_rows: Corpus | None = None
+    rows = len(corpus)
     for place in (*range(1, len(names)), 0):  # held-out rows of the test sets are drawn before those of the dev set
         if names[place] == sources.HELD_OUT:
-            corpus, held_out = held_out_rows(corpus)
+            corpus, held_out = held_out_rows(corpus, rows)
             sets[place] = set_of_rows(held_out, sources.HELD_OUT)
             dev_rows = None if place else held_out
         elif names[place] != sources.CROSS_FITTED:
@@ -154,17 +155,18 @@ def held_out_set(corpus: Corpus) -> tuple[Corpus, sources.RunSet]:
     return left, set_of_rows(held, sources.HELD_OUT)
 
 
-def held_out_rows(corpus: Corpus) -> tuple[Corpus, Corpus]:
+def held_out_rows(corpus: Corpus, of: int | None = None) -> tuple[Corpus, Corpus]:
     """The rows to train on, and those of an evaluation set.
 
-    Of few rows more than a tenth are held out, since a set of fewer than ten says nothing.
+    Of few rows more than a tenth are held out, since a set of fewer than ten says nothing. The text has so many rows
+    (`of`), of which those that are not given are held out already.
     """
     if not corpus.kind.is_judged:
         raise BadChoice(
             f"{sources.HELD_OUT.capitalize()} of {corpus.kind.title} cannot be an evaluation set, since a row has no "
             "score and no two texts that mean the same. Choose scored pairs or a retrieval set."
         )
-    return hold_out(corpus, evaluated_count(len(corpus)), otherwise="name another evaluation set")
+    return hold_out(corpus, evaluated_count(len(corpus)), "name another evaluation set", of)
 
 
 def set_of_rows(rows: Corpus, which: str) -> sources.RunSet:
@@ -194,7 +196,7 @@ def divide(corpus: Corpus, wanted: int) -> tuple[tuple[int, ...], ...]:
 
 
 def hold_out(
-    corpus: Corpus, wanted: int | None = None, otherwise: str = "set select_by to dev"
+    corpus: Corpus, wanted: int | None = None, otherwise: str = "set select_by to dev", of: int | None = None
 ) -> tuple[Corpus, Corpus]:
     """Rows to train on, and rows held out: about so many, or a tenth, without a sentence in common.
 
@@ -213,10 +215,17 @@ def hold_out(
     for rows in sorted(families, key=drawn):
         if len(held) + len(rows) <= wanted:
             held += rows
+    count = len(corpus) if of is None else of
     if len(held) < LEAST_HELD_OUT:
+        before = f" besides the {count - len(corpus):,} of another evaluation set" * (count > len(corpus))
         raise TooFewRows(
-            f"{corpus.name} has {len(corpus):,} rows, and {len(held)} of them can be held out without a text in common "
-            f"with the others; at least {LEAST_HELD_OUT} are needed. Use more rows, or {otherwise}."
+            f"{corpus.name} has {count:,} rows, and {len(held)} of them can be held out without a text in common "
+            f"with the others{before}; at least {LEAST_HELD_OUT} are needed. Use more rows, or {otherwise}."
+        )
+    if len(held) == len(corpus):
+        raise TooFewRows(
+            f"All {count:,} rows of {corpus.name} would be held out, so that none is left to train on. Use more rows, "
+            f"or {otherwise}."
         )
     outside = set(held)
     return corpus.taken([row for row in range(len(corpus)) if row not in outside]), corpus.taken(sorted(held))

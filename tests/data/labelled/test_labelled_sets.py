@@ -284,9 +284,7 @@ def test_a_folder_needs_no_test_file_to_fine_tune(tmp_path):
 
 
 def test_too_few_rows_to_validate_and_a_label_that_is_not_trained_are_refused(tmp_path):
-    with pytest.raises(
-        TooFewRows, match=r"x has 9 rows to choose the checkpoint by; at least 10 are needed\. They are"
-    ):
+    with pytest.raises(TooFewRows, match=r"x has 139 rows, and 9 of them would choose the checkpoint; at least 10 are"):
         divided(LabelledSet("x", labelled("train", 40), dev=labelled("dev", 99)))
     put(tmp_path / "mine", "train", 30)
     put(tmp_path / "mine", "dev", 100, "abc")

@@ -82,7 +82,9 @@ def test_the_shares_of_all_processes_in_order_are_the_batch_of_one(corpus, world
 
 def test_a_batch_that_is_not_filled_or_cannot_be_shared_evenly_is_refused(corpus):
     assert feed(corpus, batch_size=ROWS).steps == 1
-    with pytest.raises(TooFewRows, match=r"few has 23 rows, but a batch takes 24\. Set batch_size to 23 or less"):
+    with pytest.raises(
+        TooFewRows, match=r"few has 23 rows to train on, but a batch takes 24\. Set batch_size to 23 or less"
+    ):
         feed(corpus, batch_size=24)
     with pytest.raises(BadChoice, match=r"batch_size cannot be 4 with 3 processes.*multiple of 3"):
         feed(corpus, world=3)
