@@ -23,10 +23,13 @@ from torch import Tensor
 from explorer.data import sample
 from explorer.data.text_sets import PAIRS, TRIPLETS
 from explorer.encoding.load import loading
+from explorer.encoding.locate import model_names
+from explorer.encoding.read.head import Head
 from explorer.methods import load
 from explorer.progress import Progress, finish
 from explorer.run_folder import Evaluation, TrainingStep
 from explorer.training import running
+from explorer.training.loop.judging import under_heads
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
@@ -124,6 +127,18 @@ def graded_lines(drawn: random.Random, count: int) -> list[str]:
         shared = round(4 * number / (count - 1))
         rows.append(f"{shared},{' '.join(words)},{' '.join(words[:shared] + others[shared:])}")
     return rows
+
+
+def solved_pairs(place: Place, path: Path, count: int = 12) -> Path:
+    """A file of pairs whose gold scores are the cosines of the base, which therefore has a Spearman of 100 on them."""
+    rows = [line.split(",") for line in graded_lines(random.Random(5), count)]
+    encoder = loading.load(model_names.find(str(place.model)), precision="float32", device="cpu")
+    sides = ([row[side] for row in rows] for side in (1, 2))
+    one, other = (finish(under_heads(encoder, texts, [Head(("mean",))], ""))[0] for texts in sides)
+    cosines = torch.nn.functional.cosine_similarity(one, other).tolist()
+    lines = [f"{cosine!r},{first},{second}" for cosine, (_, first, second) in zip(cosines, rows, strict=True)]
+    path.write_text("\n".join(["score,sentence1,sentence2", *lines]), encoding="utf-8")
+    return path
 
 
 def recipe(place: Place, method: str = "sg-opt", **changes: Any) -> Recipe:

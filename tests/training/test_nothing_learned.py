@@ -1,27 +1,24 @@
 """Test runs that leave the model as it was: the base is kept, and every place says so and why."""
 
 import json
-import random
 
 import pytest
 import torch
 
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
-from explorer.encoding.read.head import Head
 from explorer.measuring.comparing import learned
 from explorer.measuring.comparing.nothing_learned import BELOW, NO_GRADIENT, NO_RATE, STOPPED, TIED
 from explorer.measuring.scores.verdict import UNLEARNED
 from explorer.methods import load
 from explorer.progress import Phase, finish
-from explorer.training.loop.judging import under_heads
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
 from explorer.training.loop.training_facts import why_nothing_learned
 from explorer.training.record.runs import KEEP
 from tests.device import DEVICE
-from tests.trainings import graded_lines, learner, looks, new, recipe, train, weights
+from tests.trainings import learner, looks, new, recipe, solved_pairs, train, weights
 
 HARD = {"steps": 4, "learning_rate": 1e-2, "keep_base": True}
 
@@ -29,16 +26,7 @@ HARD = {"steps": 4, "learning_rate": 1e-2, "keep_base": True}
 @pytest.fixture(scope="module")
 def solved(place, tmp_path_factory):
     """Pairs whose gold scores are the cosines of the base, which therefore has a Spearman of 100 on them."""
-    folder = tmp_path_factory.mktemp("solved")
-    rows = [line.split(",") for line in graded_lines(random.Random(5), 12)]
-    encoder = loading.load(model_names.find(str(place.model)), precision="float32", device="cpu")
-    first, second = ([row[side] for row in rows] for side in (1, 2))
-    one, other = (finish(under_heads(encoder, texts, [Head(("mean",))], ""))[0] for texts in (first, second))
-    cosines = torch.nn.functional.cosine_similarity(one, other).tolist()
-    path = folder / "solved.csv"
-    lines = [f"{cosine!r},{a},{b}" for cosine, a, b in zip(cosines, first, second, strict=True)]
-    path.write_text("\n".join(["score,sentence1,sentence2", *lines]), encoding="utf-8")
-    return path
+    return solved_pairs(place, tmp_path_factory.mktemp("solved") / "solved.csv")
 
 
 @pytest.fixture(scope="module")

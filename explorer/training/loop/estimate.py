@@ -149,6 +149,7 @@ def try_stages(learners: Iterable[Learner], prepared: preparing.Prepared, folder
 def try_folds(learner: Learner, prepared: preparing.Prepared, folder: Path) -> Tried:
     """Estimate a run in folds by the first one: as many trainings as there are folds, and one on all rows."""
     check_reading(learner)
+    folds.check(prepared, learner)
     trainings = len(prepared.folds) + 1
     found = of_run(learner, prepared, folder, trainings) if learner.world.size == 1 else None
     return Tried((learner.total,) * trainings, learner, found and replace(found, folds=len(prepared.folds)))

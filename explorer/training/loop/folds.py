@@ -15,12 +15,13 @@ from statistics import median_low
 
 import numpy as np
 
-from explorer.data import sources
+from explorer.data import corpora, sources
 from explorer.data.retrieval_sets import RetrievalSet
 from explorer.data.text_sets import Corpus
 from explorer.evaluating.probes.class_rows import RowsJudge
 from explorer.measuring.scores.judge import Floats
 from explorer.measuring.scores.metrics import class_scores
+from explorer.methods import Feed
 from explorer.progress import Work
 from explorer.training.loop import preparing
 from explorer.training.loop.judging import NO_ROWS, JudgedRows
@@ -44,12 +45,9 @@ def prepare(
     whole: Prepared, number: int, seed: int, finished: Sequence[FoldScores], *, mine: bool = True
 ) -> Work[Prepared]:
     """What the training of a fold needs, counted from 1, or that of all rows, which is the last."""
-    folds, corpus = whole.folds, whole.corpus
-    last = number > len(folds)
-    held = () if last else folds[number - 1]
-    outside = set(range(len(corpus))).difference(held)
-    trained = corpus.taken(sorted(outside))
-    own = replace(whole, corpus=trained, folds=())
+    corpus = whole.corpus
+    held = () if number > len(whole.folds) else whole.folds[number - 1]
+    own = replace(whole, corpus=trained_rows(whole, number), folds=())
     rows, summaries = yield from preparing.rows_of(own, [seed], mine=mine)
     given = whole.texts.dev
     places = items_of(given, corpus, held) if held else range(min(PROBED, len(given)))
@@ -69,11 +67,28 @@ def prepare(
     )
 
 
+def trained_rows(whole: Prepared, number: int) -> Corpus:
+    """The rows that are trained on for a fold, counted from 1: those of the others; after the last fold, all rows."""
+    if number > len(whole.folds):
+        return whole.corpus
+    rows = whole.corpus.taken(sorted(set(range(len(whole.corpus))).difference(whole.folds[number - 1])))
+    return replace(rows, name=f"{rows.name} without the rows of fold {number} of {len(whole.folds)}")
+
+
+def check(whole: Prepared, learner: Learner) -> None:
+    """Refuse a fold without whose rows the others fill no batch, before the first one is trained."""
+    sampler, world = learner.method.sampler(), learner.world
+    for number in range(1, len(whole.folds) + 1):
+        rows = trained_rows(whole, number)
+        drawn = corpora.drawn(rows, drawn_count(whole.recipe, rows), learner.seed)
+        Feed(drawn, learner.schedule, learner.seed, world.rank, world.size, sampler).batch(0)
+
+
 def updates(whole: Prepared) -> int:
     """How many updates every training has, whatever its fold: as many as the smallest one would have."""
-    recipe, most = whole.recipe, max(map(len, whole.folds))
-    rows = whole.corpus.taken(range(len(whole.corpus) - most))
-    return recipe.schedule().updates(drawn_count(recipe, rows))
+    recipe, fewest = whole.recipe, len(whole.corpus) - max(map(len, whole.folds))
+    rows = drawn_count(recipe, whole.corpus.taken(range(fewest)))
+    return recipe.schedule().updates(recipe.kind.items(recipe.settings, rows))
 
 
 def by_steps(whole: Prepared) -> bool:
@@ -108,6 +123,7 @@ def finish(learner: Learner, steps: int) -> Work[tuple[FoldScores, Floats]]:
         scores, best = learner.scores, tried[-1] if learner.best_step is None else learner.best_step
     else:
         shares = (*([0.0] if schedule.keep_base and learner.starts_as_base else []), *learner.shares)
+        learner.restore_best()  # of a run that was resumed while it tried shares
         set_share = learner.mixer()
         found = yield from learner.tried(shares, dev, set_share)
         blends = [one for one, _ in found]
@@ -132,7 +148,6 @@ def outcome(whole: Prepared, learner: Learner, finished: Sequence[FoldScores], i
     best = chosen(finished)
     if learner.shares:
         learner.mixer()(best)
-    learner.keep_all()
     judged, rows = pooled(whole, finished, items), NO_ROWS
     if isinstance(whole.dev, RowsJudge):
         labels, words = whole.corpus.labels, whole.dev.words(judged)

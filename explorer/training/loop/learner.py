@@ -97,8 +97,8 @@ class Learner:
 
     @property
     def enough(self) -> bool:
-        """Whether early stopping applies; this changes with evaluations only."""
-        return self.schedule.stops_early(self.scores)
+        """Whether early stopping applies; this changes with evaluations only, which after the folds have no score."""
+        return self.prepared.fold != 0 and self.schedule.stops_early(self.scores)
 
     @property
     def evaluation_due(self) -> bool:
@@ -222,6 +222,9 @@ class Learner:
         """
         self.scores.append(score)
         self.evaluated_at = self.step
+        if self.prepared.fold is not None and self.shares:  # the last weights are blended, not the best
+            self.keep_all()
+            return False
         so_far = [earlier for earlier in self._counted[:-1] if not math.isnan(earlier)]
         if not self._counted or math.isnan(score):
             return False

@@ -307,6 +307,8 @@ class Training(TrainingFacts):
         # only now, together with the result: a state saved before it has the weights that are to be blended
         if blend is not None:
             learner.keep_blend(blend)
+        if self.prepared.folds:
+            learner.keep_all()
         own, earlier = learner.best_score, self._best_earlier_score()
         is_kept = not self.results if self.prepared.folds else own is not None and (earlier is None or own > earlier)
         if is_kept:
