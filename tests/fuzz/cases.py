@@ -31,7 +31,7 @@ from tests import processes
 
 KINDS = (
     "data_files", "model_folders", "recipes", "run_folders", "addresses", "results",
-    "written_tables", "vectors", "commands", "plans",
+    "written_tables", "vectors", "commands", "plans", "tiny_texts",
 )  # fmt: skip
 SECONDS = 10.0  # of the processor, for a case: on a busy machine it takes longer
 WAITING = 60.0  # seconds, for a case that waits for something

@@ -7,7 +7,7 @@ from tests.fuzz import cases
 # how many cases, chosen so that all take some seconds together; pages take longer and have tests of their own
 TRIED = {
     "data_files": 70, "model_folders": 40, "recipes": 15, "run_folders": 15, "results": 15,
-    "written_tables": 15, "vectors": 6, "commands": 2, "plans": 20,
+    "written_tables": 15, "vectors": 6, "commands": 2, "plans": 20, "tiny_texts": 8,
 }  # fmt: skip
 
 
