@@ -155,6 +155,16 @@ def test_rows_that_cannot_be_held_out_are_refused(place, tmp_path, method, dev, 
         train(new(place, method, dev=dev, **data))
 
 
+@pytest.mark.parametrize(("method", "header"), [("contrast", "query,passage"), ("cosent", "sentence1,sentence2,score")])
+def test_where_every_row_would_be_held_out_none_is_left_to_train_on(place, tmp_path, method, header):
+    few = tmp_path / "twenty.csv"
+    lines = [f"question {at},answer {at}" + f",{at}" * (method == "cosent") for at in range(20)]
+    few.write_text("\n".join([header, *lines]))
+    told = r"All rows of twenty\.csv would be held out, .* use 'cross-fitted rows', which trains on all rows"
+    with pytest.raises(TooFewRows, match=told):
+        train(new(place, method, data=(str(few),), dev=HELD_OUT, test=HELD_OUT))
+
+
 def test_a_run_that_was_broken_off_ends_as_if_it_never_was(place, pairs, search):
     given = {"data": (str(pairs),), "dev": str(search), "test": HELD_OUT, "settings": {"steps": 4, "evaluate_every": 1}}
     whole = train(new(place, "contrast", **given))
