@@ -53,7 +53,7 @@ def test_a_run_says_which_of_its_sets_have_no_score_and_gives_no_verdict_on_them
     assert {use: status.facts.why_no_score(use) for use in ("test", "test 2", "dev")} == {
         "test": few.format(4), "test 2": "", "dev": few.format(2),
     }  # fmt: skip
-    assert status.verdict.test.kind == status.verdict.dev.kind == verdict.UNKNOWN
+    assert (status.verdict.test.kind, status.verdict.dev.kind) == (verdict.UNKNOWN, verdict.CHOSE)
     assert status.verdict.more[0].known
     assert (status.results[0].dev, status.results[0].test, status.best) == (None, None, None)
     assert status.learned.score is None, "neither of the test set nor, in its place, of the dev set"

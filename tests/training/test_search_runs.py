@@ -155,18 +155,22 @@ def test_rows_that_cannot_be_held_out_are_refused(place, tmp_path, method, dev, 
         train(new(place, method, dev=dev, **data))
 
 
-@pytest.mark.parametrize(
-    ("count", "message"),
-    [
-        (20, r"All 20 rows of own\.csv would be held out, so that none is left to train on\. Use more rows, or name"),
-        (14, r"own\.csv has 14 rows, and 4 of them can be held out .* besides the 10 of another evaluation set"),
-    ],
-)
-def test_rows_of_two_held_out_sets_are_counted_together(place, tmp_path, count, message):
+def test_rows_of_two_held_out_sets_are_counted_together(place, tmp_path):
     own = tmp_path / "own.csv"
-    own.write_text("\n".join(["query,passage", *map(",".join, rows(count))]) + "\n")
-    with pytest.raises(TooFewRows, match=message):
+    own.write_text("\n".join(["query,passage", *map(",".join, rows(14))]) + "\n")
+    told = r"own\.csv has 14 rows, and 4 of them can be held out .* besides the 10 of another evaluation set"
+    with pytest.raises(TooFewRows, match=told):
         train(new(place, "contrast", data=(str(own),), dev=HELD_OUT, test=HELD_OUT))
+
+
+@pytest.mark.parametrize(("method", "header"), [("contrast", "query,passage"), ("cosent", "sentence1,sentence2,score")])
+def test_where_every_row_would_be_held_out_none_is_left_to_train_on(place, tmp_path, method, header):
+    few = tmp_path / "twenty.csv"
+    lines = [f"question {at},answer {at}" + f",{at}" * (method == "cosent") for at in range(20)]
+    few.write_text("\n".join([header, *lines]))
+    told = r"All rows of twenty\.csv would be held out, .* use 'cross-fitted rows', which trains on all rows"
+    with pytest.raises(TooFewRows, match=told):
+        train(new(place, method, data=(str(few),), dev=HELD_OUT, test=HELD_OUT))
 
 
 def test_a_run_that_was_broken_off_ends_as_if_it_never_was(place, pairs, search):

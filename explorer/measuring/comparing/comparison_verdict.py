@@ -29,6 +29,10 @@ from explorer.measuring.comparing.comparison import Comparison, Differences, as_
 
 BASE, TUNED = "Base, model default", "Tuned model"
 BASE_AS_TRAINED = "Base, trained layer & pooling"
+OF_FOLDS = (
+    "The verdict is of the run's folds: each row is judged by a model that was not trained on it. All other numbers "
+    "here are of the model that was then trained on every row, and are optimistic."
+)
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class Tuning:
     optimistic: bool = False  # the training text holds sentences of the pairs
     probes: Learned = NOTHING  # as the run measured them; none of a checkpoint
     facts: Mapping[str, str] = field(default_factory=dict)  # further facts of the run, in words by their title
+    folds: Verdict | None = None  # on these pairs, each judged by a model that was not trained on it
+    folds_by: str = ""  # the measure of that verdict
 
 
 @dataclass(frozen=True)
@@ -77,12 +83,22 @@ class ComparisonVerdict:
     @property
     def optimistic(self) -> bool:
         """Whether the judged model was trained on sentences of the pairs, or some of them chose a model."""
-        seen = self.tuning is not None and self.tuning.optimistic
+        seen = self.tuning is not None and self.tuning.optimistic and not self.is_of_folds
         return seen or (bool(self.in_dev) and not self.in_dev.all)
 
     @property
+    def is_of_folds(self) -> bool:
+        """Whether each item was judged by a model that was not trained on it, as the run measured it."""
+        return self.tuning is not None and self.score is self.tuning.folds
+
+    @property
     def why_optimistic(self) -> str:
-        """How many of the pairs chose a model; "" if none did, or all: then there is no verdict."""
+        """How many of the pairs chose a model; "" if none did, or all: then there is no verdict.
+
+        Where the verdict is of folds, what else is shown is of the model that was trained on all rows.
+        """
+        if self.is_of_folds:
+            return OF_FOLDS
         return self.in_dev.words if self.in_dev and not self.in_dev.all else ""
 
     def shown(self, differences: Differences) -> Differences:
@@ -221,6 +237,9 @@ def judge(
     two = sides[base].score, sides[after].score
     gap, same_score = _towards(after, difference), same.score if same else math.nan
     score = Verdict.of_choice(*two, same_score) if in_dev.all else Verdict.of(*two, gap, same_score, part)
+    if tuning and tuning.folds and (metric, aggregate) == (tuning.folds_by, "all"):
+        score = tuning.folds
+        sides[after] = replace(sides[after], score=math.nan if score.exported is None else score.exported)
     default = both[base].own_title if readings[base] == OWN else sides[base].title
     return ComparisonVerdict(
         sides[base],

@@ -110,7 +110,9 @@ def read(source: str, model: str = lookup.BUNDLED, dev: str = "", test: str = ""
     data = OwnData(
         source, kind.name, train, dev or _at_most(MOST_CHOOSING, own_dev), test or _at_most(MOST_TESTED, own_test)
     )
-    texts = read_texts(recipe(data, candidates(kind, folded=data.is_folded)[0], model))
+    method = candidates(kind, folded=data.is_folded)[0]
+    least = {"batch_size": 2}  # the settings follow from the rows that are left, whose batches are no larger than they
+    texts = read_texts(recipe(data, method, model, least))
     corpus = texts.corpus
     sentences = list(chain.from_iterable(corpus.texts))
     lengths = [text.count(" ") + 1 for text in sentences]

@@ -34,7 +34,7 @@ from explorer.studies.plans.plan import NO_TEST, Plan, PlanCell, cells, sets_of
 from explorer.studies.plans.seeds import over_seeds
 from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training.loop.elsewhere import named
-from explorer.training.recipe import Recipe
+from explorer.training.recipe import NONE, Recipe
 from explorer.training.record.run_results import scored
 from explorer.training.record.status import Status
 
@@ -185,7 +185,7 @@ class PlanTable:
             if one.run and one.done and one.done.facts.nothing is None  # else it has the scores of the base
         ]
         found: dict[str, list[str]] = {}
-        for given in self.plan.elsewhere:
+        for given in (one for one in self.plan.elsewhere if one != NONE):
             for name in named((given,)):
                 there = [_texts(one.recipe) for one, _, status in done if name in status.scored_elsewhere]
                 asked = [_texts(one.recipe) for one, _, status in done if given in status.facts.elsewhere]

@@ -18,6 +18,10 @@ DIGEST = "_digest"
 HELD_OUT_SHARE = 0.1  # of the rows
 MOST_HELD_OUT = 1000  # rows of an evaluation set; more would take longer at each evaluation than they are worth
 BANDS = 4  # of scores, of which each fold has about as many rows
+ALL_HELD_OUT = (
+    "All rows of {} would be held out, so that none is left to train on. Use more rows, name other sets in place of "
+    "'{}', or use '{}', which trains on all rows and judges each."
+)
 LEAST_HELD_OUT = 10  # rows, for an accuracy in steps of 10 points at most
 
 
@@ -75,6 +79,8 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
     for place in (*range(1, len(names)), 0):  # held-out rows of the test sets are drawn before those of the dev set
         if names[place] == sources.HELD_OUT:
             corpus, held_out = held_out_rows(corpus, rows)
+            if not len(corpus):
+                raise TooFewRows(ALL_HELD_OUT.format(corpus.name, sources.HELD_OUT, sources.CROSS_FITTED))
             sets[place] = set_of_rows(held_out, sources.HELD_OUT)
             dev_rows = None if place else held_out
         elif names[place] != sources.CROSS_FITTED:
@@ -221,11 +227,6 @@ def hold_out(
         raise TooFewRows(
             f"{corpus.name} has {count:,} rows, and {len(held)} of them can be held out without a text in common "
             f"with the others{before}; at least {LEAST_HELD_OUT} are needed. Use more rows, or {otherwise}."
-        )
-    if len(held) == len(corpus):
-        raise TooFewRows(
-            f"All {count:,} rows of {corpus.name} would be held out, so that none is left to train on. Use more rows, "
-            f"or {otherwise}."
         )
     outside = set(held)
     return corpus.taken([row for row in range(len(corpus)) if row not in outside]), corpus.taken(sorted(held))

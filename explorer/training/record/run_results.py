@@ -110,13 +110,17 @@ def model_digest(run: runs.Run, status: Status) -> str:
 
 
 def test_rows_of(run: runs.Run) -> SetIdentity | None:
-    """The test rows of a run; None if it held none out."""
+    """The test rows of a run; None if it held none out and cross-fitted none."""
     return _test_rows_of(run, run.status())
 
 
 def _test_rows_of(run: runs.Run, status: Status) -> SetIdentity | None:
     facts = status.facts
-    if sources.HELD_OUT in (facts.test, *facts.more_tests) or any(one.classes for one in status.results):
+    labelled = any(one.classes for one in status.results)
+    tests = {facts.test, *facts.more_tests}
+    if sources.CROSS_FITTED in tests and labelled:  # all of them are trained on
+        return None
+    if tests.intersection((sources.HELD_OUT, sources.CROSS_FITTED)) or labelled:
         return SetIdentity(SetKind.TEST_ROWS, run.name)
     return None
 
@@ -128,14 +132,15 @@ def latest_test_rows() -> tuple[SetIdentity, ...]:
 
 
 def load_test_rows(given: SetIdentity) -> judges.Evaluated:
-    """The test rows of a run: a retrieval set of pairs or triplets, or labelled rows with those trained on."""
+    """The test rows of a run: scored pairs, a retrieval set, or labelled rows with those trained on."""
     from explorer.training.loop import training_texts
 
     run, name = runs.find(given.name), given.title
     recipe = run.recipe()
     texts = training_texts.read_texts(recipe)
-    if sources.HELD_OUT in recipe.tests:
-        use = recipe.tests.index(sources.HELD_OUT)
+    own = next((one for one in (sources.HELD_OUT, sources.CROSS_FITTED) if one in recipe.tests), None)
+    if own is not None:
+        use = recipe.tests.index(own)
         rows = texts.tests[use]
         assert not isinstance(rows, text_sets.Corpus), "labelled rows are not held out by this name"
         known = recipe.digest_of("test" if use == 0 else f"test {use + 1}")
@@ -178,7 +183,11 @@ def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:
         measured = Learned(verdict.packs, pairs=verdict.pairs, elsewhere=verdict.elsewhere) if verdict else NOTHING
         measured = replace(measured, nothing=status.facts.nothing) if verdict else measured
         trained = status.facts.base_reading or status.facts.reading
-        return Tuning(place, trained, seen, measured, status.facts.listed(REPORT))
+        tuned = Tuning(place, trained, seen, measured, status.facts.listed(REPORT))
+        if pairs != recipe.digest_of("test") or status.facts.test != sources.CROSS_FITTED:
+            return tuned
+        of_folds = verdict.test if verdict else None
+        return replace(tuned, optimistic=True, folds=of_folds, folds_by=status.facts.measure_of("test"))
     return None
 
 
@@ -228,7 +237,7 @@ def rows_in_dev(
             known = recipe.digest_of("dev")
             if pairs.digest == known:
                 every.append(shared_rows.shared(pairs, pairs))
-            elif recipe.dev != sources.HELD_OUT:
+            elif recipe.dev not in (sources.HELD_OUT, sources.CROSS_FITTED):
                 dev = load(sources.identity(recipe.dev))
                 every += [shared_rows.shared(dev, pairs)] * (dev.digest == known)
     return max(every, key=lambda one: one.rows)

@@ -143,18 +143,20 @@ def go_on() -> None:
 def compare_with_base(run: runs.Run) -> None:
     """The base of a run as A, its model as B, each under its model default, on the run's test set.
 
-    Test rows that the run held out are a set with a name. The base stays the model that is trained next.
+    Rows that the run held out for it, or cross-fitted, are a set with a name. The base stays the model that is trained
+    next.
     """
     facts = run.status().facts
     if facts.model:
         sidebar.choose_encoder(facts.model)
     sidebar.choose_model_b(run_folder.model_name(run.name))
     sidebar.choose_for_both()
-    held_out = run_results.test_rows_of(run)
-    own_rows = any(one.classes for one in run.status().results)  # of a run on labelled texts
+    own_rows = run_results.test_rows_of(run)
+    labelled = any(one.classes for one in run.status().results)
     tests = [facts.set_of(use) for use in ("test", "dev") if facts.set_of(use)]
-    unnamed = sources.HELD_OUT, sample.PROBE_PACKS  # probe packs are on the Compare page whatever the set is
-    own = [held_out] if held_out and (not tests or tests[0] in unnamed or own_rows) else []
+    # probe packs are on the Compare page whatever the set is
+    unnamed = sources.HELD_OUT, sources.CROSS_FITTED, sample.PROBE_PACKS
+    own = [own_rows] if own_rows and (not tests or tests[0] in unnamed or labelled) else []
     for chosen in (*own, *(sources.identity(name) for name in tests if name not in unnamed))[:1]:
         sidebar.choose_set(chosen)
 

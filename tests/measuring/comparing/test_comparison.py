@@ -23,8 +23,9 @@ from explorer.measuring.comparing.comparison_report import (
 )
 from explorer.measuring.comparing.comparison_verdict import Tuning, judge, judged
 from explorer.measuring.comparing.step_scores import changes, score_steps, step_rows
-from explorer.measuring.scores.bootstrap import difference
+from explorer.measuring.scores.bootstrap import Interval, difference
 from explorer.measuring.scores.measure import Settings, load_encoder, measure, shelf_key, store_scores
+from explorer.measuring.scores.verdict import Verdict
 from explorer.progress import Progress, finish
 from tests.drawing import made_up
 from tests.drawing.made_up import CLS
@@ -183,6 +184,19 @@ def test_a_tuned_model_is_judged_against_its_base_whichever_side_it_is_on(findin
     assert numbers["same_reading_base"] == pytest.approx(sides[1 - tuned].score(parse("cls of layer 2", 2)), abs=1e-4)
     assert "optimistic" in verdict.sentence().text
     assert verdict.why_not_same == ""
+
+
+def test_on_rows_of_folds_the_verdict_is_the_runs_and_under_another_measure_the_score_is_optimistic(findings):
+    of_folds = Verdict.of(70.0, 71.0, Interval(1.0, -1.0, 3.0))
+    tuning = Tuning(1, replace(CLS, normalised=True), optimistic=True, folds=of_folds, folds_by="Spearman")
+    gap = findings.comparison.chosen(*WAYS)
+    verdict = judge(findings.found, findings.pairs, findings.comparison, gap, *WAYS, tuning)
+    assert (verdict.score, verdict.after.score, verdict.optimistic) == (of_folds, 71.0, False)
+    assert "of the run's folds" in verdict.why_optimistic
+    ways = "Pearson", "all"
+    other = judge(findings.found, findings.pairs, findings.comparison, findings.comparison.chosen(*ways), *ways, tuning)
+    assert other.after.score == pytest.approx(findings.comparison.other.own_score("Pearson"), abs=1e-4)
+    assert (other.optimistic, other.why_optimistic) == (True, "")
 
 
 def test_a_trained_head_that_is_no_cell_leaves_its_number_out_and_says_so(findings):

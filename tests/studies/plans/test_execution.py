@@ -168,6 +168,7 @@ def test_a_run_that_is_used_again_is_named_with_the_sets_elsewhere_that_it_lacks
     assert table.rows[0].elsewhere == ()
     assert plan_table.as_json(table)["unscored_elsewhere"] == table.unscored
     assert plan_table.table(one).unscored == {}
+    assert plan_table.table(replace(one, elsewhere=("none",))).unscored == {}
     monkeypatch.setattr(sources, "at_hand", lambda: (sample.PAIRS, sample.SEARCH))
     later = replace(more, name="later", seeds=(2, 3), elsewhere=(sources.AT_HAND,))
     executed(plan_folder.new(later))

@@ -9,7 +9,7 @@ import pytest
 from explorer.data import sources
 from explorer.data.graded import sets
 from explorer.data.text_sets import SCORED_PAIRS, SENTENCES, TRIPLETS
-from explorer.errors import BadChoice, StrataError
+from explorer.errors import BadChoice, StrataError, TooFewRows
 from explorer.studies.plans import own_data
 from explorer.training.loop.training_texts import read_texts
 from tests.evaluating import results_by_hand
@@ -115,6 +115,21 @@ def test_a_text_that_cannot_be_judged_is_refused_with_the_next_step(content, why
     path.write_text(content, encoding="utf-8")
     with pytest.raises(StrataError, match=why):
         own_data.read(str(path), str(place.model))
+
+
+def test_rows_that_share_no_sentence_with_the_test_set_are_read_however_few_and_no_batch_is_named(tmp_path, place):
+    text, shared = tmp_path / "text.csv", tmp_path / "test.csv"
+    lines = [f"{n},a {n},b {n}" for n in range(20)]
+    text.write_text("\n".join(["score,sentence1,sentence2", *lines]), encoding="utf-8")
+    for left in (4, 1):
+        shared.write_text("\n".join(["score,sentence1,sentence2", *lines[left:]]), encoding="utf-8")
+        given = str(text), str(place.model), "Sample pairs, dev half", str(shared)
+        if left == 4:
+            assert own_data.read(*given).rows == 4
+        else:
+            with pytest.raises(TooFewRows, match=r"19 of 20 rows of text\.csv share a sentence") as told:
+                own_data.read(*given)
+            assert "batch_size" not in str(told.value)
 
 
 def test_a_test_set_that_is_trained_on_or_chooses_the_method_is_refused(text, place, tmp_path):

@@ -1,6 +1,7 @@
 """Test what finished runs say of models: which was tuned from which, and the rows that a run held out for its test."""
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -8,7 +9,8 @@ import pytest
 from explorer.data import sample, sources
 from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.retrieval_sets import RetrievalSet
-from explorer.data.sources import HELD_OUT
+from explorer.data.sources import CROSS_FITTED, HELD_OUT
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.locate.model_names import find
 from explorer.errors import SetNotFound
 from explorer.evaluating.results import result_table
@@ -92,6 +94,21 @@ def test_a_score_is_optimistic_on_the_test_set_whose_sentences_were_in_the_text(
     assert tuning(sides, digest).optimistic
     assert not tuning(sides, sample.pairs().digest).optimistic
     assert not tuning((sides[0], find("run:mine")), digest).optimistic
+
+
+def test_the_rows_that_a_run_cross_fitted_are_found_again_with_the_verdict_of_its_folds(place):
+    text = trainings.scored_pairs(place.folder, 24)
+    folds = {"data": (text,), "dev": CROSS_FITTED, "test": CROSS_FITTED}
+    run = trainings.train(trainings.new(place, "cosent", name="folds", settings={"steps": 2}, **folds))
+    rows = run_results.load_test_rows(run_results.test_rows_of(run))
+    assert isinstance(rows, GradedPairs)
+    assert sorted(zip(rows.first, rows.second, strict=True)) == sorted(
+        zip(*trainings.texts_of(Path(text))[:2], strict=True)
+    )
+    sides = find(str(place.model)), find("run:folds")
+    found = tuning(sides, rows.digest)
+    assert (found.folds, found.folds_by, found.optimistic) == (run.status().verdict.test, "Spearman", True)
+    assert (tuning(sides, "x").folds, tuning(sides, "x").optimistic) == (None, False)
 
 
 def test_a_model_with_changed_files_is_no_earlier_base_and_the_samples_short_name_means_the_same_pairs(place, tmp_path):

@@ -1,34 +1,39 @@
 """Test on the Plans page whether to fine-tune: what is read and proposed, the start, the answer, and wrong texts."""
 
 import random
+from itertools import chain
 
 import pytest
 
 from explorer.data import sources
+from explorer.data.text_sets import LABELLED_TEXTS, SCORED_PAIRS
 from explorer.progress import finish
-from explorer.studies.plans import advice, own_data, plan_folder
+from explorer.studies.plans import advice, amounts, own_data, plan_folder
 from explorer.ui.plans import advice as form
 from explorer.ui.runs import training_queue
 from tests.trainings import graded_lines
 from tests.visits import by_link, wait_until, words
 
 PAGE = "pages/plans.py"
+METHODS = {SCORED_PAIRS: ("cosent", "cosine-regression"), LABELLED_TEXTS: ("setfit", "classify")}
 
 
 @pytest.fixture(autouse=True)
 def no_runs(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
     monkeypatch.setattr(training_queue, "PAUSE", 0.02)
-    monkeypatch.setattr(advice, "STEPS", 1)
-    monkeypatch.setattr(advice, "SEEDS", 1)
-    monkeypatch.setattr(own_data, "candidates", lambda kind: ("cosent", "cosine-regression"))
+    monkeypatch.setattr(amounts.methods, "few_rows", lambda kind, rows: {"batch_size": 8, "steps": 2})
+    monkeypatch.setattr(amounts, "LEAST_STEPS", 1)
+    monkeypatch.setattr(amounts, "FIRST_SEEDS", 2)
+    monkeypatch.setattr(advice, "MOST_SEEDS", 2)
+    monkeypatch.setattr(own_data, "candidates", lambda kind, folded=False: METHODS[kind])
     monkeypatch.setattr(sources, "at_hand", tuple)  # nothing elsewhere
 
 
 @pytest.fixture
 def text(tmp_path):
     path = tmp_path / "pairs.csv"
-    path.write_text("\n".join(["score,sentence1,sentence2", *graded_lines(random.Random(4), 120)]), encoding="utf-8")
+    path.write_text("\n".join(["score,sentence1,sentence2", *graded_lines(random.Random(4), 60)]), encoding="utf-8")
     return str(path)
 
 
@@ -42,21 +47,22 @@ def page(app, place):
 def test_a_text_is_read_and_its_trainings_are_proposed_started_and_answered(page, text):
     page = by_link(page, advise=text)
     wait_until(lambda: form.START in [one.key for one in page.run().button])
-    assert any("pairs.csv: 44 rows of scored pairs to train on" in one for one in words(page.markdown))
-    assert any("2 methods (cosent, cosine-regression)" in one and "with seed 1" in one for one in words(page.info))
+    assert any("pairs.csv: 60 rows of scored pairs to train on" in one for one in words(page.markdown))
+    assert any("every row is judged" in one for one in words(page.markdown))
+    assert any("2 methods (cosent, cosine-regression)" in one and "with one seed" in one for one in words(page.info))
     page.button(key=form.START).click().run()
     (begun,) = plan_folder.every()
     wait_until(lambda: not training_queue.standing_of_plan(begun).live)
     page = by_link(page, plan=begun.name)
-    told = [*words(page.success), *words(page.info), *words(page.error)]
-    assert any(one.startswith(("**Yes**: ", "**No**: ")) for one in told), told
+    told = [words(kind) for kind in (page.success, page.info, page.warning, page.error)]
+    assert any(one.startswith(("**Yes**: ", "**No**: ", "**Cannot tell**: ")) for one in chain(*told)), told
     assert [one.label for one in page.get("download_button") if one.key == "advice as html"] == ["Answer (HTML)"]
 
 
-def test_a_plan_between_its_methods_and_fewer_rows_is_not_finished(place, tmp_path, monkeypatch):
-    """Its page would no longer be drawn again, and keep an answer without what more rows bring."""
+def test_a_plan_between_its_first_trainings_and_further_ones_is_not_finished(place, tmp_path, monkeypatch):
+    """Its page would no longer be drawn again, and keep an answer without what seeds and rows bring."""
     path = tmp_path / "more pairs.csv"
-    path.write_text("\n".join(["score,sentence1,sentence2", *graded_lines(random.Random(5), 200)]), encoding="utf-8")
+    path.write_text("\n".join(["score,sentence1,sentence2", *graded_lines(random.Random(5), 60)]), encoding="utf-8")
     given = advice.AdviceOptions(model=str(place.model))
     seen, real = [], plan_folder.PlanFolder.redefine
 
@@ -67,13 +73,17 @@ def test_a_plan_between_its_methods_and_fewer_rows_is_not_finished(place, tmp_pa
     monkeypatch.setattr(plan_folder.PlanFolder, "redefine", observed)
     begun = training_queue.start_advice(finish(advice.proposal(own_data.read(str(path), given.model), given)))
     wait_until(lambda: not training_queue.standing_of_plan(begun).live)
-    assert seen == [("finished", "running")]
-    assert len(begun.plan().variants) == 3, "a quarter of the rows is too few"
+    assert len(seen) > 2
+    assert set(seen) == {("finished", "running")}
+    assert begun.plan().seeds == (1, 2)
+    labels = [one.label for one in begun.plan().variants]
+    for change in ("50 %", "25 %", "learning rate"):
+        assert any(change in one for one in labels), labels
 
 
 @pytest.mark.parametrize(
     ("content", "why"),
-    [("label,text\n" + "\n".join(f"{n % 2},text {n}" for n in range(40)), "labelled texts"), ("", "is empty")],
+    [("score,first,second\n" + "\n".join(f"1,a {n},b {n}" for n in range(40)), "every score"), ("", "is empty")],
 )
 def test_a_text_that_gives_no_answer_is_named_and_nothing_can_be_started(page, tmp_path, content, why):
     path = tmp_path / "text.csv"
@@ -81,6 +91,15 @@ def test_a_text_that_gives_no_answer_is_named_and_nothing_can_be_started(page, t
     page = by_link(page, advise=str(path))
     assert any(why in error for error in words(page.error)), words(page.error)
     assert form.START not in [one.key for one in page.button]
+
+
+def test_labelled_texts_are_judged_by_their_classes(page, tmp_path):
+    path = tmp_path / "text.csv"
+    path.write_text("label,text\n" + "\n".join(f"{n % 2},text {n}" for n in range(40)), encoding="utf-8")
+    page = by_link(page, advise=str(path))
+    wait_until(lambda: form.START in [one.key for one in page.run().button])
+    assert any("40 rows of labelled texts to train on" in one for one in words(page.markdown))
+    assert any("2 methods (setfit, classify)" in one for one in words(page.info))
 
 
 def test_without_a_text_the_form_waits_for_one(page):
