@@ -43,11 +43,16 @@ def fitted_names(kind: type[Method]) -> frozenset[str]:
 
 
 def few_rows(kind: type[Method], rows: int) -> dict[str, bool | int | float | str]:
-    """The settings for so many rows; none if the method's own batches and epochs are made for as many."""
-    usual = kind.schedule
+    """The settings for so many rows; none if the method's own batches and epochs are made for as many.
+
+    Where its own number of updates is large enough, but a batch takes more rows than there are, only the batch changes.
+    """
+    usual, items = kind.schedule, kind.items({}, rows)
     row = next((one for one in TABLE.get(kind.rows, TABLE[OTHERS]) if rows <= one.most), None)
-    if row is None or not kind.trains() or usual.updates(kind.items({}, rows)) >= ENOUGH:
+    if row is None or not kind.trains():
         return {}
+    if usual.updates(items) >= ENOUGH:
+        return {} if items >= usual.batch_size else {"batch_size": fitting_batch(rows)}
     settings: dict[str, bool | int | float | str] = {}
     if (batch := min(row.batch, usual.batch_size, fitting_batch(rows))) != usual.batch_size:
         settings["batch_size"] = batch

@@ -150,7 +150,7 @@ def _words(drawn: Random, shared: trainings.Place, place: Path) -> list[str]:
 
 def _needs(method: str) -> bool:
     """Whether a method needs another model, or WordNet."""
-    return method == "cert" or any(knob.masked_model for knob in load(method).knobs.values())
+    return method.startswith("conisi") or any(knob.masked_model for knob in load(method).knobs.values())
 
 
 def _phrase(drawn: Random) -> str:

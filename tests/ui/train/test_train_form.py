@@ -11,6 +11,7 @@ import pytest
 from explorer import methods
 from explorer.data import corpora, sample, wordnet
 from explorer.data.text_sets import BACK_TRANSLATIONS, LABELLED_TEXTS, SCORED_PAIRS
+from explorer.knobs import Knob
 from explorer.training import generator
 from explorer.training.recipe import demonstration
 from explorer.training.record import runs
@@ -143,7 +144,10 @@ def test_every_setting_is_the_papers_on_one_click(app):
     assert "--set pooling=cls" in app.code[0].value
     assert "learning_rate" not in app.code[0].value
     app.segmented_control(key=PRESET).set_value(knob_form.DEFAULTS).run()
-    assert "--set" not in app.code[0].value
+    kind = methods.load("sg-opt")
+    usual = {f"{name}={Knob.text(methods.knobs_of(kind)[name].default)}" for name in methods.fitted_names(kind)}
+    words_set = shlex.split(app.code[0].value.partition(" --set ")[2])[::2]
+    assert {*words_set} == usual, "the command states what the text could decide, and nothing else"
 
 
 def test_the_values_of_the_released_code_are_one_click_away_and_the_switch_shows_whose_are_set(app):
