@@ -43,6 +43,7 @@ class Recorder:
         )
         self._written = 0.0
         self._best: run_folder.Evaluation | None = None  # of the best checkpoint of any seed
+        self._can_be_best = not run.recipe().is_cross_fitted  # those of folds are scored on other rows each
         self.put()
 
     @property
@@ -117,7 +118,7 @@ class Recorder:
         write_whole(self.run.folder / run_folder.METRICS, lambda file: file.write(text.encode()), _ROOM)
         self._best = None
         for line in kept:
-            if isinstance(line, run_folder.Evaluation) and _is_better(line, self._best):
+            if isinstance(line, run_folder.Evaluation) and self._can_be_best and _is_better(line, self._best):
                 self._best = line
         self.put(best=self._best and self._best.dev, best_step=self._best and self._best.step)
 
@@ -152,7 +153,7 @@ class Recorder:
         text = "" if step.held_out is None else f", held-out rows {step.held_out:.1f}"
         best = ", the best so far" * step.best
         self.log(f"seed {step.seed}, step {step.step}: dev {in_words.number(found.score)}{text}{best}")
-        if _is_better(line, self._best):
+        if self._can_be_best and _is_better(line, self._best):
             self._best = line
             self.status = replace(self.status, best=found.score, best_step=step.step)
 
