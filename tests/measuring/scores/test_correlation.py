@@ -144,6 +144,24 @@ def test_the_part_of_training_is_the_difference_under_one_pooling_and_the_rest_i
     assert f"{part.low:+.2f}".replace("-", "−") in found.by_training
 
 
+def test_the_verdict_on_a_run_has_the_smallest_gain_of_its_items_and_how_many_tell_what_was_seen():
+    random = np.random.default_rng(4)
+    gold, texts = random.uniform(0, 5, 60), tuple(map(str, range(60)))
+    judge = PairJudge(GradedPairs("own", texts, texts[::-1], tuple(gold.tolist()), ("",) * 60))
+    errors, own = random.normal(size=(2, 60))
+    before, after = gold + 1.2 * errors, gold + 0.9 * errors + 0.2 * own
+    found = verdicts.judged(judge, np.stack([before, before]), after)
+    spread = judge.spread(before, after, judge.difference(before, after))
+    assert found.smallest_gain == spread.smallest_gain()
+    assert found.items_needed == spread.items_needed(found.difference)
+    assert f"gains of {found.smallest_gain:.1f} points or more are significant" in found.power("60 pairs")
+    worse = verdicts.judged(judge, np.stack([after, after]), before)
+    assert worse.smallest_gain
+    assert worse.items_needed is None, "no gain was seen"
+    for nothing in (verdicts.judged(judge, np.stack([before, before]), after, chose=True), Verdict()):
+        assert (nothing.smallest_gain, nothing.items_needed, nothing.power("60 pairs")) == (None, None, "")
+
+
 def test_equal_weights_changed_nothing_and_one_pooling_has_no_parts():
     declared, same = near(0.5), near(0.1)
     equal = verdicts.judged(PairJudge(PAIRS), np.stack([declared, same]), same)
