@@ -69,11 +69,11 @@ def public(name: str) -> Public:
         return Public("cosent", ("score", "sentence1", "sentence2"), rows, ["STS-B test"])
     if name == "pairs":
         rows = drawn.sample(found := [one[1:3] for one in _table("QQP/dev.tsv") if one[0] == "1"], len(found))
-        return Public("contrast", ("query", "passage"), rows[1_500:], ["STS-B test"], rows[:1_500])
+        return Public("contrast", ("query", "passage"), rows[1_000:], ["STS-B test"], rows[:1_000])
     if name == "triplets":
         rows = drawn.sample(found := [one[:3] for one in _table("SNLI/triplets_dev.tsv")], len(found))
         columns = ("anchor", "positive", "negative")
-        return Public("contrast-hard", columns, rows[1_500:], ["STS-B test"], rows[:1_500])
+        return Public("contrast-hard", columns, rows[1_000:], ["STS-B test"], rows[:1_000])
     if name == "sentences":
         return Public("ct-in-batch", ("sentence",), [one[:1] for one in _table("wiki/sentences.tsv")], ["STS-B test"])
     raise SystemExit(f"There is no kind '{name}'.")

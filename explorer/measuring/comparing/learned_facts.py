@@ -87,7 +87,7 @@ class Learned:
     @property
     def missed(self) -> tuple[PackChange, ...]:
         """The packs that are missed, first the one that is missed most often."""
-        found = (one for one in self.packs if one.after.high < HALF)
+        found = (one for one in self.packs if one.missed)
         return tuple(sorted(found, key=lambda one: one.after.value))
 
     @property

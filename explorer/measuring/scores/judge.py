@@ -271,6 +271,12 @@ class PackChange:
     low: float
     high: float
     training: Gap | None = None  # the part of the change that is due to training; None if all of it is
+    most: float | None = None  # the upper end of the share after, of intervals that hold together; None in older runs
+
+    @property
+    def missed(self) -> bool:
+        """Whether the model after places a paraphrase above a pair less often than a coin would, beyond chance."""
+        return (self.after.high if self.most is None else self.most) < HALF
 
     @property
     def difference(self) -> float:
@@ -339,26 +345,29 @@ def _pack_change(name: str, same_one: bytes, same_other: bytes, one: bytes, othe
     first, second = (in_order(same[:, None], pair[None, :]) for same, pair in zip(alike, apart, strict=True))
     low, high = _edges(second - first, outside)
     before, after = (share_above(same, pair) for same, pair in zip(alike, apart, strict=True))
-    return PackChange(name, len(apart[0]), before, after, low, high)
+    most = share_above(alike[1], apart[1], outside=outside).high
+    return PackChange(name, len(apart[0]), before, after, low, high, most=most)
 
 
-def share_above(one: Floats, other: Floats, *, resamples: int = bootstrap.RESAMPLES) -> Share:
+def share_above(
+    one: Floats, other: Floats, *, outside: float = 1 - bootstrap.LEVEL, resamples: int = bootstrap.RESAMPLES
+) -> Share:
     """The share of couples in which `one` (pair) is above `other` (pair), with its interval.
 
     Both lists are resampled, pairs and not couples, because couples that have a pair in common are not independent;
-    the interval is from the 2.5th to the 97.5th percentile of the resamples. A share of 0 or 1 is the same in every
-    resample: there, the open end is the exact binomial bound of the shorter list.
+    the interval leaves a share of the resamples `outside`. A share of 0 or 1 is the same in every resample: there, the
+    open end is the exact binomial bound of the shorter list.
     """
-    return _share_above(one.tobytes(), other.tobytes(), resamples)
+    return _share_above(one.tobytes(), other.tobytes(), outside, resamples)
 
 
 @lru_cache(maxsize=1024)
-def _share_above(one_bytes: bytes, other_bytes: bytes, resamples: int) -> Share:
+def _share_above(one_bytes: bytes, other_bytes: bytes, outside: float, resamples: int) -> Share:
     """The share from bytes, cached: every rerun of a page asks for the shares of all packs again."""
     couples = in_order(np.frombuffer(one_bytes)[:, None], np.frombuffer(other_bytes)[None, :])
     value = float(couples.mean())
-    low, high = _edges(couples, 1 - bootstrap.LEVEL, resamples)
-    bound = float(1 - ((1 - bootstrap.LEVEL) / 2) ** (1 / min(couples.shape)))
+    low, high = _edges(couples, outside, resamples)
+    bound = float(1 - (outside / 2) ** (1 / min(couples.shape)))
     return Share(value, min(low, 1 - bound) if value == 1 else low, max(high, bound) if value == 0 else high)
 
 

@@ -155,6 +155,23 @@ def test_the_change_of_a_pack_is_that_of_pairs_drawn_anew():
     assert (found.low, found.high) == pytest.approx(tuple(np.quantile(slow, (outside / 2, 1 - outside / 2))), abs=0.05)
 
 
+def test_a_pack_is_missed_only_if_intervals_of_all_packs_together_say_so():
+    """Of six packs at chance one would otherwise be called missed in every ninth comparison."""
+    same = cosines(4, paraphrase=0.5, negation=0.54, number=0.7)
+    found = {one.name: one for one in pack_changes(same, same)}
+    assert found["negation"].after.high < 0.5 < found["negation"].most, "the premise: alone it would be below chance"
+    assert not found["negation"].missed
+    assert found["number"].missed
+    assert replace(found["negation"], most=None).missed, "an older run has not recorded it"
+    assert names(Learned(tuple(found.values())).missed) == ["number"]
+
+
+def test_a_pack_that_was_missed_before_is_not_lost():
+    fell = pack("negation", 0.07, 0.05, -0.04, -0.01, width=0.02)
+    assert not Learned((fell,)).lost
+    assert Learned((fell,)).missed == (fell,)
+
+
 def test_a_pack_that_was_lost_is_shown_and_a_model_that_did_not_change_has_changed_nothing():
     same = cosines(4)
     assert {(one.low, one.high, one.difference) for one in pack_changes(same, same)} == {(0.0, 0.0, 0.0)}
