@@ -115,9 +115,9 @@ class Recorder:
         kept = list(filter(is_kept, self.run.metrics()))
         text = "".join(map(run_folder.metric_text, kept))
         write_whole(self.run.folder / run_folder.METRICS, lambda file: file.write(text.encode()), _ROOM)
-        self._best = None
+        self._best, in_folds = None, self.status.facts.folds is not None
         for line in kept:
-            if isinstance(line, run_folder.Evaluation) and _is_better(line, self._best):
+            if isinstance(line, run_folder.Evaluation) and not in_folds and _is_better(line, self._best):
                 self._best = line
         self.put(best=self._best and self._best.dev, best_step=self._best and self._best.step)
 
@@ -128,9 +128,10 @@ class Recorder:
         write_whole(path, lambda file: file.write(text.encode("utf-8", "surrogatepass")), _ROOM)
 
     def _evaluated(self, step: Step, found: Checkup) -> None:
-        path = run_folder.probe_file(self.run.folder, step.seed, step.step)
-        write_whole(path, lambda file: np.save(file, found.probe), _ROOM)
-        if found.layers is not None:
+        if not step.of_fold:
+            path = run_folder.probe_file(self.run.folder, step.seed, step.step)
+            write_whole(path, lambda file: np.save(file, found.probe), _ROOM)
+        if found.layers is not None and not step.of_fold:
             layers = found.layers
             write_whole(_layers_at(self.run, step.seed, step.step), lambda file: np.save(file, layers), _ROOM)
         line = run_folder.Evaluation(
@@ -152,7 +153,7 @@ class Recorder:
         text = "" if step.held_out is None else f", held-out rows {step.held_out:.1f}"
         best = ", the best so far" * step.best
         self.log(f"seed {step.seed}, step {step.step}: dev {in_words.number(found.score)}{text}{best}")
-        if _is_better(line, self._best):
+        if not step.of_fold and _is_better(line, self._best):
             self._best = line
             self.status = replace(self.status, best=found.score, best_step=step.step)
 

@@ -305,6 +305,37 @@ def test_where_a_share_is_chosen_each_row_is_judged_by_the_blend_at_the_median_o
     assert chosen > 0, "the premise: something is learned"
 
 
+def test_steps_and_vectors_are_kept_of_the_model_that_is_saved_with_the_sentences_that_they_are_of(
+    place, of_method, monkeypatch
+):
+    made = of_method("cosent")
+    monkeypatch.setattr("explorer.training.loop.folds.PROBED", 5)  # items, of texts that have more
+    run = train(new(place, "cosent", **given(made.text, keep_steps=True)))
+    chosen = int(run.status().facts.folds.chosen)
+    steps = [FOLDS * STEPS + step for step in range(chosen + 1)]
+    assert sorted(path.name for path in (run.folder / "steps").iterdir()) == [f"step-{step}" for step in steps]
+    sentences = recorder.probe_sentences(run)
+    assert {*sentences} == {text for row in made.rows[:5] for text in texts(row)}
+    vectors = recorder.probes(run, 1, steps)
+    for step, of_step in zip(steps, vectors, strict=True):
+        folder = run.folder / "steps" / f"step-{step}"
+        expected = load_file(made.plain[0].folder / "steps" / f"step-{step - FOLDS * STEPS}" / "model.safetensors")
+        assert all(torch.equal(weight, expected[name]) for name, weight in weights_in(folder).items())
+        found = SentenceTransformer(str(folder), device="cpu").encode(sentences, normalize_embeddings=True)
+        assert np.allclose(of_step / np.linalg.norm(of_step, axis=1, keepdims=True), found, atol=2e-3)
+    assert len([*(run.folder / "probe").glob("*.npy")]) == len(steps)
+
+
+def weights_in(folder):
+    return load_file(folder / "model.safetensors")
+
+
+def test_the_best_checkpoint_of_a_fold_is_not_said_to_be_that_of_the_run(whole):
+    status = whole.status()
+    assert (status.best, status.best_step) == (None, None)
+    assert [(one.best_step, one.dev_at_best_step) for one in status.results] == [(None, None)] * 2
+
+
 FOLD, TRAINING, LOOK, BEST = Phase.EVALUATING_HELD_OUT, Phase.TRAINING, Phase.EVALUATING_DEV, Phase.EVALUATING_BEST
 
 
