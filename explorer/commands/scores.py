@@ -119,7 +119,7 @@ def compare(options: argparse.Namespace) -> None:
     """Score two encoders on the same pairs, with intervals on the differences.
 
     Score A and B on the same scored pairs, each under its model default, and print the verdict first. An interval is
-    the 95 % CI of 1,000 paired bootstrap resamples: if it includes 0, the difference could be chance.
+    the 95 % CI by a paired bootstrap, of few pairs by Student's t: if it includes 0, the difference could be chance.
     """
     metric = flags.metric(options)
     found = find(options.one, online=options.online), find(options.other, online=options.online)

@@ -23,12 +23,16 @@ class FewRows:
     suggested: Values
 
 
+HALF: Values = {"blend": 0.5}  # of the base's weights and of the tuned ones: what few rows teach is not sure
+CHOSEN: Values = {"blend": 0.0}  # by the dev set, which is large enough
+FEW, SOME, MANY = 100, 500, 5_000  # rows
+
 TABLE: Mapping[Kind, tuple[FewRows, ...]] = {
-    SCORED_PAIRS: (FewRows(100, 8, 100, {"blend": 0.0}), FewRows(500, 16, 100, {}), FewRows(5000, 32, 150, {})),
-    PAIRS: (FewRows(100, 8, 60, {}), FewRows(500, 16, 100, {}), FewRows(5000, 32, 150, {})),
-    TRIPLETS: (FewRows(100, 8, 60, {}), FewRows(500, 16, 100, {}), FewRows(5000, 32, 150, {})),
-    SENTENCES: (FewRows(100, 8, 60, {}), FewRows(500, 16, 100, {}), FewRows(5000, 32, 100, {})),
-    LABELLED_TEXTS: (FewRows(100, 8, 100, {}), FewRows(500, 16, 100, {}), FewRows(5000, 32, 150, {})),
+    **dict.fromkeys(
+        (SCORED_PAIRS, PAIRS, TRIPLETS, SENTENCES),
+        (FewRows(FEW, 8, 60, HALF), FewRows(SOME, 16, 100, HALF), FewRows(MANY, 32, 150, CHOSEN)),
+    ),
+    LABELLED_TEXTS: (FewRows(FEW, 8, 100, {}), FewRows(SOME, 16, 100, {}), FewRows(MANY, 32, 150, {})),
 }
 OTHERS = SENTENCES  # whose settings texts of other kinds have
 ENOUGH = 60  # updates of a method's own schedule, which then stays as it is

@@ -14,6 +14,7 @@ from explorer.data.text_sets import GradedPairs
 from explorer.drawing.scores import curves, distributions, grid
 from explorer.encoding.load import declared
 from explorer.encoding.read.pooling import OWN, Reading
+from explorer.measuring.comparing import comparison_report
 from explorer.measuring.scores import best_cell, bootstrap, layer_scores, metrics
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice, splits
@@ -28,7 +29,7 @@ SECOND, ALSO_SECOND = "the second best ({})", ", the second best"
 DEV_BEST, DEV_SECOND = "Best, dev score", "Second best, dev score"
 CHOSEN_ON, REPORTED_ON = "**Chosen on {}** ({})", "**Reported on {}** ({})"
 FROM_TO = "{}, chosen on {}: **{}** → on {}: **{}**"
-DIFFERENCES = "Differences are on {}, with {:.0%} confidence intervals ({:,} bootstrap resamples)."
+DIFFERENCES = "Differences are on {}, with {:.0%} confidence intervals ({})."
 INFLATED = (
     "Choosing the best cell on the set it is scored on inflates its score. To report a number, choose the layer & "
     "pooling on a dev set and score it on a test set."
@@ -72,7 +73,7 @@ def headline(scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice, 
     with right.container(border=True):
         st.markdown(REPORTED_ON.format(messages.plain(test.name), counted(test.count, scored.pairs.item)))
         _cards(test.scores, {BEST_ON_DEV: best, DEFAULT: OWN, CHOSEN: scored.reading}, metric, aggregate)
-    differences = DIFFERENCES.format(messages.plain(test.name), bootstrap.LEVEL, bootstrap.RESAMPLES)
+    differences = DIFFERENCES.format(messages.plain(test.name), bootstrap.LEVEL, comparison_report.INTERVAL_BY)
     _how_scored(scored, f"{metric} × 100. {differences * (chosen is not None)}".rstrip())
 
 

@@ -27,7 +27,7 @@ from explorer.evaluating.results.scored_task import (
     varying,
 )
 from explorer.evaluating.tasks import kinds
-from explorer.measuring.scores.bootstrap import difference, resampled
+from explorer.measuring.scores.bootstrap import MANY, difference, resampled
 from explorer.measuring.scores.measure import Settings
 from tests.evaluating.results_by_hand import measured, task
 
@@ -80,9 +80,9 @@ def test_two_models_share_a_letter_exactly_if_they_do_not_differ_and_the_best_is
 
 def test_resamples_are_those_of_the_interval():
     random = np.random.default_rng(1)
-    gold = random.uniform(0, 5, 120)
+    gold = random.uniform(0, 5, MANY)
     one, other = noisy(random, gold, 1.0), noisy(random, gold, 2.0)
-    parts = ("x",) * 50 + ("y",) * 70
+    parts = ("x",) * 200 + ("y",) * (MANY - 200)
     for aggregate in ("all", "mean", "wmean"):
         draws = resampled(gold, np.stack([one, other]), parts, aggregate=aggregate, seed=3)
         interval = difference(gold, one, other, parts, aggregate=aggregate, seed=3)

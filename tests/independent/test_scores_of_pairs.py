@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import pearsonr, rankdata, skew, spearmanr
+from scipy.stats import t as student
 from sklearn.manifold import trustworthiness
 from sklearn.metrics import average_precision_score, precision_recall_curve
 
@@ -123,12 +124,12 @@ def test_a_pair_of_a_sentence_with_itself_has_a_cosine_of_exactly_1(scores):
 PAIRS = 60
 
 
-def sides(shape=(), seed=0, better=0.4):
+def sides(shape=(), seed=0, better=0.4, pairs=PAIRS):
     """Gold scores on steps, and the cosines of two models, of which some tie."""
     random = np.random.default_rng(seed)
-    gold = random.integers(0, 11, PAIRS) / 2
-    one = random.normal(size=(*shape, PAIRS)) + gold * 0.4
-    return gold, one, np.round(random.normal(size=(*shape, PAIRS)) + gold * (0.4 + better), 1)
+    gold = random.integers(0, 11, pairs) / 2
+    one = random.normal(size=(*shape, pairs)) + gold * 0.4
+    return gold, one, np.round(random.normal(size=(*shape, pairs)) + gold * (0.4 + better), 1)
 
 
 def percentiles(numbers):
@@ -146,8 +147,21 @@ def gap(correlation, gold, one, other):
     return 100 * (correlation(other, gold)[0] - correlation(one, gold)[0])
 
 
+def by_variance(point, drawn, jackknife, freedom):
+    """Of few pairs: the jackknife's variance, and without its bias towards 0 where that excludes 0."""
+    unbiased = min(max(2 * jackknife - np.var(drawn), jackknife / 2), jackknife)
+    near, far = (student.ppf(0.975, freedom) * math.sqrt(variance) for variance in (unbiased, jackknife))
+    return point - (near if point > near else far), point + (near if point < -near else far)
+
+
+def left_out(correlation, gold, one, other):
+    """The jackknife's variance of a difference: without each pair in turn."""
+    kept = [[pair for pair in range(len(gold)) if pair != out] for out in range(len(gold))]
+    return (len(gold) - 1) * np.var([gap(correlation, gold[some], one[some], other[some]) for some in kept])
+
+
 @pytest.mark.parametrize("metric", BY_HAND)
-def test_the_interval_is_that_of_scipy_on_every_resample(metric):
+def test_the_interval_of_few_pairs_is_by_the_variance_of_scipy_without_each_pair_and_on_every_resample(metric):
     gold, one, other = sides((2,))
     found = difference(gold, one, other, metric=metric, resamples=60, seed=3)
     times = np.random.default_rng(3).multinomial(PAIRS, np.full(PAIRS, 1 / PAIRS), size=60)
@@ -157,26 +171,47 @@ def test_the_interval_is_that_of_scipy_on_every_resample(metric):
         for counts in times:
             drawn = [pair for pair, count in enumerate(counts) for _ in range(count)]
             gaps.append(gap(BY_HAND[metric], gold[drawn], one[row][drawn], other[row][drawn]))
-        assert found.difference[row] == pytest.approx(gap(BY_HAND[metric], gold, one[row], other[row]), abs=1e-3)
-        assert [found.low[row], found.high[row]] == pytest.approx(percentiles(gaps), abs=1e-3)
+        point = gap(BY_HAND[metric], gold, one[row], other[row])
+        jackknife = left_out(BY_HAND[metric], gold, one[row], other[row])
+        assert found.difference[row] == pytest.approx(point, abs=1e-3)
+        ends = by_variance(point, gaps, jackknife, PAIRS - 1)
+        assert [found.low[row], found.high[row]] == pytest.approx(ends, abs=1e-2)
+
+
+@pytest.mark.parametrize("metric", BY_HAND)
+def test_the_interval_of_many_pairs_is_the_percentiles_of_scipy_on_every_resample(metric):
+    gold, one, other = sides(pairs=500)
+    found = difference(gold, one, other, metric=metric, resamples=60, seed=3)
+    gaps = []
+    for counts in np.random.default_rng(3).multinomial(500, np.full(500, 1 / 500), size=60):
+        drawn = [pair for pair, count in enumerate(counts) for _ in range(count)]
+        gaps.append(gap(BY_HAND[metric], gold[drawn], one[drawn], other[drawn]))
+    assert [float(found.low), float(found.high)] == pytest.approx(percentiles(gaps), abs=1e-3)
 
 
 @pytest.mark.parametrize("aggregate", ["mean", "wmean"])
-def test_sub_corpora_are_resampled_and_averaged_each_by_itself(aggregate):
-    gold, one, other = sides()
-    parts = ["a" if pair % 3 else "b" for pair in range(PAIRS)]
+@pytest.mark.parametrize("pairs", [PAIRS, 510])
+def test_sub_corpora_are_resampled_and_averaged_each_by_itself(aggregate, pairs):
+    gold, one, other = sides(pairs=pairs)
+    parts = ["a" if pair % 3 else "b" for pair in range(pairs)]
     found = difference(gold, one, other, parts, aggregate=aggregate, resamples=40, seed=5)
-    random, corpora = np.random.default_rng(5), [[p for p in range(PAIRS) if parts[p] == name] for name in ("b", "a")]
+    random, corpora = np.random.default_rng(5), [[p for p in range(pairs) if parts[p] == name] for name in ("b", "a")]
     weights = [len(inside) if aggregate == "wmean" else 1 for inside in corpora]
     draws = [random.multinomial(len(one), np.full(len(one), 1 / len(one)), size=40) for one in corpora]
+
+    def averaged(rows):
+        each = [gap(spearmanr, gold[some], one[some], other[some]) for some in rows]
+        return sum(w * value for w, value in zip(weights, each, strict=True)) / sum(weights)
+
     gaps = []
     for resample in range(40):
-        each = []
-        for inside, times in zip(corpora, draws, strict=True):
-            drawn = np.repeat(inside, times[resample])
-            each.append(gap(spearmanr, gold[drawn], one[drawn], other[drawn]))
-        gaps.append(sum(w * value for w, value in zip(weights, each, strict=True)) / sum(weights))
-    assert [float(found.low), float(found.high)] == pytest.approx(percentiles(gaps), abs=1e-3)
+        gaps.append(averaged([np.repeat(some, times[resample]) for some, times in zip(corpora, draws, strict=True)]))
+    expected = percentiles(gaps)
+    if pairs == PAIRS:
+        each = [left_out(spearmanr, gold[some], one[some], other[some]) for some in corpora]
+        jackknife = sum(w**2 * value for w, value in zip(weights, each, strict=True)) / sum(weights) ** 2
+        expected = by_variance(averaged(corpora), gaps, jackknife, pairs - 2)
+    assert [float(found.low), float(found.high)] == pytest.approx(expected, abs=1e-2)
 
 
 def ranked(values, drawn):
@@ -191,7 +226,8 @@ def test_a_verdict_is_that_of_an_interval_from_other_draws(better, seed, kind):
     """Pairs are drawn one by one here: only by chance does the interval differ, the less the more resamples."""
     gold, one, other = sides(seed=seed, better=better)
     drawn = np.random.default_rng(99).integers(0, PAIRS, (10_000, PAIRS))
-    low, high = percentiles(100 * (ranked((other, gold), drawn) - ranked((one, gold), drawn)))
+    gaps = 100 * (ranked((other, gold), drawn) - ranked((one, gold), drawn))
+    low, high = by_variance(gap(spearmanr, gold, one, other), gaps, left_out(spearmanr, gold, one, other), PAIRS - 1)
     pairs = GradedPairs("x", tuple(map(str, range(PAIRS))), ("",) * PAIRS, tuple(gold.tolist()), ("",) * PAIRS)
     found = judged(PairJudge(pairs), np.stack([one, one + gold]), other)
     assert found.declared_base == pytest.approx(100 * spearmanr(one, gold)[0])

@@ -12,7 +12,7 @@ from explorer.measuring.comparing import comparison_report, learned, pair_change
 from explorer.measuring.comparing.comparison import as_used
 from explorer.measuring.geometry import layer_geometry
 from explorer.measuring.scores import layer_scores
-from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
+from explorer.measuring.scores.bootstrap import LEVEL
 from explorer.measuring.scores.verdict import CI, elsewhere
 from explorer.measuring.sentences import word_pairs, word_tables
 
@@ -95,8 +95,8 @@ def _scores(findings: comparison_report.Findings) -> Iterator[str]:
         yield note(f"No score: {verdict.why_none}.")
     joined = f", {findings.aggregate} over sub-corpora" if findings.aggregate != "all" else ""
     yield note(
-        f"{findings.metric} × 100 on {len(findings.pairs):,} pairs{joined} (higher is better). In brackets the {CI}, "
-        f"from {RESAMPLES:,} bootstrap resamples of the pairs, the same for A and B (seed {findings.comparison.seed}). "
+        f"{findings.metric} × 100 on {len(findings.pairs):,} pairs{joined} (higher is better). In brackets the {CI} "
+        f"({comparison_report.INTERVAL_BY}) over the same pairs for A and B (seed {findings.comparison.seed}). "
         "If the interval includes 0, the difference could be chance."
     )
     if findings.picked_here:

@@ -40,6 +40,7 @@ from explorer.progress import Progress, Work
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
+_MIDDLE = 0.5  # of the scores of queries, from 0 to 1: the interval of a mean is that of its difference to it
 LEAST = 10  # queries of an interval: that of a few that are all alike would have no width
 SEARCH_MEASURES = (ranking_judge.MRR, *scored_task.COSTS)
 TOP = 10  # documents that are retrieved for a question
@@ -192,13 +193,14 @@ def intervals(
 ) -> scored_task.QueryIntervals | None:
     """The interval of the model default, and the choice if `every` layer & pooling was scored; None of a few queries.
 
-    `scores` (layer & pooling, query) are from 0 to 1; intervals are those of a bootstrap over queries.
+    `scores` (layer & pooling, query) are from 0 to 1.
     """
     default = scores[titles.index(MODEL_DEFAULT)]
     if len(queries) < LEAST or not np.isfinite(default).all():
         return None
-    own = bootstrap.mean_difference(np.zeros_like(default), default)
-    found = scored_task.QueryIntervals(round(float(own.low), 4), round(float(own.high), 4))
+    own = bootstrap.mean_difference(np.full_like(default, _MIDDLE), default, most=_MIDDLE)
+    low, high = (round(100 * _MIDDLE + float(end), 4) for end in (own.low, own.high))
+    found = scored_task.QueryIntervals(low, high)
     first = half(queries)
     if not every or min(first.sum(), (~first).sum()) < LEAST:
         return found

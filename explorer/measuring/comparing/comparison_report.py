@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
 
 LIBRARIES = ("torch", "transformers", "tokenizers", "numpy")
+INTERVAL_BY = f"paired, {RESAMPLES:,} bootstrap resamples; of few items by Student's t"
 READING, SIGNIFICANT = "layer & pooling", "significant"  # columns: a cell, and whether its interval excludes 0
 
 
@@ -205,7 +206,7 @@ def as_text(findings: Findings) -> str:
         lines.append(f"{'default':>8}{_cell(comparison.shown_own(*about), bool(own.sure))}".rstrip())
     lines += ["", *comparison.not_measured_text]
     if not verdict.score.chose:
-        lines += [f"* significant: the {CI} ({RESAMPLES:,} bootstrap resamples) excludes 0"]
+        lines += [f"* significant: the {CI} ({INTERVAL_BY}) excludes 0"]
     return "\n".join(lines)
 
 

@@ -16,6 +16,7 @@ from explorer.encoding.read.pooling import OWN, Reading
 from explorer.in_words import rounded
 from explorer.measuring.comparing.learned_facts import NOTHING, Learned, probe_changes
 from explorer.measuring.comparing.nothing_learned import NothingLearned
+from explorer.measuring.scores import power
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.judge import Floats, Gap
 from explorer.measuring.scores.layer_scores import why_missing
@@ -176,7 +177,8 @@ class ComparisonVerdict:
         for name, one in (("before", self.before), ("after", self.after)):
             content[name] = {"model": one.model, "reading": one.reading, "score": rounded(one.score)}
         names = "difference", "low", "high"
-        content |= {name: rounded(getattr(self.score, name)) for name in names}
+        content |= {name: rounded(getattr(self.score, name)) for name in (*names, "smallest_gain")}
+        content["items_needed"] = self.score.items_needed
         if self.tuning:
             about_run = "declared_base", "exported", "same_reading_base"
             content |= {name: rounded(getattr(self.score, name)) for name in about_run}
@@ -236,7 +238,9 @@ def judge(
     part = None if training is None else Gap.of(_towards(after, training))
     two = sides[base].score, sides[after].score
     gap, same_score = _towards(after, difference), same.score if same else math.nan
-    score = Verdict.of_choice(*two, same_score) if in_dev.all else Verdict.of(*two, gap, same_score, part)
+    before, tuned = (both[side].items_of(readings[side], metric) for side in (base, after))
+    spread = power.spread(comparison.one.gold, before, tuned, gap, (comparison.one.statistic(metric), aggregate))
+    score = Verdict.of_choice(*two, same_score) if in_dev.all else Verdict.of(*two, gap, same_score, part, spread)
     if tuning and tuning.folds and (metric, aggregate) == (tuning.folds_by, "all"):
         score = tuning.folds
         sides[after] = replace(sides[after], score=math.nan if score.exported is None else score.exported)
@@ -259,7 +263,7 @@ def judge(
 
 def _towards(after: int, gap: Interval) -> Interval:
     """A difference B - A as that of the judged side to the other."""
-    return gap if after == 1 else Interval(-gap.difference, -gap.high, -gap.low)
+    return gap if after == 1 else Interval(-gap.difference, -gap.high, -gap.low, gap.error)
 
 
 def _pairs_text(pairs: NamedSet, metric: str, aggregate: str) -> str:

@@ -74,8 +74,9 @@ class Learned:
 
     @property
     def lost(self) -> tuple[PackChange, ...]:
-        """The packs that were lost, the largest change first."""
-        return tuple(sorted((one for one in self.packs if one.fell), key=lambda one: one.difference))
+        """The packs that were lost, the largest change first; one that was missed before cannot be."""
+        found = (one for one in self.packs if one.fell and one.before.high >= HALF)
+        return tuple(sorted(found, key=lambda one: one.difference))
 
     @property
     def closer(self) -> tuple[PackChange, ...]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from explorer import in_words
 from explorer.data import sample, text_sets
-from explorer.measuring.scores import bootstrap, correlation, metrics, pair_cosines
+from explorer.measuring.scores import bootstrap, correlation, metrics, pair_cosines, power
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -74,8 +74,12 @@ class Judge(ABC):
         return 100 * float(items.mean())
 
     def difference(self, one: Floats, other: Floats) -> bootstrap.Interval:
-        """The score of the `other` items minus that of the `one`, with the interval of a paired bootstrap of items."""
+        """The score of the `other` items minus that of the `one`, with its interval."""
         return bootstrap.mean_difference(one, other)
+
+    def spread(self, one: Floats, other: Floats, gap: bootstrap.Interval) -> power.Spread | None:
+        """How much two models with this difference differ from item to item; None if that is not known."""
+        return power.of_items(one, other)
 
     @abstractmethod
     def alike(self, vectors: Tensor) -> Floats:
@@ -111,8 +115,12 @@ class PairJudge(Judge):
         return metrics.why_no_score(self.gold)
 
     def difference(self, one: Floats, other: Floats) -> bootstrap.Interval:
-        """The interval is that of a paired bootstrap over pairs."""
+        """The difference in Spearman, with its interval."""
         return bootstrap.difference(self.gold, one, other)
+
+    def spread(self, one: Floats, other: Floats, gap: bootstrap.Interval) -> power.Spread | None:
+        """How much their difference in Spearman varies; None if one of them has no score."""
+        return power.of_pairs(self.gold, one, gap)
 
     def alike(self, vectors: Tensor) -> Floats:
         """The cosines of pairs with a gold score in the top fifth: the papers take 4 on a scale from 0 to 5."""
@@ -185,6 +193,10 @@ class ProbeJudge(Judge):
         gaps = self._couples(other) - self._couples(one)
         low, high = (100 * edge for edge in _edges(gaps, 1 - bootstrap.LEVEL))
         return bootstrap.Interval(np.asarray(100 * gaps.mean()), np.asarray(low), np.asarray(high))
+
+    def spread(self, one: Floats, other: Floats, gap: bootstrap.Interval) -> power.Spread | None:
+        """Not known: a couple is of two pairs, and a pair in many couples."""
+        return None
 
     def alike(self, vectors: Tensor) -> Floats:
         """The cosines of the paraphrases."""

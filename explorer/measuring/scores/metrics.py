@@ -140,6 +140,7 @@ class Metric:
     of_draws: OfDraws
     help: str  # direction, range and typical values × 100
     applies: Callable[[Floats], bool] = lambda gold: True
+    smooth: bool = False  # whether a pair more or less changes it a little only: the jackknife then knows its variance
 
     @property
     def key(self) -> str:
@@ -177,8 +178,14 @@ METRICS: dict[str, Metric] = {
             SPEARMAN,
             *_of_enough(correlation.spearman, correlation.SpearmanOfDraws),
             _CORRELATION.format(SPEARMAN),
+            smooth=True,
         ),
-        Metric("Pearson", *_of_enough(correlation.pearson, correlation.PearsonOfDraws), _CORRELATION.format("Pearson")),
+        Metric(
+            "Pearson",
+            *_of_enough(correlation.pearson, correlation.PearsonOfDraws),
+            _CORRELATION.format("Pearson"),
+            smooth=True,
+        ),
         Metric(
             AVERAGE_PRECISION,
             *_of_enough(*_of_thresholds(_average_precision)),

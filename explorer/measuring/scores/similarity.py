@@ -296,7 +296,7 @@ def change(before: CosineMeaning, after: CosineMeaning) -> verdict.Sentence | No
     if one is None or other is None or (one.test, one.match) != (other.test, other.match):
         return None
     # × 100 of squared errors: lower is better, so a better one has a negative difference
-    gap = bootstrap.mean_difference(one.squared, other.squared)
+    gap = bootstrap.mean_difference(one.squared, other.squared, most=0.0)
     low, high = float(gap.low) / 100, float(gap.high) / 100
     kind = verdict.BETTER if high < 0 else verdict.WORSE if low > 0 else verdict.CHANCE
     sides = float(one.squared.mean()), float(other.squared.mean())

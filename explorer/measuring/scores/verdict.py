@@ -20,9 +20,11 @@ from explorer.data import sources
 from explorer.data.set_items import counted
 from explorer.measuring.scores.judge import Gap, Judge, PackChange, PairChange
 from explorer.measuring.scores.metrics import SPEARMAN, item_by_main
+from explorer.measuring.scores.power import POWER
 
 if TYPE_CHECKING:
     from explorer.measuring.scores.bootstrap import Interval
+    from explorer.measuring.scores.power import Spread
 
 Floats = NDArray[np.float64]
 Kept = TypeVar("Kept")
@@ -67,14 +69,25 @@ class Verdict:
     chose: bool = False  # the set chose the model: there is no interval, and no verdict
     # × 100: what the items tell from chance with 80 %, if the models differ from item to item as much as these
     smallest_gain: float | None = None
+    items_needed: int | None = None  # that tell a gain as large as the difference, with 80 %
 
     @classmethod
     def of(
-        cls, before: float, after: float, gap: Interval, same_reading: float = math.nan, training: Gap | None = None
+        cls,
+        before: float,
+        after: float,
+        gap: Interval,
+        same_reading: float = math.nan,
+        training: Gap | None = None,
+        spread: Spread | None = None,
     ) -> Verdict:
-        """The verdict on two scores and their difference, NaN where missing."""
+        """The verdict on two scores and their difference, NaN where missing, and what its `spread` can tell."""
         difference, low, high = (_known(float(number)) for number in (gap.difference, gap.low, gap.high))
-        return cls(_known(before), _known(same_reading), _known(after), difference, low, high, training)
+        found = cls(_known(before), _known(same_reading), _known(after), difference, low, high, training)
+        if spread is None or not found.known:
+            return found
+        needed = spread.items_needed(float(gap.difference))
+        return replace(found, smallest_gain=spread.smallest_gain(), items_needed=needed)
 
     @classmethod
     def of_choice(cls, before: float, after: float, same_reading: float = math.nan) -> Verdict:
@@ -173,6 +186,13 @@ class Verdict:
             return ""
         return f", by training {in_words.change(self.shown_parts[1], self.training.low, self.training.high)}"
 
+    def power(self, items: str) -> str:
+        """`With 60 pairs, gains of 6.0 points or more are significant in 80 % of samples.`; "" if it is not known."""
+        if self.smallest_gain is None:
+            return ""
+        points = in_words.number(self.smallest_gain, 1)
+        return f"With {items}, gains of {points} points or more are significant in {100 * POWER:.0f} % of samples."
+
 
 @dataclass(frozen=True)
 class ElsewhereVerdict:
@@ -259,7 +279,8 @@ def judged(judge: Judge, base: Floats, exported: Floats, *, chose: bool = False)
     if chose:
         return Verdict.of_choice(before, after, same)
     training = None if are_alike(declared, same_reading) else Gap.of(judge.difference(same_reading, exported))
-    return Verdict.of(before, after, judge.difference(declared, exported), same, training)
+    gap = judge.difference(declared, exported)
+    return Verdict.of(before, after, gap, same, training, judge.spread(declared, exported, gap))
 
 
 def are_alike(one: Floats, other: Floats) -> bool:

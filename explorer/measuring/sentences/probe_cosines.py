@@ -209,7 +209,7 @@ def pack_words(name: str, sides: Mapping[str, PairSums]) -> PackWords:
 
 
 def _mean(one: Floats, other: Floats) -> Mean:
-    found = mean_difference(one, other)  # × 100
+    found = mean_difference(one, other, most=0.0)  # × 100
     return float(found.difference) / 100, float(found.low) / 100, float(found.high) / 100
 
 

@@ -87,10 +87,10 @@ def _of_best(found: PlanTable, advice: Advice, best: PlanRow, tested: Sequence[P
     gap = of_best(Gap(*ends), tried)
     runs = [cell.done for cell in best.cells if cell.done]
     measure, model = runs[0].facts.measure_of(TEST), sources.shown(best.cells[0].recipe.model)
-    items = advice.data.test_items
-    smallest = verdict.smallest_gain and verdict.smallest_gain * wider_smallest(tried)
+    wider = wider_smallest(tried)
+    smallest = verdict.smallest_gain and verdict.smallest_gain * wider
     # items grow with the square of what is to be told
-    needed = round(items * (smallest / gap.difference) ** 2) if smallest and gap.difference > 0 else None
+    needed = round(verdict.items_needed * wider**2) if verdict.items_needed else None
     optimistic = any(one.verdict.optimistic for one in runs if one.verdict is not None)
     shown = in_words.gap(before, after)
     word, lead = _word(gap, shown, verdict.kind, smallest, needed, advice)
@@ -132,14 +132,14 @@ def _word(
         return NO, "tried, and each method makes the model worse."
     if gap.difference <= 0 or gap.high <= COARSE:
         return NO, f"tried, and not better by more than {in_words.number(gap.high, 1)}."
-    rows = "rows" if advice.data.test == sources.CROSS_FITTED else "test items"
+    items, rows = advice.data.test_items, "rows" if advice.data.test == sources.CROSS_FITTED else "test items"
     shows = (
         f"could show a gain of {in_words.number(smallest, 1)} or more"
         if smallest is not None
         else "could show no gain at all"
     )
-    more = f"; with about {_roughly(needed)} {rows} it could be told" if needed else ""
-    return CANNOT, f"{advice.data.test_items:,} {rows} {shows}; what was seen is {in_words.signed(shown)}{more}."
+    more = f"; with about {_roughly(needed)} {rows} it could be told" if needed and needed > items else ""
+    return CANNOT, f"{items:,} {rows} {shows}; what was seen is {in_words.signed(shown)}{more}."
 
 
 def _roughly(count: int) -> str:

@@ -31,7 +31,7 @@ from explorer.run_folder import model_name
 from explorer.studies.plans import plan_folder
 from explorer.studies.plans.execution import name_of, tasks_of
 from explorer.studies.plans.plan import NO_TEST, Plan, PlanCell, cells, sets_of
-from explorer.studies.plans.seeds import over_seeds
+from explorer.studies.plans.seeds import needed_over_seeds, over_seeds
 from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training.loop.elsewhere import named
 from explorer.training.recipe import NONE, Recipe
@@ -127,7 +127,12 @@ def _over_seeds(of_seeds: Sequence[Verdict | None]) -> Verdict | None:
     training = over_seeds(parts) if len(parts) == len(of_seeds) else None
     every = [one.smallest_gain for one in of_seeds if one is not None and one.smallest_gain is not None]
     smallest = fmean(every) if len(every) == len(of_seeds) else None
-    return Verdict(before, None, after, whole.difference, whole.low, whole.high, training, smallest_gain=smallest)
+    needed = needed_over_seeds([one for one in of_seeds if one is not None], whole.difference)
+    return Verdict(
+        *(before, None, after, whole.difference, whole.low, whole.high, training),
+        smallest_gain=smallest,
+        items_needed=needed,
+    )
 
 
 @dataclass(frozen=True)

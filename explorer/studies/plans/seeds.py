@@ -8,9 +8,12 @@ import math
 from collections.abc import Sequence
 from statistics import NormalDist, fmean, variance
 
+from explorer.measuring.scores.bootstrap import LEVEL, student
 from explorer.measuring.scores.judge import Gap
+from explorer.measuring.scores.power import POWER
+from explorer.measuring.scores.verdict import Verdict
 
-EDGE, POWER = 0.975, 0.8  # of a 95 % interval, and of the smallest gain
+EDGE = (1 + LEVEL) / 2
 ONE_SEED = "one seed cannot tell, since trainings that differ by their seed alone differ too"
 
 
@@ -45,16 +48,20 @@ def wider_smallest(tried: int) -> float:
     return (_edge(tried) + above) / (_edge(1) + above)
 
 
+def needed_over_seeds(verdicts: Sequence[Verdict], difference: float) -> int | None:
+    """How many items tell a difference, by what each seed's difference needs; None if one of them is no gain.
+
+    The items that a gain needs grow with the inverse of its square.
+    """
+    known = [(one.items_needed, one.difference) for one in verdicts if one.items_needed and one.difference]
+    if difference <= 0 or not known or len(known) < len(verdicts):
+        return None
+    return round(fmean(items * (gain / difference) ** 2 for items, gain in known))
+
+
 def _edge(tried: int) -> float:
     """Standard errors from the middle to an edge of the interval of the best of several."""
     return NormalDist().inv_cdf(1 - (1 - EDGE) / max(1, tried))
-
-
-def student(share: float, freedom: float) -> float:
-    """The quantile of Student's t, or of the normal distribution for endless degrees of freedom."""
-    from scipy.special import stdtrit
-
-    return NormalDist().inv_cdf(share) if math.isinf(freedom) else float(stdtrit(freedom, share))
 
 
 def _freedom(of_items: float, of_mean: float, seeds: int) -> float:

@@ -43,6 +43,7 @@ class Recorder:
         )
         self._written = 0.0
         self._best: run_folder.Evaluation | None = None  # of the best checkpoint of any seed
+        self._can_be_best = not run.recipe().is_cross_fitted  # those of folds are scored on other rows each
         self.put()
 
     @property
@@ -115,9 +116,9 @@ class Recorder:
         kept = list(filter(is_kept, self.run.metrics()))
         text = "".join(map(run_folder.metric_text, kept))
         write_whole(self.run.folder / run_folder.METRICS, lambda file: file.write(text.encode()), _ROOM)
-        self._best, in_folds = None, self.status.facts.folds is not None
+        self._best = None
         for line in kept:
-            if isinstance(line, run_folder.Evaluation) and not in_folds and _is_better(line, self._best):
+            if isinstance(line, run_folder.Evaluation) and self._can_be_best and _is_better(line, self._best):
                 self._best = line
         self.put(best=self._best and self._best.dev, best_step=self._best and self._best.step)
 
@@ -153,7 +154,7 @@ class Recorder:
         text = "" if step.held_out is None else f", held-out rows {step.held_out:.1f}"
         best = ", the best so far" * step.best
         self.log(f"seed {step.seed}, step {step.step}: dev {in_words.number(found.score)}{text}{best}")
-        if not step.of_fold and _is_better(line, self._best):
+        if self._can_be_best and _is_better(line, self._best):
             self._best = line
             self.status = replace(self.status, best=found.score, best_step=step.step)
 

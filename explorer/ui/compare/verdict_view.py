@@ -122,7 +122,7 @@ def how_measured(compared: comparing.Compared) -> None:
     items = several(one.pairs.item)
     st.caption(
         f"{compared.metric} × 100 of {size_of(one.pairs)}, computed in {one.scores.precision}. In brackets "
-        f"the {verdict.CI}, from {bootstrap.RESAMPLES:,} bootstrap resamples of the {items}, the same for A and B. "
+        f"the {verdict.CI} ({comparison_report.INTERVAL_BY}) over the same {items} for A and B. "
         "If the interval includes 0, the difference could be chance."
     )
     for side, shown in zip("AB", compared.sides, strict=True):

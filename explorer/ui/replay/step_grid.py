@@ -174,8 +174,8 @@ def _all_steps(run: Run, saved: Mapping[int, str], step: int, choice: sidebar_ch
         f"{reading.title}: {layer_scores.text_of(of_reading[at])}, "
         f"{comparison_report.difference_text((of_reading[0], of_reading[at]), since[at])} since step {first}. "
         f"{metric} × 100 on {messages.plain(pairs.name)}, {size_of(pairs)}; one colour scale for all steps. "
-        f"In brackets, as a band, on hover: {bootstrap.LEVEL:.0%} confidence interval ({bootstrap.RESAMPLES:,} "
-        "bootstrap resamples). "
+        f"In brackets, as a band, on hover: {bootstrap.LEVEL:.0%} confidence interval "
+        f"({comparison_report.INTERVAL_BY}). "
         "Hollow cells could be chance. Click a cell to follow its layer & pooling."
     )
     stem = f"{names[0].partition('@')[0]} {pairs.name} steps"

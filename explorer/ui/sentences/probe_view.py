@@ -22,7 +22,7 @@ ABOUT_WORDS = (
     "Mean over the pairs of a pack: what the words that only one of the two sentences has add to the cosine, together "
     "with every word of the other sentence, each pair of words once. The rest of the cosine is of the words that both "
     "sentences share. Low is good here: the pairs differ in meaning. Confidence interval: "
-    f"{RESAMPLES:,} bootstrap resamples of the pairs."
+    "Student's t over the pairs."
 )
 WEIGH_HELP = (
     "Integrated gradients of every pair. The time is that of the bundled encoder on two cores; others take longer."

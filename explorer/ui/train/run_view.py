@@ -45,7 +45,7 @@ SCORE_HELP = {
 }
 ELSEWHERE_HELP = (
     "What training cost elsewhere. Items that share a text with the training text, the dev set or a test set are left "
-    "out. The base is scored under its model default, both in float32; each interval is a paired bootstrap of its own. "
+    "out. The base is scored under its model default, both in float32; each interval is of this difference alone. "
     "Higher is better."
 )
 OF_CLASSES = {

@@ -11,6 +11,7 @@ from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.head_facts import HeadFacts, PartFacts
 from explorer.encoding.read.pooling import DECODER_POOLINGS, OWN, Row, parse, readings
 from explorer.errors import BadChoice
+from explorer.in_words import rounded
 from explorer.measuring.comparing.comparison import Comparison, as_used
 from explorer.measuring.comparing.comparison_report import (
     Findings,
@@ -23,6 +24,7 @@ from explorer.measuring.comparing.comparison_report import (
 )
 from explorer.measuring.comparing.comparison_verdict import Tuning, judge, judged
 from explorer.measuring.comparing.step_scores import changes, score_steps, step_rows
+from explorer.measuring.scores import power
 from explorer.measuring.scores.bootstrap import Interval, difference
 from explorer.measuring.scores.measure import Settings, load_encoder, measure, shelf_key, store_scores
 from explorer.measuring.scores.verdict import Verdict
@@ -181,6 +183,10 @@ def test_a_tuned_model_is_judged_against_its_base_whichever_side_it_is_on(findin
     assert numbers["declared_base"] == pytest.approx(sides[1 - tuned].own_score(), abs=1e-4)
     assert numbers["difference"] == pytest.approx(numbers["exported"] - numbers["declared_base"], abs=1e-3)
     assert numbers["low"] <= numbers["difference"] <= numbers["high"]
+    base = sides[1 - tuned].own_items(WAYS[0])
+    spread = power.of_pairs(comparison.one.gold, base, comparison.chosen(*WAYS))
+    assert numbers["smallest_gain"] == rounded(spread.smallest_gain())
+    assert numbers["items_needed"] == spread.items_needed(verdict.score.difference)
     assert numbers["same_reading_base"] == pytest.approx(sides[1 - tuned].score(parse("cls of layer 2", 2)), abs=1e-4)
     assert "optimistic" in verdict.sentence().text
     assert verdict.why_not_same == ""

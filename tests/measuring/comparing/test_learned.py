@@ -267,6 +267,13 @@ def test_a_score_on_trained_sentences_is_optimistic_and_chance_named_only_where_
     assert "not chance, its 95 % CI excludes 0" in sure(learned((), (1.0, 2.0)))
 
 
+def test_the_smallest_gain_that_the_items_tell_is_named_where_it_is_known():
+    found = learned((), (-1.0, 2.0), item=QUERY)
+    assert "significant" not in sure(found)
+    found = replace(found, score=replace(found.score, smallest_gain=6.04))
+    assert sure(found).endswith("With 9 queries, gains of 6.0 points or more are significant in 80 % of samples.")
+
+
 @pytest.mark.parametrize("backwards", [False, True])
 def test_where_counts_the_cells_that_changed_and_names_the_largest(backwards):
     rows = [

@@ -1,4 +1,4 @@
-"""Test correlations against scipy, the coverage of confidence intervals, and the verdict on a model."""
+"""Test correlations against scipy, and the verdict on a model."""
 
 import json
 import random
@@ -13,13 +13,11 @@ from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
 from explorer import typed_json
 from explorer.data.text_sets import GradedPairs
-from explorer.errors import BadChoice
 from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores import verdict as verdicts
-from explorer.measuring.scores.bootstrap import difference, mean_difference, resampled
 from explorer.measuring.scores.correlation import measured, pearson, ranks, spearman
 from explorer.measuring.scores.judge import Gap, PackChange, PairChange, PairJudge, Share
-from explorer.measuring.scores.metrics import MEAN, MEASURES, class_scores
+from explorer.measuring.scores.metrics import MEASURES, class_scores
 from explorer.measuring.scores.verdict import (
     BETTER,
     CHANCE,
@@ -110,125 +108,6 @@ def test_one_predicted_class_for_every_row_has_no_correlation():
     assert scores.macro_f1 == pytest.approx(100 * f1_score(list("aab"), list("aaa"), average="macro", zero_division=0))
 
 
-def rows(pairs=60, shape=(2, 3), seed=0, step=0.5):
-    """Grades on steps, and two models' cosines, some of them tied."""
-    random = np.random.default_rng(seed)
-    gold = np.round(random.uniform(0, 5, pairs) / step) * step
-    one = random.normal(size=(*shape, pairs)) + gold * 0.4
-    other = np.round(random.normal(size=(*shape, pairs)) + gold * 0.8, 1)
-    return gold, one.astype(np.float32), other.astype(np.float32)
-
-
-def test_a_model_beside_itself_differs_by_nothing_and_a_column_that_never_varies_has_no_interval():
-    gold, one, _ = rows()
-    found = difference(gold, one, one)
-    assert not found.difference.any()
-    assert not found.low.any()
-    assert not found.high.any()
-    assert not found.sure.any()
-    gold, one, other = rows()
-    one[0, 1] = 0.25
-    found = difference(gold, one, other, resamples=20)
-    assert np.isnan(found.difference[0, 1])
-    assert np.isnan(found.low[0, 1])
-    assert not found.sure[0, 1]
-    assert np.isfinite(np.delete(found.low.ravel(), 1)).all()
-    gold = np.array([1.0, 1, 1, 1, 1, 1, 1, 5])
-    one, other = np.linspace(0, 1, 8), np.linspace(1, 0, 8) ** 2
-    found = difference(gold, one, other, resamples=200)
-    assert np.isfinite([found.low, found.high]).all()
-
-
-def test_the_interval_covers_the_truth_as_often_as_it_says():
-    """Two models that see a normal truth through noise; their population ρ is known in closed form."""
-
-    def population(noise):
-        return 100 * 6 / np.pi * np.arcsin(1 / np.sqrt(1 + noise**2) / 2)
-
-    truth = population(0.8) - population(1.2)
-    random, covered, tries = np.random.default_rng(0), 0, 500
-    for number in range(tries):
-        gold = random.normal(size=60)
-        shared = random.normal(size=60) * 0.5
-        one = gold + shared + random.normal(size=60) * np.sqrt(1.2**2 - 0.25)
-        other = gold + shared + random.normal(size=60) * np.sqrt(0.8**2 - 0.25)
-        found = difference(gold, one, other, resamples=300, seed=number)
-        covered += bool(found.low <= truth <= found.high)
-    assert 0.93 <= covered / tries <= 0.97
-
-
-def test_the_seed_decides_the_interval_and_parts_of_many_pairs_do_not(monkeypatch):
-    gold, one, other = rows()
-    first, again, another = (difference(gold, one, other, resamples=50, seed=seed) for seed in (1, 1, 2))
-    assert np.array_equal(first.low, again.low)
-    assert not np.array_equal(first.low, another.low)
-    gold, one, other = rows()
-    whole = difference(gold, one, other, resamples=30)
-    monkeypatch.setattr(bootstrap, "_AT_ONCE", 7 * 60)
-    parts = difference(gold, one, other, resamples=30)
-    assert np.array_equal(whole.low, parts.low)
-    assert np.array_equal(whole.high, parts.high)
-
-
-def test_a_difference_of_means_is_that_of_means_drawn_one_by_one_and_covers_the_truth():
-    random = np.random.default_rng(5)
-    one, other = random.uniform(size=40), random.uniform(size=40) + 0.1
-    found = mean_difference(one, other, resamples=4000)
-    drawn = random.choice(other - one, (20_000, 40)).mean(axis=1)
-    assert float(found.difference) == pytest.approx(100 * (other.mean() - one.mean()))
-    assert [float(found.low), float(found.high)] == pytest.approx(100 * np.quantile(drawn, [0.025, 0.975]), abs=0.6)
-    covered = 0
-    for _ in range(400):
-        tried = mean_difference(np.zeros(60), random.normal(0.05, 1, 60), resamples=200)
-        covered += bool(tried.low <= 5 <= tried.high)
-    assert 0.91 <= covered / 400 <= 0.98
-
-
-def test_few_items_that_changed_at_random_are_called_better_or_worse_no_more_often_than_by_chance():
-    random = np.random.default_rng(0)
-    items, called = np.full((1000, 60), 0.5), {}
-    for changed in (4, 5, 6):
-        other = items.copy()
-        other[:, :changed] += random.choice((-0.1, 0.1), (1000, changed))
-        of_grid = difference(np.arange(60.0), items, other, metric=MEAN)
-        alone = [bool(mean_difference(one, two).sure) for one, two in zip(items[:50], other[:50], strict=True)]
-        assert of_grid.sure[:50].tolist() == alone
-        called[changed] = of_grid.sure.mean()
-    assert called[4] == called[5] == 0, "the percentiles alone call 12 and 6 %"
-    assert called[6] == pytest.approx(2 / 2**6, abs=0.015), "all of them in one direction"
-
-
-@pytest.mark.parametrize("changed", [6, 8, 10])
-def test_few_unequal_changes_are_called_if_the_percentiles_and_scipys_permutation_test_exclude_0(changed, monkeypatch):
-    random = np.random.default_rng(changed)
-    items, other = np.zeros((1000, 60)), np.zeros((1000, 60))
-    other[:, :changed] = random.lognormal(size=(1000, changed)) * random.choice((-1, 1), (1000, changed))
-    called = difference(np.arange(60.0), items, other, metric=MEAN).sure
-    monkeypatch.setattr(bootstrap, "MOST_PERMUTED", -1)
-    by_percentiles = difference(np.arange(60.0), items, other, metric=MEAN).sure
-    assert called.mean() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 1000) < by_percentiles.mean()
-    for place in np.flatnonzero(by_percentiles)[:20]:
-        rows = other[place, :changed], items[place, :changed]
-        found = scipy.stats.permutation_test(rows, lambda one, two: np.mean(one - two), permutation_type="samples")
-        assert called[place] == (found.pvalue <= 0.05)
-
-
-def test_a_mean_beside_itself_differs_by_nothing_and_one_with_a_missing_item_is_missing():
-    items = np.random.default_rng(1).uniform(size=30)
-    same = mean_difference(items, items)
-    assert float(same.difference) == float(same.low) == float(same.high) == 0
-    assert np.isnan(mean_difference(items, np.full(30, np.nan)).low)
-
-
-@pytest.mark.parametrize("interval", [lambda gold, one, **how: difference(gold, one, one, **how), resampled])
-def test_an_unknown_metric_never_gets_the_interval_of_another(interval):
-    gold, one, _ = rows(shape=(2,))
-    with pytest.raises(
-        BadChoice, match=r"no metric 'Kendall'\. Choose one of Spearman, Pearson, average precision, F1"
-    ):
-        interval(gold, one, metric="Kendall")
-
-
 DRAWN = np.random.default_rng(3)
 GOLD = np.round(DRAWN.uniform(0, 5, 80), 1)
 PAIRS = GradedPairs("made up", tuple(f"a {row}" for row in range(80)), tuple(f"b {row}" for row in range(80)),
@@ -258,10 +137,29 @@ def test_the_part_of_training_is_the_difference_under_one_pooling_and_the_rest_i
     assert found.low > 0, "the premise: in all it is better"
     assert found.kind != BETTER, "but not by training"
     numbers = [float(one.replace("−", "-")) for one in re.findall(r"[+−]\d+\.\d+", found.parts())]
-    assert numbers[0] + numbers[1] == pytest.approx(found.difference, abs=0.011)
-    assert numbers[1:] == pytest.approx([part.difference, part.low, part.high], abs=0.006)
+    assert numbers[0] + numbers[1] == pytest.approx(found.shown_difference), "the parts add up as they are shown"
+    assert numbers[:2] == pytest.approx([found.difference - part.difference, part.difference], abs=0.0101)
+    assert numbers[2:] == pytest.approx([part.low, part.high], abs=0.0051)
     assert found.gap.endswith(found.by_training)
     assert f"{part.low:+.2f}".replace("-", "−") in found.by_training
+
+
+def test_the_verdict_on_a_run_has_the_smallest_gain_of_its_items_and_how_many_tell_what_was_seen():
+    random = np.random.default_rng(4)
+    gold, texts = random.uniform(0, 5, 60), tuple(map(str, range(60)))
+    judge = PairJudge(GradedPairs("own", texts, texts[::-1], tuple(gold.tolist()), ("",) * 60))
+    errors, own = random.normal(size=(2, 60))
+    before, after = gold + 1.2 * errors, gold + 0.9 * errors + 0.2 * own
+    found = verdicts.judged(judge, np.stack([before, before]), after)
+    spread = judge.spread(before, after, judge.difference(before, after))
+    assert found.smallest_gain == spread.smallest_gain()
+    assert found.items_needed == spread.items_needed(found.difference)
+    assert f"gains of {found.smallest_gain:.1f} points or more are significant" in found.power("60 pairs")
+    worse = verdicts.judged(judge, np.stack([after, after]), before)
+    assert worse.smallest_gain
+    assert worse.items_needed is None, "no gain was seen"
+    for nothing in (verdicts.judged(judge, np.stack([before, before]), after, chose=True), Verdict()):
+        assert (nothing.smallest_gain, nothing.items_needed, nothing.power("60 pairs")) == (None, None, "")
 
 
 def test_equal_weights_changed_nothing_and_one_pooling_has_no_parts():

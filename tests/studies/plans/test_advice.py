@@ -370,6 +370,11 @@ def test_there_are_three_answers_and_each_says_what_could_be_seen(gap, word, why
     assert (found[0], found[1].replace("+2.10", "+2.1")) == (word, why)
 
 
+def test_no_more_items_are_named_than_were_scored_where_so_many_would_do():
+    few = answer._word(Gap(5.9, -0.1, 11.9), 5.9, CHANCE, 6.0, 60, advice.Advice(ROWS))[1]
+    assert few.endswith("what was seen is +5.90."), few
+
+
 def test_a_gain_of_another_pooling_alone_is_no_yes():
     assert answer._word(Gap(2.0, 0.3, 3.7), 2.0, CHANCE, 6.0, 540, advice.Advice(ROWS))[0] == "Cannot tell"
 

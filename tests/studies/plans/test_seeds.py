@@ -5,7 +5,8 @@ import pytest
 from scipy.stats import norm
 
 from explorer.measuring.scores.judge import Gap
-from explorer.studies.plans.seeds import of_best, over_seeds, wider_smallest
+from explorer.measuring.scores.verdict import Verdict
+from explorer.studies.plans.seeds import needed_over_seeds, of_best, over_seeds, wider_smallest
 from tests.studies.plans.seeds_by_hand import by_hand
 
 
@@ -52,3 +53,13 @@ def test_the_best_of_several_is_as_wide_as_bonferroni_has_it():
     assert wider_smallest(1) == 1
     edges = norm.ppf(1 - 0.025 / 3) + norm.ppf(0.8), norm.ppf(0.975) + norm.ppf(0.8)
     assert wider_smallest(3) == pytest.approx(edges[0] / edges[1])
+
+
+def test_the_items_that_a_mean_gain_needs_are_those_of_the_gains_of_the_seeds():
+    gains = [Verdict(difference=2.0, items_needed=900), Verdict(difference=4.0, items_needed=225)]
+    assert needed_over_seeds(gains, 2.0) == 900
+    assert needed_over_seeds(gains, 3.0) == 400
+    assert needed_over_seeds(gains[:1], 2.0) == 900
+    assert needed_over_seeds([*gains, Verdict(difference=-1.0)], 2.0) is None, "one seed gained nothing"
+    assert needed_over_seeds([], 1.0) is None
+    assert [needed_over_seeds(gains, gain) for gain in (0.0, -1.0)] == [None, None]
