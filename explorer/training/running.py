@@ -147,7 +147,8 @@ def _recorded(
             known = True
             _record_facts(run, recorder, training)
         recorder.record(step)
-        if step.checkup is not None and training.learner is not None and training.learner.schedule.keep_steps:
+        keeps = training.learner is not None and training.learner.schedule.keep_steps and not step.of_fold
+        if step.checkup is not None and training.learner is not None and keeps:
             saved_model.put_step(run, training, training.learner)
         request, number = run.stop_requested(), 0
         if training.world.size > 1:
@@ -192,11 +193,13 @@ def _broadcast(training: Training, step: Step, request: str, number: int) -> tup
 
 def _record_facts(run: Run, recorder: Recorder, training: Training) -> None:
     """Record digests in the recipe, which resuming checks, and the probe's sentences."""
+    from explorer.training.loop import folds
+
     recorder.check_there()
     prepared = training.prepared
     recipe = replace(prepared.recipe, made_with=prepared.facts())
     places.write_whole(run.folder / run_folder.RECIPE, lambda file: file.write(recipe.as_yaml().encode()))
-    texts = prepared.dev.texts
+    texts = (folds.probed(prepared) if prepared.folds else prepared.dev).texts
     recorder.probe_sentences([texts[place] for place in probe_places(texts)])
     facts = recorder.status.facts.found_by(training)
     verdict = training.verdict

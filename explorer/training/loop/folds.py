@@ -19,7 +19,7 @@ from explorer.data import corpora, sources
 from explorer.data.retrieval_sets import RetrievalSet
 from explorer.data.text_sets import Corpus
 from explorer.evaluating.probes.class_rows import RowsJudge
-from explorer.measuring.scores.judge import Floats
+from explorer.measuring.scores.judge import Floats, Judge
 from explorer.measuring.scores.metrics import class_scores
 from explorer.methods import Feed
 from explorer.progress import Work
@@ -49,9 +49,7 @@ def prepare(
     held = () if number > len(whole.folds) else whole.folds[number - 1]
     own = replace(whole, corpus=trained_rows(whole, number), folds=())
     rows, summaries = yield from preparing.rows_of(own, [seed], mine=mine)
-    given = whole.texts.dev
-    places = items_of(given, corpus, held) if held else range(min(PROBED, len(given)))
-    dev = preparing.judge_of(sources.taken(given, places), whole.texts, whole.encoder, whole.prompts)
+    dev = _judge(whole, items_of(whole.texts.dev, corpus, held)) if held else probed(whole)
     held_rows = corpus.taken(held) if held else None
     recipe = replace(whole.recipe, settings={**whole.recipe.settings, "steps": updates(whole)})
     return replace(
@@ -65,6 +63,16 @@ def prepare(
         fold=number if held else 0,
         until=None if held else round(chosen(finished)) if by_steps(whole) else None,
     )
+
+
+def probed(whole: Prepared) -> Judge:
+    """The items whose vectors are saved while all rows are trained on."""
+    return _judge(whole, range(min(PROBED, len(whole.texts.dev))))
+
+
+def _judge(whole: Prepared, items: Sequence[int]) -> Judge:
+    """How some items of the set of all rows are scored."""
+    return preparing.judge_of(sources.taken(whole.texts.dev, items), whole.texts, whole.encoder, whole.prompts)
 
 
 def trained_rows(whole: Prepared, number: int) -> Corpus:

@@ -39,6 +39,7 @@ class Step:
     step: int = 0  # counted from the start of the first stage
     total: int = 0
     stage: int | None = None  # from 1; None in a run without stages
+    of_fold: bool = False  # of a model that judges rows, and is not saved
     updates: tuple[run_folder.TrainingStep, ...] = ()
     checkup: Checkup | None = None
     held_out: float | None = None  # the score of held-out rows, at an evaluation
@@ -393,4 +394,5 @@ class Training(TrainingFacts):
         if self.parts == 1:
             return Step(progress, seed, number, learner.step, learner.total, **news)
         total = self.numbered(learner.last) + sum(length or 1 for length in self._lengths[self.stage :])
-        return Step(progress, seed, number, self.numbered(learner.step), total, self.stage, **news)
+        of_fold = bool(learner.prepared.fold)
+        return Step(progress, seed, number, self.numbered(learner.step), total, self.stage, of_fold, **news)

@@ -129,9 +129,10 @@ class Recorder:
         write_whole(path, lambda file: file.write(text.encode("utf-8", "surrogatepass")), _ROOM)
 
     def _evaluated(self, step: Step, found: Checkup) -> None:
-        path = run_folder.probe_file(self.run.folder, step.seed, step.step)
-        write_whole(path, lambda file: np.save(file, found.probe), _ROOM)
-        if found.layers is not None:
+        if not step.of_fold:
+            path = run_folder.probe_file(self.run.folder, step.seed, step.step)
+            write_whole(path, lambda file: np.save(file, found.probe), _ROOM)
+        if found.layers is not None and not step.of_fold:
             layers = found.layers
             write_whole(_layers_at(self.run, step.seed, step.step), lambda file: np.save(file, layers), _ROOM)
         line = run_folder.Evaluation(

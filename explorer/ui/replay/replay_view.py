@@ -78,7 +78,7 @@ def show() -> None:
     except errors.StrataError as error:  # its recipe cannot be read
         messages.trouble(error)
         return
-    evaluations = run_status.numbers(run.folder).evaluations(number)
+    evaluations = _evaluations(run, number)
     at = _step(evaluations, run)
     stages, stage = run.status().facts.stages, evaluations[at].stage
     if stages is not None and stage is not None:
@@ -97,13 +97,16 @@ def show() -> None:
     step_grid.show(run, evaluations, number, at)
 
 
+def _evaluations(run: runs.Run, number: int = 1) -> list[run_folder.Evaluation]:
+    """Those of a seed, counted from 1; of cross-fitted rows those of the model that is saved, not of the folds."""
+    every = run_status.numbers(run.folder).evaluations(number)
+    folds = run.status().facts.folds
+    return every if folds is None else [one for one in every if one.stage == len(folds.parts)]
+
+
 def _run() -> runs.Run | None:
     """Choose a run with at least two evaluations; a run that is A or B comes first."""
-    found = {
-        run.name: run
-        for run in [*runs.every(), *runs.examples()]
-        if len(run_status.numbers(run.folder).evaluations()) > 1
-    }
+    found = {run.name: run for run in [*runs.every(), *runs.examples()] if len(_evaluations(run)) > 1}
     if not found:
         st.info(NOTHING_TO_REPLAY, icon=":material/model_training:")
         st.page_link("pages/train.py", label="Train", icon=":material/model_training:")
@@ -122,9 +125,7 @@ def _run() -> runs.Run | None:
 def _seed(run: runs.Run) -> int:
     """Choose one of the run's seeds; returns its number, counted from 1."""
     seeds = run.recipe().seeds
-    evaluated = [
-        number for number in range(1, len(seeds) + 1) if len(run_status.numbers(run.folder).evaluations(number)) > 1
-    ]
+    evaluated = [number for number in range(1, len(seeds) + 1) if len(_evaluations(run, number)) > 1]
     if len(evaluated) < 2:
         return evaluated[0]
     number: int = st.segmented_control(
@@ -183,6 +184,8 @@ def _figures(run: runs.Run, evaluations: list[run_folder.Evaluation], number: in
             "fifth of the scale, or of queries and their documents. Uniformity: log of the mean of exp(−2 d²) over "
             "pairs of sentences. Lower is better for both (Wang and Isola 2020)."
         )
+    if all(one.dev is None for one in evaluations):  # cross-fitted rows judge, and are no dev set
+        return
     status = run.status()
     downloads.draw(
         run_figures.dev_scores(

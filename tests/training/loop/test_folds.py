@@ -1,11 +1,7 @@
 """Test cross-fitting by hand: each fold is trained again as a run of its own, and its rows are judged row by row."""
 
-import json
 import random
-from collections import defaultdict
-from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,106 +9,19 @@ import torch
 from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
 
-from explorer.data.sources import CROSS_FITTED
-from explorer.errors import BadChoice, TooFewRows
-from explorer.measuring.comparing.nothing_learned import IN_FOLDS
 from explorer.methods import load
 from explorer.progress import Phase, finish
-from explorer.run_folder import Evaluation, TrainingStep, predictions_file
-from explorer.training.loop.estimate import try_out
-from explorer.training.loop.learner import SHARES, Learner
-from explorer.training.record import recorder, runs
-from explorer.training.record.runs import KEEP
-from explorer.training.record.status import STOPPED
-from tests.training.unbroken import assert_goes_on, assert_same
-from tests.trainings import WORDS, new, recipe, solved_pairs, train, weights
-
-FOLDS, STEPS = 3, 6
-# every epoch has all rows that a fold leaves: 16, in batches of 4
-SETTINGS = {"steps": STEPS, "batch_size": 4, "evaluate_every": 1, "learning_rate": 3e-3, "pooling": "mean"}
-METHODS = {"cosent": "score,sentence1,sentence2", "contrast": "query,passage",
-           "contrast-hard": "anchor,positive,negative"}  # fmt: skip
-
-
-def rows_of(method: str, count: int = 24) -> list[tuple[str, ...]]:
-    """Rows of which each two share their first sentence; of pairs, so that a query has two passages."""
-    drawn, found = random.Random(6), []
-    for number in range(count):
-        first = found[-1][-2 if method == "contrast" else -3] if number % 2 and method == "contrast-hard" else ""
-        words = drawn.sample(WORDS, 6)
-        first = first or (found[-1][1 if method == "cosent" else 0] if number % 2 else " ".join(words))
-        second = " ".join((*first.split()[: 1 + number % 5], *drawn.sample(WORDS, 3)))
-        row = {"cosent": (f"{number % 5}", first, second), "contrast": (first, second)}
-        found.append(row.get(method, (first, second, " ".join(drawn.sample(WORDS, 6)))))
-    return found
-
-
-def written(path: Path, method: str, rows: list[tuple[str, ...]]) -> str:
-    path.write_text("\n".join([METHODS[method], *map(",".join, rows)]) + "\n", encoding="utf-8")
-    return str(path)
-
-
-def given(text: str, **settings) -> dict:
-    return {"data": (text,), "dev": CROSS_FITTED, "test": CROSS_FITTED, "folds": FOLDS,
-            "settings": SETTINGS | settings}  # fmt: skip
-
-
-def seen_by(patch: pytest.MonkeyPatch) -> dict[int, list]:
-    """The columns of each batch that is trained on, by the fold it is of; 0 is that of all rows."""
-    seen, update = defaultdict(list), Learner.update
-
-    def watched(learner):
-        gradients = learner.gradients
-
-        def of_batch(columns, share=1.0):
-            seen[learner.prepared.fold].append(columns)
-            return gradients(columns, share)
-
-        learner.gradients = of_batch
-        update(learner)
-        del learner.gradients
-
-    patch.setattr(Learner, "update", watched)
-    return seen
-
-
-def in_rows(batches) -> set[tuple[str, ...]]:
-    """The rows of some batches, by their sentences."""
-    return {
-        tuple(cell for cell in row if isinstance(cell, str))
-        for columns in batches
-        for row in zip(*columns, strict=True)
-    }
-
-
-@pytest.fixture(scope="module")
-def of_method(place, tmp_path_factory):
-    """Of a method a run in folds, what each training saw, and each fold again as a plain run on the rows it saw."""
-
-    @cache
-    def made(method: str) -> SimpleNamespace:
-        folder, rows = tmp_path_factory.mktemp("folds"), rows_of(method)
-        text = written(folder / "text.csv", method, rows)
-        with pytest.MonkeyPatch.context() as patch:
-            seen = seen_by(patch)
-            run = train(new(place, method, **given(text)))
-        plain = {}
-        for fold in range(FOLDS + 1):
-            own = [row for row in rows if not fold or texts(row) in in_rows(seen[fold])]
-            data = written(folder / f"fold-{fold}.csv", method, own)
-            plain[fold] = train(new(place, method, data=(data,), test=None, settings=SETTINGS | {"keep_steps": True}))
-        return SimpleNamespace(method=method, rows=rows, text=text, run=run, seen=seen, plain=plain)
-
-    return made
+from explorer.run_folder import TrainingStep, predictions_file
+from explorer.training.loop.learner import SHARES
+from explorer.training.record import recorder
+from tests.training.fold_runs import FOLDS, METHODS, SETTINGS, STEPS, given, in_rows, low_median, seen_by, texts
+from tests.training.unbroken import assert_goes_on
+from tests.trainings import WORDS, new, train, weights
 
 
 @pytest.fixture(scope="module", params=METHODS)
 def made(request, of_method):
     return of_method(request.param)
-
-
-def texts(row: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(cell for cell in row if not cell.isdigit())
 
 
 def held(made, fold: int) -> list[int]:
@@ -168,10 +77,6 @@ def score_by_hand(made, items):
     from scipy.stats import spearmanr
 
     return 100 * float(spearmanr([*items.values()], [float(made.rows[row][0]) for row in items]).statistic)
-
-
-def low_median(values):
-    return sorted(values)[(len(values) - 1) // 2]
 
 
 def test_a_fold_scores_at_each_step_what_a_plain_run_on_the_other_rows_does(made, by_hand):
@@ -243,26 +148,6 @@ def test_folds_that_stop_early_are_judged_at_their_last_step_and_the_last_traini
     assert run.status().facts.folds.chosen > 2, "the premise: more than the evaluations without a score that end it"
 
 
-@pytest.fixture(scope="module")
-def text(of_method):
-    """A file of scored pairs."""
-    return of_method("cosent").text
-
-
-@pytest.fixture(scope="module")
-def whole(place, text):
-    """A run of two seeds that nobody touched."""
-    return train(new(place, "cosent", seeds=(1, 2), **given(text)))
-
-
-@pytest.fixture(scope="module")
-def shared(place, of_method):
-    """A run whose folds choose the share of the tuned weights."""
-    made = of_method("cosent")
-    run = train(new(place, "cosent", **given(made.text, blend=0.0, keep_base=True)))
-    return SimpleNamespace(**vars(made) | {"run": run})
-
-
 def blended(place, plain, share):
     """The base and the last step of a run, blended weight by weight."""
     base = load_file(place.model / "model.safetensors")
@@ -305,76 +190,29 @@ def test_where_a_share_is_chosen_each_row_is_judged_by_the_blend_at_the_median_o
     assert chosen > 0, "the premise: something is learned"
 
 
-FOLD, TRAINING, LOOK, BEST = Phase.EVALUATING_HELD_OUT, Phase.TRAINING, Phase.EVALUATING_DEV, Phase.EVALUATING_BEST
+def test_steps_and_vectors_are_kept_of_the_model_that_is_saved_with_the_sentences_that_they_are_of(
+    place, of_method, monkeypatch
+):
+    made = of_method("cosent")
+    monkeypatch.setattr("explorer.training.loop.folds.PROBED", 5)  # items, of texts that have more
+    run = train(new(place, "cosent", **given(made.text, keep_steps=True)))
+    chosen = int(run.status().facts.folds.chosen)
+    steps = [FOLDS * STEPS + step for step in range(chosen + 1)]
+    assert sorted(path.name for path in (run.folder / "steps").iterdir()) == [f"step-{step}" for step in steps]
+    sentences = recorder.probe_sentences(run)
+    assert {*sentences} == {text for row in made.rows[:5] for text in texts(row)}
+    vectors = recorder.probes(run, 1, steps)
+    for step, of_step in zip(steps, vectors, strict=True):
+        folder = run.folder / "steps" / f"step-{step}"
+        expected = load_file(made.plain[0].folder / "steps" / f"step-{step - FOLDS * STEPS}" / "model.safetensors")
+        assert all(torch.equal(weight, expected[name]) for name, weight in weights_in(folder).items())
+        found = SentenceTransformer(str(folder), device="cpu").encode(sentences, normalize_embeddings=True)
+        assert np.allclose(of_step / np.linalg.norm(of_step, axis=1, keepdims=True), found, atol=2e-3)
+    assert len([*(run.folder / "probe").glob("*.npy")]) == len(steps)
 
 
-def last_step(run) -> int:
-    return int(run.status().results[0].steps)
-
-
-@pytest.mark.parametrize("kind", ["whole", "shared"])
-def test_a_run_that_is_broken_off_in_a_fold_between_folds_or_in_the_last_training_ends_the_same(kind, request):
-    made = request.getfixturevalue(kind)
-    run = made if kind == "whole" else made.run
-    places = [(1, 1, TRAINING), (1, STEPS, LOOK), (1, STEPS + 3, TRAINING), (1, FOLDS * STEPS, LOOK)]
-    places += [(1, FOLDS * STEPS + 1, TRAINING), (1, last_step(run), BEST)]
-    places += [(1, STEPS, FOLD, FOLD), (1, 2 * STEPS, FOLD, TRAINING)] * (kind == "shared")
-    if kind == "whole":
-        places += [(2, 2 * STEPS, LOOK), (2, FOLDS * STEPS + 1, TRAINING)]
-    ends = assert_goes_on(run, *sorted(places, key=lambda place: place[:2]))
-    assert np.array_equal(recorder.items(ends, 1), recorder.items(run, 1))
-    assert ends.status().facts.folds == run.status().facts.folds
-
-
-def test_of_several_seeds_the_first_is_kept_since_the_rows_that_judge_them_choose_none(whole):
-    first, second = whole.status().results
-    assert (first.seed, second.seed) == (1, 2)
-    assert whole.status().verdict == first.verdict
-    assert first.verdict != second.verdict
-
-
-def stopped_at(run, step):
-    def ask(progress):
-        if (progress.stage, progress.done) == (TRAINING, step):
-            run.request_stop(KEEP)
-
-    train(run, ask)
-    assert run.status().state == STOPPED
-
-
-def test_stop_in_a_fold_keeps_no_model_in_the_last_training_the_one_so_far_and_both_go_on(place, text, of_method):
-    run = runs.new(recipe(place, "cosent", **given(text)), "", place.runs)
-    stopped_at(run, STEPS + 2)
-    assert not run.has_model
-    stopped_at(run, FOLDS * STEPS + 1)
-    assert run.has_model
-    assert run.status().verdict.test.exported is None, "no row is judged by all folds' choice before the run is over"
-    train(run)
-    assert_same(run, of_method("cosent").run)
-
-
-def test_the_base_is_saved_and_nothing_was_learned_where_it_is_best_in_most_folds(place, tmp_path):
-    text = solved_pairs(place, tmp_path / "solved.csv", 18)
-    run = train(new(place, "cosent", **given(str(text), learning_rate=1e-2, keep_base=True)))
-    (result,) = run.status().results
-    below = sum(fold.scores[0] > max(fold.scores[1:]) for fold in result.folds)
-    nothing = run.status().facts.nothing
-    assert below * 2 > FOLDS, "the premise"
-    assert (nothing.why, nothing.evaluations, nothing.items) == (IN_FOLDS, below, FOLDS)
-    base = load_file(place.model / "model.safetensors")
-    assert all(torch.equal(weight, weights(run)[name]) for name, weight in base.items())
-    assert run.status().verdict.test.difference is None
-
-
-def test_the_estimate_counts_every_fold_and_the_training_on_all_rows_of_each_seed(place, text):
-    found = finish(try_out(recipe(place, "cosent", seeds=(1, 2), **given(text))))
-    assert found.steps == 2 * (FOLDS + 1) * STEPS
-    assert found.folds == FOLDS
-    assert f"for {FOLDS} folds and all rows" in found.words
-    least = found.step_seconds * found.steps
-    assert least < found.seconds
-    one = finish(try_out(recipe(place, "cosent", **given(text))))
-    assert one.steps * 2 == found.steps
+def weights_in(folder):
+    return load_file(folder / "model.safetensors")
 
 
 def test_as_many_updates_as_epochs_on_the_rows_of_the_smallest_training_and_of_pairs_of_labels_as_they_have(
@@ -383,10 +221,10 @@ def test_as_many_updates_as_epochs_on_the_rows_of_the_smallest_training_and_of_p
     run = train(new(place, "cosent", **given(text, steps=0, epochs=2)))
     fewest = 24 - max(fold.rows for fold in run.status().results[0].folds)
     assert {fold.tried[-1] for fold in run.status().results[0].folds} == {2 * (fewest // 4)}
-    own = {"steps": 0, "iterations": 3, "batch_size": 8}
+    own = {"steps": 0, "iterations": 1, "batch_size": 8}
     run = train(new(place, "setfit", **given(labelled, **own)))
     fewest = 20 - max(fold.rows for fold in run.status().results[0].folds)
-    assert {fold.tried[-1] for fold in run.status().results[0].folds} == {2 * 3 * fewest // 8}, "as many pairs"
+    assert {fold.tried[-1] for fold in run.status().results[0].folds} == {2 * fewest // 8}, "as many pairs"
 
 
 @pytest.fixture(scope="module")
@@ -463,69 +301,6 @@ def test_setfit_pairs_no_row_with_one_that_its_fold_holds_out_and_goes_on_after_
     trained = {fold: {cell for columns in seen[fold] for column in columns for cell in column} for fold in seen}
     for text in texts:
         assert any(text not in trained[fold] for fold in range(1, FOLDS + 1))
-    ends = assert_goes_on(run, (1, STEPS + 2, TRAINING), (1, FOLDS * STEPS, LOOK))
+    ends = assert_goes_on(run, (1, STEPS + 2, Phase.TRAINING), (1, FOLDS * STEPS, Phase.EVALUATING_DEV))
     for file in ("model/classifier.safetensors", "predictions/seed-1.tsv"):
         assert (ends.folder / file).read_bytes() == (run.folder / file).read_bytes()
-
-
-def few(tmp_path, *lines):
-    path = tmp_path / "few.csv"
-    path.write_text("\n".join(["score,sentence1,sentence2", *lines]) + "\n", encoding="utf-8")
-    return str(path)
-
-
-def test_rows_that_all_share_sentences_or_leave_a_fold_without_a_batch_are_refused_before_the_first_update(
-    place, tmp_path
-):
-    linked = few(tmp_path, *(f"{number},a dog {number},a dog {number + 1}" for number in range(6)))
-    with pytest.raises(TooFewRows, match=r"The 6 rows of few\.csv cannot be divided .* name another dev set and test"):
-        train(new(place, "cosent", **given(linked)))
-    # of four rows three are linked: the model that judges these has one to train on
-    uneven = few(tmp_path, "1,a dog,a man", "2,a dog,a train", "3,a train,the park", "0,no,red ball")
-    run = new(place, "cosent", **given(uneven, batch_size=2))
-    message = r"few\.csv without the rows of fold \d of 2 has 1 row to train on, but a batch takes 2\. Use more rows\."
-    with pytest.raises(TooFewRows, match=message):
-        train(run)
-    assert run.metrics() == []
-    with pytest.raises(TooFewRows, match=message):
-        finish(try_out(recipe(place, "cosent", **given(uneven, batch_size=2))))
-
-
-@pytest.mark.parametrize(
-    ("method", "changes", "message"),
-    [
-        ("cosent", {"dev": "dev.csv"}, "dev cannot be 'dev.csv' where a test set is 'cross-fitted rows'.*Set dev to"),
-        (
-            "simcse",
-            {},
-            "simcse trains on sentences, which cannot be judged by themselves. Choose a set of scored pairs",
-        ),
-        ("whitening", {}, "whitening trains on sentences, which cannot be judged"),
-        ("sbert-nli", {}, "sbert-nli trains on labelled texts, which cannot be judged"),
-        ("contrast-hard", {"settings": {"select_by": "both"}}, "select_by cannot be 'both' with .* Set it to dev"),
-        ("cosent", {"folds": 1}, "folds cannot be 1"),
-        ("cosent", {"folds": 21}, "folds cannot be 21"),
-    ],
-)
-def test_what_cannot_be_cross_fitted_is_refused_with_what_to_do(place, method, changes, message):
-    with pytest.raises(BadChoice, match=message):
-        recipe(place, method, **({"dev": CROSS_FITTED, "test": CROSS_FITTED} | changes))
-
-
-def test_stages_cannot_be_cross_fitted(place, text):
-    from explorer.training.recipe import Stage
-
-    with pytest.raises(BadChoice, match="cannot be used with stages: each fold would need a model of every stage"):
-        recipe(place, "cosent", **given(text), stages=(Stage("tsdae", (text,)),))
-
-
-def test_status_and_card_name_the_folds(whole):
-    facts = whole.status().facts.folds
-    assert facts.words in json.loads((whole.folder / "status.json").read_text())["facts"].get("folds", {}).get(
-        "words", facts.words
-    )
-    card = " ".join((whole.folder / "README.md").read_text().split())
-    assert f"{FOLDS} folds: each of the 24 rows is judged by a model that was not trained on it" in card
-    looked = [line for line in whole.metrics() if isinstance(line, Evaluation) and line.number == 1]
-    assert {line.stage for line in looked} == set(range(1, FOLDS + 2))
-    assert all(line.dev is None for line in looked if line.stage == FOLDS + 1), "its rows are trained on"

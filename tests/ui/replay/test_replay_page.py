@@ -215,3 +215,15 @@ def test_scores_of_steps_are_those_of_the_models_that_are_there(tmp_path):
     assert step_grid.models_key(run, names[:1]) != before
     swapped(run.folder, tmp_path / "b")
     assert step_grid.models_key(run, names) != before
+
+
+def test_of_cross_fitted_rows_the_model_that_is_saved_is_replayed_and_no_fold(app, place, tmp_path):
+    data = trainings.scored_pairs(tmp_path, 20)
+    given = {"data": (data,), "dev": sources.CROSS_FITTED, "test": sources.CROSS_FITTED, "folds": 2}
+    run = trainings.train(trainings.new(place, "cosent", name="folded", **given, settings={"steps": 3}))
+    by_link(app, replayed="folded")
+    folds = run.status().facts.folds
+    steps = [str(2 * 3 + step) for step in range(int(folds.chosen) + 1)]
+    assert app.select_slider(key="replayed_step").options == steps
+    assert any(f"{len(sources.scored_pairs(data)[0].sentences)} sentences" in text for text in words(app.caption))
+    assert len(app.get("plotly_chart")) == 2, "a map and the embedding geometry, without dev scores"
