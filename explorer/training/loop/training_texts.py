@@ -11,6 +11,7 @@ from explorer.data.shared_rows import SharedRows
 from explorer.data.text_sets import Corpus, GradedPairs, Score
 from explorer.errors import BadChoice, TooFewRows
 from explorer.measuring.scores.judge import Judge
+from explorer.measuring.scores.metrics import LEAST_PAIRS
 from explorer.training.loop.elsewhere import Choice
 from explorer.training.recipe import Recipe, naming
 
@@ -188,8 +189,13 @@ def set_of_rows(rows: Corpus, which: str) -> sources.RunSet:
 
 
 def divide(corpus: Corpus, wanted: int) -> tuple[tuple[int, ...], ...]:
-    """The rows of each fold; an error if they cannot be divided."""
+    """The rows of each fold; an error if they cannot be divided.
+
+    Of scored pairs there are fewer folds, if each would otherwise have too few for a score, which is to choose.
+    """
     rows = list(zip(*corpus.texts, strict=True))
+    if corpus.scores:
+        wanted = max(2, min(wanted, len(rows) // LEAST_PAIRS))
     strata = corpus.labels or (splitting.bands_of(corpus.scores, BANDS) if corpus.scores else [0] * len(rows))
     found = splitting.folds(rows, strata, wanted)
     if len(found) < 2:

@@ -9,10 +9,12 @@ import torch
 from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
 
+from explorer.data.text_sets import SCORED_PAIRS, Corpus
 from explorer.methods import load
 from explorer.progress import Phase, finish
 from explorer.run_folder import TrainingStep, predictions_file
 from explorer.training.loop.learner import SHARES
+from explorer.training.loop.training_texts import divide
 from explorer.training.record import recorder
 from tests.training.fold_runs import FOLDS, METHODS, SETTINGS, STEPS, given, in_rows, low_median, seen_by, texts
 from tests.training.unbroken import assert_goes_on
@@ -27,6 +29,14 @@ def made(request, of_method):
 def held(made, fold: int) -> list[int]:
     """The rows that the training of a fold did not see."""
     return [place for place, row in enumerate(made.rows) if texts(row) not in in_rows(made.seen[fold])]
+
+
+def test_folds_of_few_scored_pairs_are_so_few_that_each_has_enough_pairs_for_a_score():
+    for rows, folds in ((11, 2), (22, 4), (60, 5)):
+        texts = [tuple(f"{side}{row}" for row in range(rows)) for side in "ab"]
+        found = divide(Corpus("made up", SCORED_PAIRS, (*texts, tuple(map(float, range(rows))))), 5)
+        assert len(found) == folds
+        assert min(map(len, found)) >= 5
 
 
 def test_each_row_is_held_out_of_one_fold_whose_training_sees_neither_it_nor_its_sentences(made):
