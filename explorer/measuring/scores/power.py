@@ -85,8 +85,8 @@ class PairSpread(Spread):
         fixed, added = self.variance / items, VARIES**2 / items
         if least**2 * added >= 1:  # the interval grows as quickly as the gain
             return False
-        smallest_told = least * math.sqrt(fixed / (1 - least**2 * added))
-        return gain - below * math.sqrt(fixed + SKEWED * added * gain**2) >= smallest_told
+        smallest_shown = least * math.sqrt(fixed / (1 - least**2 * added))
+        return gain - below * math.sqrt(fixed + SKEWED * added * gain**2) >= smallest_shown
 
 
 @dataclass(frozen=True)
