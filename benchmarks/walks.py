@@ -1,7 +1,7 @@
-"""Measure clicks and seconds of three new users, each in a browser from a fresh start to what was wanted.
+"""Measure clicks and seconds of four new users, each in a browser from a fresh start to what was wanted.
 
-The researcher's published sets are read from STRATA_DATA, and the engineer's 2,000 queries from QQP there; a walk whose
-sets are not there is left out.
+The visitor has 60 scored pairs of his own, drawn from STS-B train. Published sets are read from STRATA_DATA, and the
+engineer's 2,000 queries from QQP there; a walk whose sets are not there is left out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests import live, walks
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-SEED, QUERIES = 1, 2_000
+SEED, PAIRS, QUERIES = 1, 60, 2_000
 WIDTH, HEIGHT = 1280, 720
 
 
@@ -32,6 +32,9 @@ def main() -> None:
     if not (Path(published) / "STSB" / "test.tsv").is_file():
         print("left out: the researcher's walk needs STSB in the folder that STRATA_DATA names")
     else:
+        with tempfile.TemporaryDirectory() as folder:
+            pairs = _own_pairs(Path(published) / "STSB" / "train.tsv", Path(folder) / "my pairs.csv")
+            _timed("visitor", "", lambda walk: walks.visitor(walk, pairs))
         _timed("researcher", published, walks.researcher, _short_plan)
     questions = Path(published) / "QQP" / "dev.tsv"
     if not questions.is_file():
@@ -64,6 +67,15 @@ def _short_plan(page: Page) -> None:
         page.get_by_label(label, exact=True).fill(value)
         page.get_by_label(label, exact=True).press("Enter")
         live.settle(page)
+
+
+def _own_pairs(train: Path, path: Path) -> Path:
+    """Some scored pairs of a published set, as a file of a visitor's own."""
+    with train.open(encoding="utf-8", newline="") as file:
+        rows = [row[:3] for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)][1:]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("score", "sentence1", "sentence2"), *random.Random(SEED).sample(rows, PAIRS)])
+    return path
 
 
 def _written(questions: Path, path: Path) -> Path:

@@ -128,6 +128,22 @@ def researcher(walk: Walk) -> None:
     assert test in told
 
 
+def visitor(walk: Walk, pairs: Path) -> None:
+    """Upload a few own scored pairs, train on them as suggested, and read what was learned, or why nothing was."""
+    page = walk.page
+    walk.open()
+    walk.until("first page", page.get_by_text("Your own data"))
+    walk.upload(pairs)
+    walk.click(page.get_by_role("button", name="Train on them"))
+    walk.until("what is suggested", page.get_by_text("each without its own rows; then all rows").first)
+    walk.start("run start")
+    walk.until("trained", keyed(page, "run compare"))
+    walk.until("what was learned", page.get_by_test_id("stAlert").first)
+    walk.click(keyed(page, "run compare"))
+    page.get_by_role("heading", name="Compare", exact=True).wait_for()
+    walk.until("the same on Compare", page.get_by_test_id("stAlert").first)
+
+
 def engineer(walk: Walk, queries: Path) -> None:
     """Upload own queries, train on them, see which improved and which layer is best, and export the model."""
     page = walk.page

@@ -136,7 +136,7 @@ def sure(found: Learned) -> str:
         parts.append(f"{_on(found, before, after)}: {chance.format(CI)}.")
         if words := score.parts(found.poolings):
             parts.append(f"Of {in_words.signed(score.shown_difference)}, {words}.")
-        parts += filter(None, [score.power(counted(found.size, found.item))])
+        parts += filter(None, [score.power])
     elif found.score and found.is_chosen_by_score:
         parts.append(f"{_on(found, found.score.declared_base, found.score.exported)}. {NO_TEST}")
     return " ".join(parts)

@@ -186,12 +186,14 @@ class Verdict:
             return ""
         return f", by training {in_words.change(self.shown_parts[1], self.training.low, self.training.high)}"
 
-    def power(self, items: str) -> str:
-        """`With 60 pairs, gains of 6.0 points or more are significant in 80 % of samples.`; "" if it is not known."""
-        if self.smallest_gain is None:
+    @property
+    def power(self) -> str:
+        """`A gain of 6.0 points would show in 80 % of samples.`; "" if it is not known, or if one was seen."""
+        if self.smallest_gain is None or self.kind != CHANCE:
             return ""
-        points = in_words.number(self.smallest_gain, 1)
-        return f"With {items}, gains of {points} points or more are significant in {100 * POWER:.0f} % of samples."
+        return (
+            f"A gain of {in_words.number(self.smallest_gain, 1)} points would show in {100 * POWER:.0f} % of samples."
+        )
 
 
 @dataclass(frozen=True)

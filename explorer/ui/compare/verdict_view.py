@@ -24,7 +24,7 @@ from explorer.ui.frame import sidebar
 from explorer.ui.widgets import controls, downloads, microscope
 
 BARS, GRID = 244, 440  # pixels, of the bars and of a grid of few layers: all fits on a screen of 1280 x 720
-SECOND_LINE = 72  # less for the bars where the verdict has a second line
+SECOND_LINE = 90  # less for the bars where the verdict has a second line
 _ONE_SCREEN = """<style>
 .st-key-one-screen { margin-top: -0.6rem; }
 .st-key-one-screen p { font-size: 18px; line-height: 1.4; }

@@ -225,7 +225,7 @@ def show(name: str, data: bytes, table: Table, kind: text_sets.Kind) -> None:
         if scored:
             button("Find the best layer for it", ":material/layers:", LAYERS, evaluate)
         button("Train on it", ":material/model_training:", TRAIN, partial(page_list.train_on_file, kind=kind))
-        if kind not in (text_sets.LABELLED_TEXTS, text_sets.DOCUMENTS):  # that no set of Strata judges
+        if kind != text_sets.DOCUMENTS:  # which no set of Strata judges
             button(page_list.SHOULD_I, ":material/help:", PLANS, page_list.advise_on)
         button("Search in it", ":material/search:", SEARCH, lambda path: {"corpus": sources.label(path)})
         if parted:

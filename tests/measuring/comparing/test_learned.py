@@ -286,9 +286,13 @@ def test_a_score_on_trained_sentences_is_optimistic_and_chance_named_only_where_
 
 def test_the_smallest_gain_that_the_items_tell_is_named_where_it_is_known():
     found = learned((), (-1.0, 2.0), item=QUERY)
-    assert "significant" not in sure(found)
+    assert "would show" not in sure(found)
     found = replace(found, score=replace(found.score, smallest_gain=6.04))
-    assert sure(found).endswith("With 9 queries, gains of 6.0 points or more are significant in 80 % of samples.")
+    assert sure(found).endswith(
+        "(9 queries): could be chance, its 95 % CI includes 0. A gain of 6.0 points would show in 80 % of samples."
+    )
+    certain = replace(learned((), (1.0, 2.0)), score=replace(found.score, low=1.0))
+    assert "would show" not in sure(certain), "it did"
 
 
 @pytest.mark.parametrize("backwards", [False, True])

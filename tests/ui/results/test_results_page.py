@@ -127,7 +127,7 @@ def test_the_layer_that_queries_chose_stands_below_the_figure(app, saved):
     assert (row["task"], row["model"]) == ("Questions", "good")
     choice = stated.choice
     assert {choice.title, choice.score, choice.default_score, choice.difference} <= set(row.values())
-    assert row["95 % CI"] == f"{choice.low:+.2f} to {choice.high:+.2f}"
+    assert row["95 % CI"] == f"{choice.low:+.2f} to {choice.high:+.2f}".replace("-", "−")
 
 
 def test_it_can_be_downloaded(app, saved):
