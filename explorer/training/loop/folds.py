@@ -1,8 +1,9 @@
 """Train in folds: every row is judged by a model that was not trained on it, and then all rows are trained on.
 
-Each fold tries several checkpoints, or several shares of the tuned weights, on its own rows. What is best in the folds
-is chosen for the saved model by their median. A row is judged by the model of its fold at the median of the other
-folds, so that no row chooses what it is judged by.
+Each fold tries several checkpoints, or several shares of the tuned weights, on its own rows. The folds choose for the
+saved model: the median of the best numbers of updates, or the share with the best mean score, since every fold tries
+the same ones. A row is judged by the model of its fold at what the other folds choose, so that no row chooses what it
+is judged by.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import median_low
+from statistics import mean, median_low
 
 import numpy as np
 
@@ -61,7 +62,7 @@ def prepare(
         reports=summaries,
         texts=replace(whole.texts, dev_rows=held_rows),
         fold=number if held else 0,
-        until=None if held else round(chosen(finished)) if by_steps(whole) else None,
+        until=None if held or not by_steps(whole) else round(chosen(whole, finished)),
     )
 
 
@@ -104,13 +105,30 @@ def by_steps(whole: Prepared) -> bool:
     return whole.recipe.schedule().blend == 1
 
 
-def chosen(finished: Sequence[FoldScores], without: int | None = None) -> float:
-    """The median of what was best in the folds, but for one of them; of two in the middle the lower one."""
-    return median_low([one.best for place, one in enumerate(finished) if place != without])
+def chosen(whole: Prepared, finished: Sequence[FoldScores], without: int | None = None) -> float:
+    """What the folds choose, but for one of them; of two numbers of updates in the middle the lower one.
+
+    Of shares that are equally good the largest: a small one hides what was trained.
+    """
+    counted = [one for place, one in enumerate(finished) if place != without]
+    if by_steps(whole):
+        return median_low([one.best for one in counted])
+    scores = mean_scores(counted)
+    return max(scores, key=lambda share: (scores[share], share)) if scores else counted[0].tried[-1]
+
+
+def mean_scores(finished: Sequence[FoldScores]) -> dict[float, float]:
+    """The mean score × 100 over the folds of each share; none if a fold's rows are too few for a score."""
+    shares: dict[float, float] = {}
+    for place, share in enumerate(finished[0].tried):
+        known = [score for one in finished if (score := one.scores[place]) is not None]
+        if len(known) == len(finished):
+            shares[share] = mean(known)
+    return shares
 
 
 def pooled(whole: Prepared, finished: Sequence[FoldScores], items: Sequence[Floats]) -> Floats:
-    """What each item of the set of all rows gets from the model of its fold, at the median of the other folds.
+    """What each item of the set of all rows gets from the model of its fold, at what the other folds choose.
 
     `items` has, for each fold, what its items got from everything that was tried (tried, item): of labelled rows the
     number of the predicted class.
@@ -118,7 +136,7 @@ def pooled(whole: Prepared, finished: Sequence[FoldScores], items: Sequence[Floa
     found = np.full(len(whole.dev), math.nan)
     for place, (one, of_fold) in enumerate(zip(finished, items, strict=True)):
         # a fold that was stopped early has tried less
-        at = max(0, bisect_right(one.tried, chosen(finished, without=place)) - 1)
+        at = max(0, bisect_right(one.tried, chosen(whole, finished, without=place)) - 1)
         found[items_of(whole.texts.dev, whole.corpus, whole.folds[place])] = of_fold[at]
     return found
 
@@ -153,7 +171,7 @@ class FoldOutcome:
 
 def outcome(whole: Prepared, learner: Learner, finished: Sequence[FoldScores], items: Sequence[Floats]) -> FoldOutcome:
     """Blend what is trained on all rows, if the folds have chosen a share, and say what each row gets."""
-    best = chosen(finished)
+    best = chosen(whole, finished)
     if learner.shares:
         learner.mixer()(best)
     judged, rows = pooled(whole, finished, items), NO_ROWS

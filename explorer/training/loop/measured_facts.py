@@ -205,9 +205,13 @@ class FoldFacts:
         text = f"{self.folds} folds: each of the {self.rows:,} rows is judged by a model that was not trained on it"
         if self.chosen is None:
             return f"{text}; then all rows are trained on"
+        text += "; the saved model is trained on all rows"
+        if self.by_share:
+            return (
+                f"{text}, with the share of the tuned weights that is best on average over the folds ({self.chosen:g})"
+            )
         best = ", ".join(f"{one:g}" for one in sorted(self.best))
-        how = f"at a share of {self.chosen:g}" if self.by_share else f"for {self.chosen:g} updates"
-        return f"{text}; the saved model is trained on all rows {how}, the median of the best in the folds ({best})"
+        return f"{text} for {self.chosen:g} updates, the median of the best in the folds ({best})"
 
 
 @dataclass(frozen=True)

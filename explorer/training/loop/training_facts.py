@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import torch
 
+from explorer.data import sources
 from explorer.encoding.read.head_facts import HeadFacts
 from explorer.encoding.tune.tunable import effective
 from explorer.measuring.comparing.learned_facts import NOTHING, pack_items_changes
@@ -79,9 +80,8 @@ class TrainingFacts:
         done = self._kept_result.folds if self._kept_result else ()
         by_share = self.recipe.schedule().blend != 1
         best = tuple(one.best for one in done)
-        return FoldFacts(
-            len(self.prepared.folds), len(self.prepared.corpus), by_share, best, folds.chosen(done) if done else None
-        )
+        chosen = folds.chosen(self.prepared, done) if done else None
+        return FoldFacts(len(self.prepared.folds), len(self.prepared.corpus), by_share, best, chosen)
 
     @property
     def adapters(self) -> Adapters | None:
@@ -101,9 +101,13 @@ class TrainingFacts:
         if self.learner is None or not self.recipe.trains_encoder:
             return None
         found, done = why_nothing_learned(self.learner), self.folds
-        if found is None or not self.prepared.folds or folds.chosen(done):
+        if found is None or not self.prepared.folds or not done or folds.chosen(self.prepared, done):
             return found
-        return NothingLearned(IN_FOLDS, sum(not one.best for one in done), items=len(done))
+        if folds.by_steps(self.prepared):
+            return NothingLearned(IN_FOLDS, sum(not one.best for one in done), items=len(done))
+        scores = folds.mean_scores(done)
+        base, *others = (scores[share] for share in sorted(scores))
+        return NothingLearned(BELOW, len(others), base, max(others), sources.CROSS_FITTED, len(self.prepared.corpus))
 
     @property
     def ties(self) -> Ties | None:

@@ -2,6 +2,7 @@
 
 import random
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,8 +14,11 @@ from explorer.data.text_sets import SCORED_PAIRS, Corpus
 from explorer.methods import load
 from explorer.progress import Phase, finish
 from explorer.run_folder import TrainingStep, predictions_file
+from explorer.training.loop import folds
 from explorer.training.loop.learner import SHARES
+from explorer.training.loop.measured_facts import FoldScores
 from explorer.training.loop.training_texts import divide
+from explorer.training.recipe import Recipe
 from explorer.training.record import recorder
 from tests.training.fold_runs import FOLDS, METHODS, SETTINGS, STEPS, given, in_rows, low_median, seen_by, texts
 from tests.training.unbroken import assert_goes_on
@@ -32,10 +36,10 @@ def held(made, fold: int) -> list[int]:
 
 
 def test_folds_of_few_scored_pairs_are_so_few_that_each_has_enough_pairs_for_a_score():
-    for rows, folds in ((11, 2), (22, 4), (60, 5)):
+    for rows, wanted in ((11, 2), (22, 4), (60, 5)):
         texts = [tuple(f"{side}{row}" for row in range(rows)) for side in "ab"]
         found = divide(Corpus("made up", SCORED_PAIRS, (*texts, tuple(map(float, range(rows))))), 5)
-        assert len(found) == folds
+        assert len(found) == wanted
         assert min(map(len, found)) >= 5
 
 
@@ -168,11 +172,13 @@ def blended(place, plain, share):
     }
 
 
-def test_where_a_share_is_chosen_each_row_is_judged_by_the_blend_at_the_median_of_the_other_folds(place, shared):
+def test_where_a_share_is_chosen_each_row_is_judged_by_the_blend_that_is_best_on_average_in_the_other_folds(
+    place, shared
+):
     (result,) = shared.run.status().results
     tried = (0.0, *SHARES)
     sentences = sorted({text for row in shared.rows for text in texts(row)})
-    items = {}
+    items, means = {}, []
     for fold in range(1, FOLDS + 1):
         model = SentenceTransformer(str(shared.plain[fold].model), device="cpu")
         scores = []
@@ -187,17 +193,44 @@ def test_where_a_share_is_chosen_each_row_is_judged_by_the_blend_at_the_median_o
         assert found.tried == tried
         assert found.scores == pytest.approx(scores, abs=0.01)
         assert scores[tried.index(found.best)] == pytest.approx(max(scores), abs=0.01)
-    best = [fold.best for fold in result.folds]
+        means.append(found.scores)  # as above, but rounded alike
     expected = {}
     for fold in range(1, FOLDS + 1):
-        others = best[: fold - 1] + best[fold:]
-        expected |= items[fold, low_median(others)]
+        expected |= items[fold, best_on_average(tried, means[: fold - 1] + means[fold:])]
     assert recorder.items(shared.run, 1) == pytest.approx([expected[row] for row in sorted(expected)], abs=1e-4)
-    chosen = low_median(best)
+    chosen = best_on_average(tried, means)
     assert (result.blend, shared.run.status().facts.blend, shared.run.status().facts.folds.chosen) == (chosen,) * 3
     for name, weight in blended(place, shared.plain[0], chosen).items():
         assert torch.allclose(weights(shared.run)[name].double(), weight.double(), atol=1e-6), name
     assert chosen > 0, "the premise: something is learned"
+
+
+@pytest.mark.parametrize(
+    ("scores", "without", "chosen"),
+    [
+        (
+            [(80, 79), (80, 79.5), (80, 90)],
+            None,
+            0.5,
+        ),  # two of three folds prefer the base, by less than the third gains
+        ([(80, 79), (80, 79.5), (80, 90)], 2, 0.0),
+        ([(80, 80), (70, 70)], None, 0.5),  # of equal ones the larger
+        ([(None, None), (80, 70)], None, 0.5),  # one fold has too few rows for a score
+    ],
+)
+def test_the_folds_choose_the_share_with_the_best_mean_score(scores, without, chosen):
+    whole = SimpleNamespace(recipe=Recipe("cosent", settings={"blend": 0.5}))
+    done = [FoldScores(9, 9, (0.0, 0.5), one, 0.0) for one in scores]
+    assert folds.chosen(whole, done, without) == chosen
+    by_steps = SimpleNamespace(recipe=Recipe("cosent"))
+    done = [FoldScores(9, 9, (0.0, 3.0, 6.0), (1.0, 2.0, 3.0), best) for best in (3.0, 6.0, 6.0)]
+    assert (folds.chosen(by_steps, done), folds.chosen(by_steps, done, 2)) == (6.0, 3.0)
+
+
+def best_on_average(tried, scores):
+    """The share with the highest mean score; of equal ones the largest."""
+    means = [sum(column) / len(column) for column in zip(*scores, strict=True)]
+    return max(share for share, one in zip(tried, means, strict=True) if one >= max(means) - 1e-9)
 
 
 def test_steps_and_vectors_are_kept_of_the_model_that_is_saved_with_the_sentences_that_they_are_of(

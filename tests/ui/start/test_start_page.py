@@ -305,7 +305,9 @@ def test_a_file_of_pairs_is_recognised_and_leads_to_each_page_that_uses_it(fresh
 def test_labelled_texts_lead_to_the_method_that_fits_one_sentence_or_two(fresh, header, texts, method):
     rows = (",".join([*(f"{n} men play {at}" for at in range(texts)), "yes" if n % 2 else "no"]) for n in range(40))
     upload(fresh, "\n".join([f"{header},label", *rows]).encode())
-    assert "file to pages/plans.py" in [one.key for one in fresh.button], "whether to fine-tune is answered of them, too"
+    assert "file to pages/plans.py" in [one.key for one in fresh.button], (
+        "whether to fine-tune is answered of them, too"
+    )
     pressed(fresh, "file to pages/train.py")
     assert fresh.session_state[training_form.METHOD] == method
 
