@@ -145,6 +145,11 @@ class Recipe(Knobs):
     def _check_folds(self) -> None:
         """Refuse rows that are cross-fitted where they cannot be."""
         if not self.is_cross_fitted:
+            if self.folds != self.knobs["folds"].default:
+                raise BadChoice(
+                    f"folds cannot be {self.folds}: no rows are cross-fitted. Leave folds out, or set dev and test to "
+                    f"'{sources.CROSS_FITTED}'."
+                )
             return
         if self.dev != sources.CROSS_FITTED:
             raise BadChoice(

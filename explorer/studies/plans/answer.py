@@ -134,9 +134,9 @@ def _word(
         return NO, f"tried, and not better by more than {in_words.number(gap.high, 1)}."
     items, rows = advice.data.test_items, "rows" if advice.data.test == sources.CROSS_FITTED else "test items"
     shows = (
-        f"could show a gain of {in_words.number(smallest, 1)} or more"
+        f"could show a gain of {in_words.number(smallest, 1)} points or more"
         if smallest is not None
-        else "could show no gain at all"
+        else "are too few to show a gain"
     )
     more = f"; with about {_roughly(needed)} {rows} it could be told" if needed and needed > items else ""
     return CANNOT, f"{items:,} {rows} {shows}; what was seen is {in_words.signed(shown)}{more}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -162,7 +163,8 @@ def plan(
     held += 0 if schedule.select_by == "dev" else training_texts.held_out_count(rows - held)
     items = partial(card.kind.items, settings)
     trained = schedule.rows_of(rows - held, "the text", items)
-    steps = schedule.updates(items(trained))
+    # every training of a fold has as many updates as that on the fewest rows
+    steps = schedule.updates(items(trained - math.ceil(trained / folds) if folds else trained))
     every = schedule.evaluation_interval(steps)
     passes = steps * schedule.batch_size * schedule.accumulate / max(1, items(trained))
     summary = PLAN.format(trained, schedule.batch_size, steps, passes, f"{every} steps" if every > 1 else "step")

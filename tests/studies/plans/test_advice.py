@@ -359,7 +359,8 @@ ROWS = own_data.OwnData("text.csv", SCORED_PAIRS.name, "a", CROSS_FITTED, CROSS_
         (Gap(-0.5, -2.0, 1.3), "No", "tried, and not better by more than 1.3."),
         (Gap(0.2, -0.5, 0.9), "No", "tried, and not better by more than 0.9."),
         (Gap(2.1, -2.0, 6.2), "Cannot tell",
-         "60 rows could show a gain of 6.0 or more; what was seen is +2.1; with about 490 rows it could be told."),
+         "60 rows could show a gain of 6.0 points or more; what was seen is +2.1; with about 490 rows it could be "
+         "told."),
     ],
 )  # fmt: skip
 def test_there_are_three_answers_and_each_says_what_could_be_seen(gap, word, why):

@@ -15,6 +15,7 @@ from explorer.progress import Phase, finish
 from explorer.run_folder import Evaluation
 from explorer.training import running
 from explorer.training.loop.estimate import try_out
+from explorer.training.recipe import Recipe
 from explorer.training.record import recorder, runs
 from explorer.training.record.runs import KEEP
 from explorer.training.record.status import STOPPED
@@ -162,6 +163,11 @@ def test_rows_that_all_share_sentences_or_leave_a_fold_without_a_batch_are_refus
 def test_what_cannot_be_cross_fitted_is_refused_with_what_to_do(place, method, changes, message):
     with pytest.raises(BadChoice, match=message):
         recipe(place, method, **({"dev": CROSS_FITTED, "test": CROSS_FITTED} | changes))
+
+
+def test_folds_of_rows_that_are_not_cross_fitted_are_refused():
+    with pytest.raises(BadChoice, match=r"folds cannot be 3: no rows are cross-fitted. Leave folds out, or set dev"):
+        Recipe("cosent", folds=3).checked()
 
 
 def test_stages_cannot_be_cross_fitted(place, text):
