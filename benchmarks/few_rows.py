@@ -65,26 +65,26 @@ def public(name: str) -> Public:
     """What is drawn and tested, by the kind of rows or by the set."""
     drawn = random.Random(7)
     if name == "scored pairs":
-        rows = [(score, one, other) for score, one, other, *_ in _table("STSB/train.tsv")]
+        rows = [(score, one, other) for score, one, other, *_ in table("STSB/train.tsv")]
         return Public("cosent", ("score", "sentence1", "sentence2"), rows, ["STS-B test"])
     if name == "pairs":
-        rows = drawn.sample(found := [one[1:3] for one in _table("QQP/dev.tsv") if one[0] == "1"], len(found))
+        rows = drawn.sample(found := [one[1:3] for one in table("QQP/dev.tsv") if one[0] == "1"], len(found))
         return Public("contrast", ("query", "passage"), rows[1_000:], ["STS-B test"], rows[:1_000])
     if name == "triplets":
-        rows = drawn.sample(found := [one[:3] for one in _table("SNLI/triplets_dev.tsv")], len(found))
+        rows = drawn.sample(found := [one[:3] for one in table("SNLI/triplets_dev.tsv")], len(found))
         columns = ("anchor", "positive", "negative")
         return Public("contrast-hard", columns, rows[1_000:], ["STS-B test"], rows[:1_000])
     if name == "sentences":
-        return Public("ct-in-batch", ("sentence",), [one[:1] for one in _table("wiki/sentences.tsv")], ["STS-B test"])
+        return Public("ct-in-batch", ("sentence",), [one[:1] for one in table("wiki/sentences.tsv")], ["STS-B test"])
     raise SystemExit(f"There is no kind '{name}'.")
 
 
 def measured(name: str, given: Public, rows: int, draw: int, home: Path) -> dict[str, object]:
     """Updates, seconds, and the gain on each test set of a training on so many rows."""
-    text = _written(home / f"{name} {rows} {draw}.csv", given.columns, random.Random(draw).sample(given.rows, rows))
+    text = written(home / f"{name} {rows} {draw}.csv", given.columns, random.Random(draw).sample(given.rows, rows))
     tests = [*given.tests]
     if given.test_rows:
-        tests.append(_written(home / f"{name} test.csv", given.columns, given.test_rows))
+        tests.append(written(home / f"{name} test.csv", given.columns, given.test_rows))
     own = of_text(given.method, (text,)).sets_with(None) or (None, None)
     first = [own[1]] if own[1] in (sources.HELD_OUT, sources.CROSS_FITTED) else []
     asked = ["train", given.method, "--data", text, "--seed", str(draw), "--elsewhere", "none"]
@@ -125,12 +125,12 @@ def _titles(given: Public) -> list[str]:
     return [*given.tests, *(["the set's own rows"] if given.test_rows else [])]
 
 
-def _table(name: str) -> list[Row]:
+def table(name: str) -> list[Row]:
     with (Path(os.environ["STRATA_DATA"]) / name).open(encoding="utf-8", newline="") as file:
         return list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))[1:]
 
 
-def _written(path: Path, columns: Row, rows: Iterable[Row]) -> str:
+def written(path: Path, columns: Row, rows: Iterable[Row]) -> str:
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([columns, *rows])
     return str(path)
