@@ -84,7 +84,7 @@ def show() -> None:
     if stages is not None and stage is not None:
         st.caption(f"Stage {stage} of {len(stages.methods)}: {messages.plain(stages.methods[stage - 1])}.")
     cards = st.container(horizontal=True)  # the metrics at the step, next to those at the first step
-    for label, name, digits, lower_is_better, help in METRICS:
+    for label, name, digits, lower_is_better, help in METRICS if _has_dev_set(evaluations) else METRICS[1:]:
         now, before = getattr(evaluations[at], name), getattr(evaluations[0], name)
         value = in_words.number(now, digits)
         if now is None or before is None:
@@ -120,6 +120,16 @@ def _run() -> runs.Run | None:
         messages.trouble(f"Run '{name}' cannot be replayed or does not exist. Choose one of: {', '.join(names[:5])}.")
         return None
     return found[name]
+
+
+def _has_dev_set(evaluations: list[run_folder.Evaluation]) -> bool:
+    """Whether a dev set judged the steps; cross-fitted rows judge, too, but each only the model of its fold."""
+    return any(one.dev is not None for one in evaluations)
+
+
+def _judged_on(evaluations: list[run_folder.Evaluation]) -> str:
+    """What the vectors of the steps are of."""
+    return "the dev set" if _has_dev_set(evaluations) else "the rows that are trained on"
 
 
 def _seed(run: runs.Run) -> int:
@@ -180,11 +190,11 @@ def _figures(run: runs.Run, evaluations: list[run_folder.Evaluation], number: in
             alt="Alignment and uniformity at each evaluation step of the run, this step marked.",
         )
         st.caption(
-            "On the dev set, unit vectors. Alignment: mean squared distance of pairs with a gold score in the top "
-            "fifth of the scale, or of queries and their documents. Uniformity: log of the mean of exp(−2 d²) over "
+            f"On {_judged_on(evaluations)}, unit vectors. Alignment: mean squared distance of pairs with a gold score "
+            "in the top fifth of the scale, or of queries and their documents. Uniformity: log of the mean of exp(−2 d²) over "
             "pairs of sentences. Lower is better for both (Wang and Isola 2020)."
         )
-    if all(one.dev is None for one in evaluations):  # cross-fitted rows judge, and are no dev set
+    if not _has_dev_set(evaluations):
         return
     status = run.status()
     downloads.draw(
@@ -256,8 +266,8 @@ def _map(run: runs.Run, evaluations: list[run_folder.Evaluation], seed: int, at:
     )
     quality = map_quality(run, seed, steps, at, kind, travel.places[at])
     st.caption(
-        f"{len(sentences)} sentences of the dev set under the trained layer & pooling. {how} {quality.text} "
-        f"Colour: 1 minus the cosine of a sentence's vector with its vector at the first step; mean at this step "
+        f"{len(sentences)} sentences of {_judged_on(evaluations)} under the trained layer & pooling. {how} "
+        f"{quality.text} Colour: 1 minus the cosine of a sentence's vector with its vector at the first step; mean at this step "
         f"{float(np.mean(travel.turned[at])):.3f} (0: unchanged)."
     )
 
