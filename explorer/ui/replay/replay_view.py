@@ -191,8 +191,8 @@ def _figures(run: runs.Run, evaluations: list[run_folder.Evaluation], number: in
         )
         st.caption(
             f"On {_judged_on(evaluations)}, unit vectors. Alignment: mean squared distance of pairs with a gold score "
-            "in the top fifth of the scale, or of queries and their documents. Uniformity: log of the mean of exp(−2 d²) over "
-            "pairs of sentences. Lower is better for both (Wang and Isola 2020)."
+            "in the top fifth of the scale, or of queries and their documents. Uniformity: log of the mean of "
+            "exp(−2 d²) over pairs of sentences. Lower is better for both (Wang and Isola 2020)."
         )
     if not _has_dev_set(evaluations):
         return
@@ -267,8 +267,8 @@ def _map(run: runs.Run, evaluations: list[run_folder.Evaluation], seed: int, at:
     quality = map_quality(run, seed, steps, at, kind, travel.places[at])
     st.caption(
         f"{len(sentences)} sentences of {_judged_on(evaluations)} under the trained layer & pooling. {how} "
-        f"{quality.text} Colour: 1 minus the cosine of a sentence's vector with its vector at the first step; mean at this step "
-        f"{float(np.mean(travel.turned[at])):.3f} (0: unchanged)."
+        f"{quality.text} Colour: 1 minus the cosine of a sentence's vector with its vector at the first step; mean at "
+        f"this step {float(np.mean(travel.turned[at])):.3f} (0: unchanged)."
     )
 
 
