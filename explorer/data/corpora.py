@@ -86,19 +86,20 @@ def serves(source: str, columns: Mapping[str, str] | None = None) -> dict[Kind, 
     }
 
 
-def kind_of(sources: Sequence[str]) -> tuple[Kind, int]:
-    """The richest kind of rows that all sources have, and how many sentences are in a row."""
-    found = []
+def kind_of(sources: Sequence[str]) -> tuple[Kind, int, int]:
+    """The richest kind of rows that all sources have, how many sentences are in a row, and the rows of files."""
+    found, rows = [], 0
     for source in sources:
         kind, table = _offered(source)
         if table is not None:
+            rows += len(table.rows)
             kind = table_kind(table)
             pairs = kind != text_sets.LABELLED_TEXTS or guess(table, kind).column("second") is not None
         else:
             pairs = kind != text_sets.LABELLED_TEXTS or training_rows.read(source, divide=False)[0][0].is_pairs
         found.append((kind, len(kind.texts) if pairs else 1))
     shared = (one for one in found if all(other == one or other[0].gives(one[0]) for other in found))
-    return next(shared, (text_sets.SENTENCES, 1))
+    return *next(shared, (text_sets.SENTENCES, 1)), rows
 
 
 def matching_sets(

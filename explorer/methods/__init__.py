@@ -124,10 +124,16 @@ def load(name: str) -> type[Method]:
     return found
 
 
-def suggested(rows: Kind, texts: int) -> str:
-    """The method that fits rows of a kind with so many sentences, for people who have chosen none; "" if none is."""
+def suggested(rows: Kind, texts: int, count: int = 0) -> str:
+    """The method that fits rows of a kind with so many sentences, for people who have chosen none; "" if none is.
+
+    One for few rows comes first, if their number is known.
+    """
+    usual = ""
     for name in names():
         kind = load(name)
         if kind.rows == rows and kind.suggestion is not None and kind.suggestion.texts == texts:
-            return name
-    return ""
+            if 0 < count <= kind.suggestion.most:
+                return name
+            usual = usual or name * (not kind.suggestion.most)
+    return usual

@@ -82,6 +82,7 @@ class Suggestion:
     rows: str  # their name
     texts: int  # sentences in each
     why: str  # a clause
+    most: int = 0  # rows up to which it is suggested in place of the one for many; 0: any number
 
     def sentence(self, text: str, method: str) -> str:
         """What a text has, which method fits, and why."""

@@ -19,6 +19,7 @@ from explorer.methods import (
     PredictedClasses,
     Sampler,
     Schedule,
+    Suggestion,
     cited,
     knob,
     pooling_knob,
@@ -84,6 +85,7 @@ class SetFit(Pooled, PredictedClasses):
     name = "setfit"
     family = "classification"
     paper = cited("tunstall-etal-2022-efficient")
+    suggestion = Suggestion("few labelled sentences", 1, "pairs of them teach more than their labels alone", most=100)
     when_to_use = "Few labelled texts, 8 to 200, to predict classes; judged by accuracy, so it was not measured on STS."
     rows = LABELLED_TEXTS
     compares_rows = False

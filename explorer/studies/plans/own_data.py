@@ -94,7 +94,7 @@ def read(source: str, model: str = lookup.BUNDLED, dev: str = "", test: str = ""
     tenth each is held out for dev and test. The train split of a published set has the dev split and the test split of
     that set. Sentences, which cannot judge, are tested on the sample's halves. Sets that are named take their place.
     """
-    kind, _ = corpora.kind_of((source,))
+    kind, *_ = corpora.kind_of((source,))
     train, own_dev, own_test = _divided(source, kind)
     if test in (source, train):
         raise BadChoice(

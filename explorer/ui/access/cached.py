@@ -172,8 +172,8 @@ def serves(source: str, columns: Mapping[str, str]) -> dict[Kind, str]:
 
 
 @by_stamp(_of_all, entries=32, spinner=TEXT)
-def kind_of(sources: tuple[str, ...]) -> tuple[Kind, int]:
-    """The richest kind of rows that all sources have, and how many sentences are in a row."""
+def kind_of(sources: tuple[str, ...]) -> tuple[Kind, int, int]:
+    """The richest kind of rows that all sources have, how many sentences are in a row, and the rows of files."""
     return corpora.kind_of(sources)
 
 

@@ -188,8 +188,8 @@ def train_on_file(path: str, kind: text_sets.Kind) -> dict[str, str]:
 
     Returns what the address says of it, for a reload.
     """
-    found, texts = cached.kind_of((path,))
-    method = _fill(path, kind, texts if found == kind else len(kind.texts))
+    found, texts, rows = cached.kind_of((path,))
+    method = _fill(path, kind, texts if found == kind else len(kind.texts), rows)
     return {training_form.SOURCES: sources.label(path)} | method
 
 
@@ -212,7 +212,7 @@ def offer_advice(chosen: tuple[str, ...]) -> None:
         )
 
 
-def _fill(source: str, kind: text_sets.Kind, texts: int) -> dict[str, str]:
+def _fill(source: str, kind: text_sets.Kind, texts: int, rows: int = 0) -> dict[str, str]:
     """Set the text and the method that fits its rows; returns what the address says of the method."""
     from explorer.methods import suggested
 
@@ -220,7 +220,7 @@ def _fill(source: str, kind: text_sets.Kind, texts: int) -> dict[str, str]:
     training_form.choose_text([source])
     training_form.follow_text()
     training_form.methods()  # with a message, since the first call loads torch
-    method = suggested(kind, texts)
+    method = suggested(kind, texts, rows)
     if not method:
         return {}
     st.session_state[training_form.METHOD] = method
