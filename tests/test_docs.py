@@ -8,6 +8,7 @@ from explorer.encoding.read.pooling import REFERENCES
 from explorer.evaluating.tasks import suites
 from explorer.measuring.sentences import word_tables
 from explorer.studies import fine_tuning
+from explorer.training.record import runs
 from tests.live import ROOT
 
 PAGES = sorted(
@@ -65,3 +66,9 @@ def test_the_line_below_the_words_has_the_correlations_of_the_deletion_test():
         compared = (f"exact, {reference}", "states of the last layer", "random order")
         assert shown[:3] == [means[method] for method in compared]
         assert ("agree better" in word_tables.trust(reference)) == (shown[0] < shown[1])
+
+
+def test_what_the_example_learned_is_quoted_as_its_card_says_it():
+    card = (next(run for run in runs.examples() if run.name == "example").folder / "README.md").read_text("utf-8")
+    (line,) = re.findall(r"^Learned to notice .*$", card, re.MULTILINE)
+    assert f'"{line}"' in " ".join((ROOT / "docs/using.md").read_text("utf-8").split())
