@@ -11,19 +11,8 @@ import tempfile
 QUICK = ("grid", "step", "start", "compare")
 SLOW = (
     *("memory", "batches", "alongside", "sharing", "methods", "efficiency", "search", "large", "maps", "dragging"),
-    *(
-        "panning",
-        "exact",
-        "demonstration",
-        "blend",
-        "advice",
-        "walks",
-        "words",
-        "deletion",
-        "coverage",
-        "few_rows",
-        "gpu",
-    ),
+    *("panning", "exact", "demonstration", "blend", "advice", "walks", "words", "deletion", "coverage"),
+    *("few_rows", "few_labels", "gpu"),
 )
 
 
