@@ -122,9 +122,11 @@ def matching_sets(
 
 
 def _is_own(source: str) -> bool:
-    """Whether a source is a file, or all of an uploaded set."""
+    """Whether a source is a file, or all of an uploaded set; a folder has its own parts."""
     given = sources.identity(source)
-    return is_file(source) or (given.kind == SetKind.UPLOADED and given == given.whole)
+    return (is_file(source) and not sources.is_folder(source)) or (
+        given.kind == SetKind.UPLOADED and given == given.whole
+    )
 
 
 def _is_divisible(rows: Corpus) -> bool:

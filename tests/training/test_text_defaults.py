@@ -155,6 +155,15 @@ def test_a_text_that_cannot_be_divided_or_judged_is_not_cross_fitted(tmp_path):
     assert text_defaults.of_text("simcse", [str(linked)]).sets is None
 
 
+def test_a_folder_of_labelled_texts_keeps_its_own_parts(texts, tmp_path):
+    header, *rows = Path(texts["labelled"]).read_text(encoding="utf-8").replace(",", "\t").splitlines()
+    for part, own in (("train", rows[:12]), ("dev", rows[12:17]), ("test", rows[17:])):
+        (tmp_path / f"{part}.tsv").write_text("\n".join([header, *own]) + "\n", encoding="utf-8")
+    for method in ("classify", "setfit"):
+        assert text_defaults.of_text(method, [texts["labelled"]]).sets == (CROSS_FITTED, CROSS_FITTED)
+        assert text_defaults.of_text(method, [str(tmp_path)]).sets is None
+
+
 def test_a_training_of_few_rows_with_no_settings_moves_the_model_in_each_of_at_least_60_updates(place, texts):
     settings = {"max_length": 16, "keep_base": False, **few_rows(load("simcse"), 22)}
     recipe = {"data": (texts["sentences"],), "dev": str(place.dev), "test": None}

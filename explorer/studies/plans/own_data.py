@@ -187,7 +187,9 @@ def _divided(source: str, kind: Kind) -> tuple[str, str, str]:
     rows, _ = corpora.corpus((source,), kind, divide=False)
     few = len(rows) + 1 if labels else MOST_FOLDED + 1
     found = corpora.matching_sets((source,), kind, rows, labels=labels, few=few)
-    if found is None and not kind.is_judged:
+    if found is None and labels:  # of a folder, or a published set, the train part
+        found = sources.CROSS_FITTED, sources.CROSS_FITTED
+    elif found is None and not kind.is_judged:
         dev, test = sets.halves()
         found = sources.written(dev), sources.written(test)
     return source, *(found or (sources.HELD_OUT, sources.HELD_OUT))

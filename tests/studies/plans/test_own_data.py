@@ -102,6 +102,14 @@ def test_a_dozen_rows_of_every_kind_that_can_judge_are_cross_fitted(content, tmp
     assert any("only a large gain" in line for line in data.lines)
 
 
+def test_the_train_part_of_a_folder_of_labelled_texts_is_cross_fitted(tmp_path, place):
+    for part, rows in (("train", range(12)), ("test", range(12, 18))):
+        lines = "".join(f"{row % 2}\ttext {row}\n" for row in rows)
+        (tmp_path / f"{part}.tsv").write_text(f"label\ttext\n{lines}", encoding="utf-8")
+    data = own_data.read(str(tmp_path), str(place.model))
+    assert (data.is_folded, data.rows, data.test_items) == (True, 12, 12)
+
+
 @pytest.mark.parametrize(
     ("content", "why"),
     [
