@@ -135,10 +135,12 @@ def candidates(kind: Kind, *, folded: bool = False) -> tuple[str, ...]:
     """The methods on rows of a kind that scored best under the model default where all had one budget, the best first.
 
     Of scored pairs the sentences can be trained on, too: the best method on them stands last, unless the rows are
-    `folded`, since sentences cannot be judged. On labelled texts those that predict classes are tried.
+    `folded`, since sentences cannot be judged. On labelled texts those that predict classes are tried, one for few rows
+    first.
     """
     if kind == text_sets.LABELLED_TEXTS:
-        return tuple(name for name in methods.names() if methods.load(name).predicts())
+        every = [name for name in methods.names() if methods.load(name).predicts()]
+        return tuple(sorted(every, key=lambda name: not _is_for_few(name)))
     scores = [
         (row.after, name)
         for name in methods.names()
@@ -148,6 +150,11 @@ def candidates(kind: Kind, *, folded: bool = False) -> tuple[str, ...]:
     ]
     best = tuple(name for _, name in sorted(scores, reverse=True)[:MOST_TRIED])
     return best if folded or kind != text_sets.SCORED_PAIRS else (*best, *candidates(text_sets.SENTENCES)[:1])
+
+
+def _is_for_few(method: str) -> bool:
+    suggestion = methods.load(method).suggestion
+    return suggestion is not None and suggestion.most > 0
 
 
 def recipe(data: OwnData, method: str, model: str, settings: Values | None = None) -> Recipe:
