@@ -181,7 +181,8 @@ def test_a_link_names_the_text_and_the_fitting_batch_follows_it_until_somebody_h
     batch = "knob simcse batch_size"
     assert app.number_input(key=batch).value == methods.few_rows(methods.load("simcse"), 24)["batch_size"]
     app.multiselect(key="data").set_value(["sample"]).run()
-    assert app.number_input(key=batch).value == methods.few_rows(methods.load("simcse"), 1280)["batch_size"]
+    of_many = methods.load("simcse").schedule.with_values(methods.few_rows(methods.load("simcse"), 1280))
+    assert app.number_input(key=batch).value == of_many.batch_size
     app.number_input(key=batch).set_value(10).run()
     app.multiselect(key="data").set_value([str(place.text)]).run()
     assert app.number_input(key=batch).value == 10
@@ -225,7 +226,7 @@ def test_defaults_are_the_papers_for_the_family_of_the_encoder_and_the_form_says
     assert app.text_input(key=share).value == "0.1"
     told = recipe_form.OF_ENCODERS.format("BERT-large", "share 0.1, max length 28")
     assert told in words(app.caption)
-    fitted = ["paper: set by the epochs", "paper: 64"]
+    fitted = ["paper: set by the epochs"]
     assert marks(app) == [*fitted, "paper: cls", "paper: off"]
     assert {"share=0.1", "max_length=28"} <= {*shlex.split(app.code[0].value)}
     app.text_input(key=share).set_value("0.8").run()
