@@ -32,8 +32,8 @@ TABLE: Mapping[Kind, tuple[FewRows, ...]] = {
         (SCORED_PAIRS, PAIRS, TRIPLETS),
         (FewRows(FEW, 8, 60, HALF), FewRows(SOME, 16, 100, HALF), FewRows(MANY, 32, 150, CHOSEN)),
     ),
-    # best after few updates, of batches with many negatives, so that evaluations have to be close to each other
-    SENTENCES: (FewRows(FEW, 8, 60, HALF), FewRows(SOME, 16, 60, HALF), FewRows(MANY, 64, 60, CHOSEN)),
+    # of many rows the best step comes early, with many negatives in a batch: evaluations have to be close to each other
+    SENTENCES: (FewRows(FEW, 8, 60, HALF), FewRows(SOME, 16, 100, HALF), FewRows(MANY, 64, 60, CHOSEN)),
     LABELLED_TEXTS: (FewRows(FEW, 8, 100, {}), FewRows(SOME, 16, 100, {}), FewRows(MANY, 32, 150, {})),
 }
 OTHERS = SENTENCES  # whose settings texts of other kinds have
