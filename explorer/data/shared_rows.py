@@ -88,7 +88,7 @@ def check_names(dev: str, tests: Iterable[str]) -> None:
     Held-out rows are others each time, and a cross-fitted row is judged by a model that it did not choose.
     """
     for test in tests:
-        if dev not in (sources.HELD_OUT, sources.CROSS_FITTED) and sources.identity(dev) == sources.identity(test):
+        if dev not in sources.OWN_ROWS and sources.identity(dev) == sources.identity(test):
             raise BadChoice(
                 f"The dev set and the test set cannot both be '{sources.shown(test)}': a set cannot test what it "
                 "chose. Name another dev set, or another test set."

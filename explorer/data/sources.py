@@ -29,6 +29,7 @@ RETRIEVAL_SETS: Mapping[str, Callable[[], RetrievalSet]] = {
 }
 HELD_OUT = "held-out rows"  # of the training text, in place of the name of a set
 CROSS_FITTED = "cross-fitted rows"  # all rows of the training text, each judged by a model that did not see it
+OWN_ROWS = HELD_OUT, CROSS_FITTED
 AT_HAND = "at hand"  # in place of the names of sets that need no download
 # the sample's, and the first of the others that is in the folder of published sets
 MAYBE_AT_HAND = (sample.PAIRS, sample.SEARCH, "SICK-R test", "STS-B test")

@@ -34,6 +34,7 @@ TABLE: Mapping[Kind, tuple[FewRows, ...]] = {
     ),
     # of many rows the best step comes early, with many negatives in a batch: evaluations have to be close to each other
     SENTENCES: (FewRows(FEW, 8, 60, HALF), FewRows(SOME, 16, 100, HALF), FewRows(MANY, 64, 60, CHOSEN)),
+    # measured next to setfit and the frozen encoder, but not next to other settings
     LABELLED_TEXTS: (FewRows(FEW, 8, 100, {}), FewRows(SOME, 16, 100, {}), FewRows(MANY, 32, 150, {})),
 }
 OTHERS = SENTENCES  # whose settings texts of other kinds have

@@ -127,7 +127,7 @@ class Recipe(Knobs):
             )
         elsewhere = tuple(dict.fromkeys(name for name in self.elsewhere if name != NONE))
         for name in elsewhere:
-            if name in (sample.PROBE_PACKS, sources.HELD_OUT, sources.CROSS_FITTED):
+            if name in (sample.PROBE_PACKS, *sources.OWN_ROWS):
                 why = "every run is scored on them" if name == sample.PROBE_PACKS else "they are of the training text"
                 raise BadChoice(
                     f"elsewhere cannot be {name!r}: {why}. Name other sets, '{sources.AT_HAND}' or '{NONE}'."

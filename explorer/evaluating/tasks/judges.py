@@ -187,7 +187,7 @@ class _Queries(JudgedSet[retrieval_sets.RetrievalSet]):
 
     @property
     def main(self) -> str:  # type: ignore[override]  # a constant of the class elsewhere; here it follows the set
-        return MRR if self.given.split in (sources.HELD_OUT, sources.CROSS_FITTED) else NDCG
+        return MRR if self.given.split in sources.OWN_ROWS else NDCG
 
     def judge(self, encoder: Encoder, prompts: RolePrompts) -> Judge:
         """The base is judged as it is used, with the prompts that it declares."""

@@ -32,8 +32,9 @@ class Learned:
     """What changed from one model to another: the probe packs, if they were held out, and the score, if there is one.
 
     Its properties are the judgement: a pack is learned if it is distinguished more often than before, and more often
-    than by chance; lost if less often than before; closer if more often than before but not more often than by chance;
-    missed if less often than by chance. A change that another layer & pooling makes without training is none of these.
+    than by chance; lost if less often than before, when it was not missed; closer if more often than before but not
+    more often than by chance; missed if less often than by chance. A change that another layer & pooling makes without
+    training is none of these.
     """
 
     packs: tuple[PackChange, ...] = ()

@@ -53,7 +53,7 @@ class OwnData:
     def own_test(self) -> bool:
         """Whether it is tested on rows of the text itself."""
         same = self.train != self.test and sources.identity(self.train).whole == sources.identity(self.test).whole
-        return same or self.test in (sources.HELD_OUT, sources.CROSS_FITTED)
+        return same or self.test in sources.OWN_ROWS
 
     @property
     def of_kind(self) -> Kind:

@@ -134,7 +134,7 @@ def _pairs(recipe: Recipe) -> Pairs | None:
     if recipe.test is None:
         return None
     found: sources.RunSet
-    if recipe.test in (sources.HELD_OUT, sources.CROSS_FITTED):
+    if recipe.test in sources.OWN_ROWS:
         found = read_texts(recipe).tests[0]
     else:
         found = sources.evaluation_set(sources.identity(recipe.test))

@@ -144,7 +144,7 @@ def pooled(whole: Prepared, finished: Sequence[FoldScores], items: Sequence[Floa
 def finish(learner: Learner, steps: int) -> Work[tuple[FoldScores, Floats]]:
     """What a fold tried, and what each of its items got (tried, item); the run has taken so many `steps` by now."""
     schedule, dev = learner.schedule, learner.prepared.dev
-    if schedule.blend == 1:
+    if not learner.shares:
         tried, items = zip(*learner.judged, strict=True)
         scores, best = learner.scores, tried[-1] if learner.best_step is None else learner.best_step
     else:

@@ -78,10 +78,11 @@ class TrainingFacts:
         if not self.prepared.folds:
             return None
         done = self._kept_result.folds if self._kept_result else ()
-        by_share = self.recipe.schedule().blend != 1
         best = tuple(one.best for one in done)
         chosen = folds.chosen(self.prepared, done) if done else None
-        return FoldFacts(len(self.prepared.folds), len(self.prepared.corpus), by_share, best, chosen)
+        return FoldFacts(
+            len(self.prepared.folds), len(self.prepared.corpus), not folds.by_steps(self.prepared), best, chosen
+        )
 
     @property
     def adapters(self) -> Adapters | None:

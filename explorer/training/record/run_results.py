@@ -120,7 +120,7 @@ def _test_rows_of(run: runs.Run, status: Status) -> SetIdentity | None:
     tests = {facts.test, *facts.more_tests}
     if sources.CROSS_FITTED in tests and labelled:  # all of them are trained on
         return None
-    if tests.intersection((sources.HELD_OUT, sources.CROSS_FITTED)) or labelled:
+    if tests.intersection(sources.OWN_ROWS) or labelled:
         return SetIdentity(SetKind.TEST_ROWS, run.name)
     return None
 
@@ -138,7 +138,7 @@ def load_test_rows(given: SetIdentity) -> judges.Evaluated:
     run, name = runs.find(given.name), given.title
     recipe = run.recipe()
     texts = training_texts.read_texts(recipe)
-    own = next((one for one in (sources.HELD_OUT, sources.CROSS_FITTED) if one in recipe.tests), None)
+    own = next((one for one in sources.OWN_ROWS if one in recipe.tests), None)
     if own is not None:
         use = recipe.tests.index(own)
         rows = texts.tests[use]
@@ -237,7 +237,7 @@ def rows_in_dev(
             known = recipe.digest_of("dev")
             if pairs.digest == known:
                 every.append(shared_rows.shared(pairs, pairs))
-            elif recipe.dev not in (sources.HELD_OUT, sources.CROSS_FITTED):
+            elif recipe.dev not in sources.OWN_ROWS:
                 dev = load(sources.identity(recipe.dev))
                 every += [shared_rows.shared(dev, pairs)] * (dev.digest == known)
     return max(every, key=lambda one: one.rows)

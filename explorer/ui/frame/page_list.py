@@ -155,7 +155,7 @@ def compare_with_base(run: runs.Run) -> None:
     labelled = any(one.classes for one in run.status().results)
     tests = [facts.set_of(use) for use in ("test", "dev") if facts.set_of(use)]
     # probe packs are on the Compare page whatever the set is
-    unnamed = sources.HELD_OUT, sources.CROSS_FITTED, sample.PROBE_PACKS
+    unnamed = *sources.OWN_ROWS, sample.PROBE_PACKS
     own = [own_rows] if own_rows and (not tests or tests[0] in unnamed or labelled) else []
     for chosen in (*own, *(sources.identity(name) for name in tests if name not in unnamed))[:1]:
         sidebar.choose_set(chosen)

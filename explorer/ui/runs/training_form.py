@@ -22,6 +22,7 @@ from explorer.data.sources import (
     CROSS_FITTED,
     HELD_OUT,
     NAMED_SETS,
+    OWN_ROWS,
     EvaluationSet,
     identity,
     label,
@@ -50,7 +51,6 @@ METHOD_BY_HAND = "_method by hand"  # whether the visitor has chosen the method,
 ASKED_FOR_FILE = "_a file is asked for"  # whether the upload box of the form is open until there is a text
 BY_HAND = "_dev and test by hand"  # the fields that the visitor has set, which keep their value
 NO_TEST = "none"
-OWN_ROWS = CROSS_FITTED, HELD_OUT
 ELSEWHERE = "sets elsewhere"
 OPTIMISTIC = (
     "The training text contains {}: these scores are optimistic. Choose another text or another evaluation set."

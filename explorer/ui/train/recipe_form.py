@@ -12,7 +12,7 @@ import streamlit as st
 
 from explorer import errors, knobs, places, run_folder
 from explorer.data import sources, text_sets
-from explorer.data.sources import HELD_OUT, identity, label, shown
+from explorer.data.sources import HELD_OUT, OWN_ROWS, identity, label, shown
 from explorer.encoding.locate import layout, model_names
 from explorer.training.record import runs
 from explorer.ui import messages
@@ -82,7 +82,7 @@ def recipe() -> Recipe | None:
     judged_on = () if judging is None else (judging.dev, *judging.tests)
     batch = int((settings or {}).get("batch_size", card.knobs["batch_size"].default)) if card.kind.trains() else 1
     if rows is not None and settings is not None and judging is not None and card.kind.rows == text_sets.SCORED_PAIRS:
-        named = tuple(name for name in judged_on if name not in training_form.OWN_ROWS)
+        named = tuple(name for name in judged_on if name not in OWN_ROWS)
         rows = text_and_method.left(sources, card.kind.rows, named, batch)
     if rows is not None and settings is not None:
         try:

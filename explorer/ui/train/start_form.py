@@ -71,7 +71,7 @@ def _is_on_own_rows(recipe: Recipe) -> bool:
     if test is None or not recipe.trains:
         return False
     uploaded = sources.identity(test).kind == SetKind.UPLOADED
-    return test in training_form.OWN_ROWS or uploaded or sources.is_file(test) or sources.is_folder(test)
+    return test in sources.OWN_ROWS or uploaded or sources.is_file(test) or sources.is_folder(test)
 
 
 def _timed(recipe: Recipe) -> jobs.Job | None:

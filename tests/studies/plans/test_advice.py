@@ -13,11 +13,10 @@ from explorer import in_words
 from explorer.__main__ import main
 from explorer.data import sources
 from explorer.data.sources import CROSS_FITTED
-from explorer.data.text_sets import LABELLED_TEXTS, SCORED_PAIRS, SENTENCES
+from explorer.data.text_sets import LABELLED_TEXTS
 from explorer.errors import BadChoice
 from explorer.measuring.comparing.nothing_learned import BELOW, IN_FOLDS, NO_RATE, TIED, NothingLearned
-from explorer.measuring.scores.judge import Gap
-from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, UNLEARNED, WORSE
+from explorer.measuring.scores.verdict import UNKNOWN, UNLEARNED
 from explorer.progress import finish
 from explorer.studies.plans import advice, amounts, answer, own_data, plan_folder, plan_report, plan_table
 from explorer.studies.plans.advice import AdviceOptions
@@ -348,38 +347,6 @@ def asked_to_stop(folder):
     return folder.status()
 
 
-ROWS = own_data.OwnData("text.csv", SCORED_PAIRS.name, "a", CROSS_FITTED, CROSS_FITTED, 60, 5, 60)
-
-
-@pytest.mark.parametrize(
-    ("gap", "word", "why"),
-    [
-        (Gap(2.0, 0.3, 3.7), "Yes", ""),
-        (Gap(-2.0, -3.7, -0.3), "No", "tried, and each method makes the model worse."),
-        (Gap(-0.5, -2.0, 1.3), "No", "tried, and not better by more than 1.3."),
-        (Gap(0.2, -0.5, 0.9), "No", "tried, and not better by more than 0.9."),
-        (Gap(2.1, -2.0, 6.2), "Cannot tell",
-         "60 rows could show a gain of 6.0 points or more; what was seen is +2.1; with about 490 rows it could be "
-         "told."),
-    ],
-)  # fmt: skip
-def test_there_are_three_answers_and_each_says_what_could_be_seen(gap, word, why):
-    smallest = 6.0
-    needed = round(60 * (smallest / gap.difference) ** 2) if gap.difference > 0 else None
-    kind = BETTER if gap.rose else WORSE if gap.fell else CHANCE
-    found = answer._word(gap, round(gap.difference, 1), kind, smallest, needed, advice.Advice(ROWS))
-    assert (found[0], found[1].replace("+2.10", "+2.1")) == (word, why)
-
-
-def test_no_more_items_are_named_than_were_scored_where_so_many_would_do():
-    few = answer._word(Gap(5.9, -0.1, 11.9), 5.9, CHANCE, 6.0, 60, advice.Advice(ROWS))[1]
-    assert few.endswith("what was seen is +5.90."), few
-
-
-def test_a_gain_of_another_pooling_alone_is_no_yes():
-    assert answer._word(Gap(2.0, 0.3, 3.7), 2.0, CHANCE, 6.0, 540, advice.Advice(ROWS))[0] == "Cannot tell"
-
-
 @pytest.mark.parametrize(
     ("why", "word"), [(NO_RATE, "Cannot tell"), (TIED, "Cannot tell"), (IN_FOLDS, "No"), (BELOW, "No")]
 )
@@ -402,36 +369,6 @@ def test_where_nothing_was_learned_no_is_said_only_if_the_weights_had_moved(done
 
 def unlearned(status, nothing):
     return replace(status, facts=replace(status.facts, nothing=nothing))
-
-
-def reached(before, **data):
-    """What would help a plan whose base has this score."""
-    known = replace(
-        own_data.OwnData("text.csv", SCORED_PAIRS.name, "a", "b", "Sample pairs, test half", 1000, 0, 500), **data
-    )
-    return answer.helps(advice.Advice(known, amount=amounts.Amount(1000)), "Spearman", before, "tiny")
-
-
-@pytest.mark.parametrize(
-    ("before", "data", "helps"),
-    [
-        (80.0, {}, ["The answer is of Sample pairs, test half, not of your text."]),
-        (91.0, {}, ["The base already has a Spearman of 91.0", "The answer is of"]),
-        (80.0, {"rows": 4000}, ["1,000 of 4,000 rows fit the time limit", "The answer is of"]),
-        (80.0, {"kind": SENTENCES.name}, ["Sentences alone teach little", "The answer is of"]),
-        (80.0, {"test": sources.HELD_OUT}, ["Try a base other than tiny, or rows that the base gets wrong."]),
-    ],
-)
-def test_what_would_help_follows_from_what_was_measured(before, data, helps):
-    found = reached(before, **data)
-    assert len(found) == len(helps)
-    assert all(part in one for part, one in zip(helps, found, strict=True))
-
-
-def test_who_names_a_test_set_is_not_told_to_name_one():
-    data = own_data.OwnData("text.txt", SENTENCES.name, "a", "b", "own.csv", 1000, 0, 500)
-    given = advice.Advice(data, AdviceOptions(test="own.csv"), amount=amounts.Amount(1000))
-    assert not any("name them" in line for line in answer.helps(given, "Spearman", 80.0, "tiny"))
 
 
 def test_a_plan_of_something_else_gives_no_answer(plan):
