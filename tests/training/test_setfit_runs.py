@@ -15,12 +15,16 @@ from explorer.data import corpora
 from explorer.data.text_sets import LABELLED_TEXTS
 from explorer.errors import TooFewRows, WrongColumns
 from explorer.measuring.scores.metrics import class_scores
-from explorer.progress import Phase
+from explorer.progress import Phase, finish
 from explorer.run_folder import TrainingStep
+from explorer.training.loop import estimate as estimates
+from explorer.training.loop import folds
 from explorer.training.loop.learner import Learner
+from explorer.training.loop.preparing import prepare
+from explorer.training.loop.processes import World
 from explorer.training.saved_model import CLASSIFIER, take
 from tests.training.unbroken import assert_goes_on
-from tests.trainings import WORDS, new, train
+from tests.trainings import DEVICE, WORDS, new, recipe, train
 
 SETTINGS = {"batch_size": 4, "steps": 6, "iterations": 3, "learning_rate": 3e-3, "max_length": 8}
 
@@ -181,3 +185,49 @@ def test_rows_of_two_sentences_are_refused_before_a_model_is_loaded(place, tmp_p
         written(tmp_path, name, labels, seed, pairs=True)
     with pytest.raises(WrongColumns, match=r"two sentences per row.*choose the method classify"):
         train(new(place, "setfit", data=(str(tmp_path),), model=str(place.folder / "nowhere"), settings=SETTINGS))
+
+
+@pytest.fixture
+def folded(place, tmp_path):
+    """The learner of the first fold of a text of one's own, of two classes and ten rows."""
+    drawn, lines = random.Random(4), ["label\ttext"]
+    lines += [f"{label}\t{' '.join(drawn.choices(WORDS, k=5))}" for label in "ababababab"]
+    (tmp_path / "mine.tsv").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    own = "cross-fitted rows"
+    made = recipe(place, "setfit", data=(str(tmp_path / "mine.tsv"),), dev=own, test=own, settings=SETTINGS)
+    whole = finish(prepare(made))
+    return Learner(finish(folds.prepare(whole, 1, 1, ())), 1, World("float32", DEVICE)), whole
+
+
+def test_the_estimate_counts_every_text_that_an_evaluation_encodes(folded):
+    """Those of the fold for the geometry and for their classes, and those that the layer is fitted to."""
+    made, _ = folded
+    encoded = []
+    vectors = made.method.vectors
+    made.method.vectors = lambda texts, *more: encoded.append(len(texts)) or vectors(texts, *more)
+    finish(made.evaluate(made.prepared.dev))
+    assert estimates._evaluated_texts(made) == sum(encoded) > len(made.corpus)
+
+
+def test_the_estimate_counts_the_validation_rows_of_labelled_texts(place, text):
+    made = Learner(
+        finish(prepare(recipe(place, "setfit", data=(text,), settings=SETTINGS))), 1, World("float32", DEVICE)
+    )
+    encoded = []
+    vectors = made.method.vectors
+    made.method.vectors = lambda texts, *more: encoded.append(len(set(texts))) or vectors(texts, *more)
+    finish(made.evaluate(made.prepared.dev))
+    finish(made.held_out_score())
+    assert estimates._evaluated_texts(made) == sum(encoded)
+
+
+def test_equal_scores_cost_one_loss_each_of_few_pairs(folded):
+    """Held-out rows make many pairs: each row is read four times on average, and the best checkpoint only once."""
+    made, _ = folded
+    losses, loss = [], made.method.loss
+    made.method.loss = lambda *columns: losses.append(len(columns[0])) or loss(*columns)
+    for step in range(5):
+        made.step = step
+        made.record_score(50.0)
+    held = len(made.prepared.loss_rows)
+    assert 0 < sum(losses) <= 5 * max(4 * held, 2 * made.feed.size)

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
@@ -22,10 +23,11 @@ from explorer.encoding.load import hardware, loading
 from explorer.encoding.locate import model_names
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, RunTooLarge, ran_out_of_memory
+from explorer.evaluating.probes.class_rows import RowsJudge
 from explorer.measuring.neighbours.ranking_judge import MRR, RankingJudge
 from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores.judge import Judge, PairJudge, TripletJudge
-from explorer.methods import Autocast, changing, untouched
+from explorer.methods import Autocast, PredictedClasses, changing, untouched
 from explorer.progress import Phase, Progress, Work, finish
 from explorer.training.loop import folds, judging, preparing, stages, training_texts
 from explorer.training.loop.learner import Learner
@@ -174,7 +176,7 @@ def _together(parts: Sequence[Estimate], seeds: int) -> Estimate | None:
 
 
 def _evaluating(learner: Learner) -> tuple[float, float]:
-    """Seconds of a sentence in float32, and of all evaluations of a training on its dev set, from some of that set."""
+    """Seconds of a sentence in float32, and of all evaluations of a training, from some sentences of its dev set."""
     every = sorted(learner.prepared.dev.texts, key=len)
     some = every[:: max(1, len(every) // TRIED)]
 
@@ -184,12 +186,24 @@ def _evaluating(learner: Learner) -> tuple[float, float]:
         finish(learner.method.vectors(some, None, autocast))
         return (time.monotonic() - started) / len(some)
 
-    evaluations = learner.total // learner.evaluate_every + 1 + len(learner.shares)
-    # the dev set at each evaluation and for each blend
-    copies = len(learner.method.candidates())
+    evaluations = learner.total // learner.evaluate_every + 1 + len(learner.shares)  # also of each blend
     in_training = a_sentence(learner.world.autocast)
     exact = in_training if learner.world.precision == "float32" else a_sentence(nullcontext)
-    return exact, in_training * len(every) * copies * evaluations
+    each = in_training if learner.prepared.fold is None else exact
+    return exact, each * _evaluated_texts(learner) * evaluations
+
+
+def _evaluated_texts(learner: Learner) -> int:
+    """How many texts one evaluation encodes: dev set, held-out rows, and the rows that a class layer is fitted to."""
+    method, dev, rows = learner.method, learner.prepared.dev, learner.held_out
+    texts = len(dev.texts) * len(method.candidates())
+    if learner.prepared.fold and isinstance(dev, RowsJudge):
+        rows = dev.rows
+    if rows is not None:
+        texts += len(set(chain.from_iterable(rows.texts)))
+        if isinstance(method, PredictedClasses) and method.classifies_exported:
+            texts += len(learner.corpus.texts[0])
+    return texts
 
 
 def ran_out(error: Exception, batch: int) -> RunTooLarge | None:

@@ -29,6 +29,7 @@ from explorer.progress import Phase, Progress, Work
 from explorer.training.loop.measured_facts import MOST_FITTED, FrozenClasses
 
 MOST_BATCHES = 32  # of held-out rows, whose loss decides between equal scores
+MOST_READ = 4  # how often each of these rows is read on average, where it is in many pairs
 RANDOM = "random pairs"  # what the cosines of random pairs of the dev set are kept under
 
 
@@ -177,7 +178,8 @@ def loss_of(method: Method, rows: Corpus, size: int) -> float | None:
     try:
         order = sampler.usable(rows)
         size = min(size, sampler.items(len(order)))
-        places = sampler.batches(rows, order, size, random)[:MOST_BATCHES] if size > 1 else []
+        most = min(MOST_BATCHES, max(1, MOST_READ * len(rows) // (size * sampler.rows_each)))
+        places = sampler.batches(rows, order, size, random)[:most] if size > 1 else []
     except TooFewRows:
         return None
     training = method.training

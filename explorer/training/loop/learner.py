@@ -57,6 +57,7 @@ class Learner:
         self.by_loss = False  # whether the loss on held-out rows has decided between equal scores
         self.judged: list[tuple[float, Floats]] = []  # steps of a fold, and what each of its items got at them
         self.kept: dict[str, Tensor] = {}
+        self._losses: dict[int | None, float | None] = {}  # on held-out rows, by step, where they had to decide
         self.blend: Blend | None = None  # of the best checkpoint with the base, once the seed is over
         self.fetch_every = 1 if world.device.type == "cpu" else FETCH_EVERY
         # step, learning rate, and on the device: loss, gradient norm, similarity of positive and of random pairs
@@ -251,11 +252,13 @@ class Learner:
         now = self.held_out_loss()
         if now is None or not self.kept:
             return None
-        current = self._copied()
-        self._put(self.kept)
-        before = self.held_out_loss()
-        self._put(current)
-        self.by_loss = True
+        if self.best_step not in self._losses:
+            current = self._copied()
+            self._put(self.kept)
+            self._losses[self.best_step] = self.held_out_loss()
+            self._put(current)
+        before = self._losses[self.best_step]
+        self._losses[self.step], self.by_loss = now, True
         return before is None or now <= before
 
     def _copied(self) -> dict[str, Tensor]:
