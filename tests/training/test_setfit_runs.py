@@ -206,7 +206,7 @@ def test_the_estimate_counts_every_text_that_an_evaluation_encodes(folded):
     vectors = made.method.vectors
     made.method.vectors = lambda texts, *more: encoded.append(len(texts)) or vectors(texts, *more)
     finish(made.evaluate(made.prepared.dev))
-    assert estimates._evaluated_texts(made) == sum(encoded) > len(made.corpus)
+    assert len(estimates._evaluated_texts(made)) == sum(encoded) > len(made.corpus)
 
 
 def test_the_estimate_counts_the_validation_rows_of_labelled_texts(place, text):
@@ -218,7 +218,7 @@ def test_the_estimate_counts_the_validation_rows_of_labelled_texts(place, text):
     made.method.vectors = lambda texts, *more: encoded.append(len(set(texts))) or vectors(texts, *more)
     finish(made.evaluate(made.prepared.dev))
     finish(made.held_out_score())
-    assert estimates._evaluated_texts(made) == sum(encoded)
+    assert len(estimates._evaluated_texts(made)) == sum(encoded)
 
 
 def test_equal_scores_cost_one_loss_each_of_few_pairs(folded):

@@ -176,8 +176,8 @@ def _together(parts: Sequence[Estimate], seeds: int) -> Estimate | None:
 
 
 def _evaluating(learner: Learner) -> tuple[float, float]:
-    """Seconds of a sentence in float32, and of all evaluations of a training, from some sentences of its dev set."""
-    every = sorted(learner.prepared.dev.texts, key=len)
+    """Seconds of a sentence in float32, and of all evaluations of a training, from some of the texts of one of them."""
+    every = sorted(_evaluated_texts(learner), key=len)
     some = every[:: max(1, len(every) // TRIED)]
 
     def a_sentence(autocast: Autocast) -> float:
@@ -190,19 +190,19 @@ def _evaluating(learner: Learner) -> tuple[float, float]:
     in_training = a_sentence(learner.world.autocast)
     exact = in_training if learner.world.precision == "float32" else a_sentence(nullcontext)
     each = in_training if learner.prepared.fold is None else exact
-    return exact, each * _evaluated_texts(learner) * evaluations
+    return exact, each * len(every) * evaluations
 
 
-def _evaluated_texts(learner: Learner) -> int:
-    """How many texts one evaluation encodes: dev set, held-out rows, and the rows that a class layer is fitted to."""
+def _evaluated_texts(learner: Learner) -> list[str]:
+    """The texts that one evaluation encodes: dev set, held-out rows, and the rows that a class layer is fitted to."""
     method, dev, rows = learner.method, learner.prepared.dev, learner.held_out
-    texts = len(dev.texts) * len(method.candidates())
+    texts = [*dev.texts] * len(method.candidates())
     if learner.prepared.fold and isinstance(dev, RowsJudge):
         rows = dev.rows
     if rows is not None:
-        texts += len(set(chain.from_iterable(rows.texts)))
+        texts += set(chain.from_iterable(rows.texts))
         if isinstance(method, PredictedClasses) and method.classifies_exported:
-            texts += len(learner.corpus.texts[0])
+            texts += learner.corpus.texts[0]
     return texts
 
 
