@@ -24,6 +24,7 @@ def no_runs(tmp_path, monkeypatch):
     monkeypatch.setattr(training_queue, "PAUSE", 0.02)
     monkeypatch.setattr(amounts.methods, "few_rows", lambda kind, rows: {"batch_size": 8, "steps": 2})
     monkeypatch.setattr(amounts, "LEAST_STEPS", 1)
+    monkeypatch.setattr(amounts, "BLEND", {"blend": 1.0})  # one share
     monkeypatch.setattr(amounts, "FIRST_SEEDS", 2)
     monkeypatch.setattr(advice, "MOST_SEEDS", 2)
     monkeypatch.setattr(own_data, "candidates", lambda kind, folded=False: METHODS[kind])
@@ -44,7 +45,9 @@ def page(app, place):
     return app.switch_page(PAGE)
 
 
-def test_a_text_is_read_and_its_trainings_are_proposed_started_and_answered(page, text):
+def test_a_text_is_read_and_its_trainings_are_proposed_started_and_answered(page, text, monkeypatch):
+    monkeypatch.setattr(amounts, "FIRST_SEEDS", 1)  # what is added then is tested below
+    monkeypatch.setattr(advice, "MOST_SEEDS", 1)
     page = by_link(page, advise=text)
     wait_until(lambda: form.START in [one.key for one in page.run().button])
     assert any("pairs.csv: 60 rows of scored pairs to train on" in one for one in words(page.markdown))
@@ -63,7 +66,7 @@ def test_a_plan_between_its_first_trainings_and_further_ones_is_not_finished(pla
     """Its page would no longer be drawn again, and keep an answer without what seeds and rows bring."""
     path = tmp_path / "more pairs.csv"
     path.write_text("\n".join(["score,sentence1,sentence2", *graded_lines(random.Random(5), 60)]), encoding="utf-8")
-    given = advice.AdviceOptions(model=str(place.model))
+    given = advice.AdviceOptions(model=str(place.model), method=("cosent",))
     seen, real = [], plan_folder.PlanFolder.redefine
 
     def observed(folder, plan):
