@@ -15,12 +15,12 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from statistics import mean
 
-from benchmarks.few_rows import DRAWS, Row, table
+from benchmarks.few_rows import DRAWS, Row, labelled
 from explorer.__main__ import main as strata
 from explorer.training.record import runs
 
 SETS, EACH, METHODS = ("MR", "TREC"), (8, 64), ("classify", "setfit")
-CHOOSING, TESTED = 100, 1_000  # rows
+CHOOSING = 100  # rows
 
 
 def main() -> None:
@@ -43,11 +43,7 @@ def _words(scores: Sequence[float]) -> str:
 
 def _folder(home: Path, name: str, each: int, draw: int) -> Path:
     """A labelled set in a folder: train rows, rows that choose, and test rows."""
-    if name == "TREC":
-        rows, tested = [row[:2] for row in table("TREC/train.tsv")], [row[:2] for row in table("TREC/test.tsv")]
-    else:
-        rows = random.Random(7).sample(every := [row[:2] for row in table(f"{name}/all.tsv")], len(every))
-        rows, tested = rows[TESTED:], rows[:TESTED]
+    rows, tested = labelled(name)
     rows = random.Random(draw).sample(rows, len(rows))
     classes = sorted({label for label, _ in rows})
     train = [row for label in classes for row in [one for one in rows if one[0] == label][:each]]

@@ -1,8 +1,10 @@
 """Measure what the suggested settings gain on texts of few rows: kinds × rows × draws, on whole public test sets.
 
 Each text is drawn from a public set and trained on as a file of one's own, with everything as suggested. What is
-reported is the exported model against its base on test items that share no row with any draw. The sets are read from
-STRATA_DATA. Some kinds and sizes alone, such as in another process: STRATA_KINDS=triplets STRATA_ROWS=20,60.
+reported is the exported model against its base on test items that share no row with any draw. Of labelled texts that is
+the accuracy of the exported encoder and its layer, against that of a logistic layer on the base; both are computed with
+sentence-transformers and scikit-learn from the folder alone. The sets are read from STRATA_DATA. Some kinds and sizes
+alone, such as in another process: STRATA_KINDS=triplets STRATA_ROWS=20,60.
 """
 
 from __future__ import annotations
@@ -21,11 +23,16 @@ from statistics import mean
 
 from explorer.__main__ import main as strata
 from explorer.data import sources
+from explorer.data.text_sets import LABELLED_TEXTS
+from explorer.encoding.locate import lookup, model_names
+from explorer.methods import suggested
 from explorer.training.record import runs
 from explorer.training.record.status import Status
+from explorer.training.saved_model import CLASSIFIER
 from explorer.training.text_defaults import of_text
 
 ROWS, DRAWS = (20, 60, 200, 1_000), (1, 2, 3)
+LABELLED, TESTED = ("TREC", "MR"), 1_000
 Row = Sequence[str]
 
 
@@ -33,7 +40,7 @@ Row = Sequence[str]
 class Public:
     """Rows of a public set to draw from, the method that is suggested for them, and rows to test on."""
 
-    method: str
+    method: str  # "" for the one that is suggested for as many rows
     columns: Row
     rows: Sequence[Row]
     tests: Sequence[str]  # named sets
@@ -41,7 +48,7 @@ class Public:
 
 
 def main() -> bool:
-    names = os.environ.get("STRATA_KINDS", "scored pairs,pairs,triplets,sentences").split(",")
+    names = os.environ.get("STRATA_KINDS", "scored pairs,pairs,triplets,sentences,TREC,MR").split(",")
     seen = os.environ.get("STRATA_ROWS")
     sizes = tuple(map(int, seen.split(","))) if seen else ROWS
     with tempfile.TemporaryDirectory() as home:
@@ -74,41 +81,79 @@ def public(name: str) -> Public:
         rows = drawn.sample(found := [one[:3] for one in table("SNLI/triplets_dev.tsv")], len(found))
         columns = ("anchor", "positive", "negative")
         return Public("contrast-hard", columns, rows[1_000:], ["STS-B test"], rows[:1_000])
+    if name in LABELLED:
+        rows, tested = labelled(name)
+        return Public("", ("label", "text"), rows, (), tested)
     if name == "sentences":
         return Public("ct-in-batch", ("sentence",), [one[:1] for one in table("wiki/sentences.tsv")], ["STS-B test"])
     raise SystemExit(f"There is no kind '{name}'.")
 
 
+def labelled(name: str) -> tuple[list[Row], list[Row]]:
+    """Labelled rows to draw from, and those to test on: of TREC its test rows, of a set without a split 1,000 rows."""
+    if name == "TREC":
+        return [row[:2] for row in table("TREC/train.tsv")], [row[:2] for row in table("TREC/test.tsv")]
+    rows = random.Random(7).sample(every := [row[:2] for row in table(f"{name}/all.tsv")], len(every))
+    return rows[TESTED:], rows[:TESTED]
+
+
 def measured(name: str, given: Public, rows: int, draw: int, home: Path) -> dict[str, object]:
     """Updates, seconds, and the gain on each test set of a training on so many rows."""
-    text = written(home / f"{name} {rows} {draw}.csv", given.columns, random.Random(draw).sample(given.rows, rows))
+    drawn = random.Random(draw).sample(given.rows, rows)
+    text = written(home / f"{name} {rows} {draw}.csv", given.columns, drawn)
     tests = [*given.tests]
-    if given.test_rows:
+    if given.test_rows and name not in LABELLED:
         tests.append(written(home / f"{name} test.csv", given.columns, given.test_rows))
-    own = of_text(given.method, (text,)).sets_with(None) or (None, None)
+    method = given.method or suggested(LABELLED_TEXTS, 1, rows)
+    own = of_text(method, (text,)).sets_with(None) or (None, None)
     first = [own[1]] if own[1] in (sources.HELD_OUT, sources.CROSS_FITTED) else []
-    asked = ["train", given.method, "--data", text, "--seed", str(draw), "--elsewhere", "none"]
+    asked = ["train", method, "--data", text, "--seed", str(draw), "--elsewhere", "none"]
     for test in (*first, *tests):
         asked += ["--test", test]
     with redirect_stdout(sys.stderr):
         failed = strata([*asked, "--name", f"{name} {rows} {draw}".replace(" ", "-")])
     if failed:
         raise SystemExit(f"{asked} failed")
-    status = runs.find(f"{name} {rows} {draw}".replace(" ", "-")).status()
-    verdict = status.verdict
+    run = runs.find(f"{name} {rows} {draw}".replace(" ", "-"))
+    status, verdict = run.status(), run.status().verdict
     assert verdict is not None
     scored = [*filter(None, [verdict.test]), *verdict.more][len(first) :]
+    gains = [one.difference or 0.0 for one in scored]
+    if name in LABELLED:
+        gains = [accuracy(run.model, drawn, given.test_rows) - accuracy(None, drawn, given.test_rows)]
     found = {
         "rows": rows,
         "draw": draw,
         "updates": _updates(status),
         "seconds": round(status.seconds or 0),
-        "gains": [one.difference or 0.0 for one in scored],
+        "method": method,
+        "gains": gains,
         "own": None if not first or verdict.test is None else verdict.test.difference,
         "nothing": status.facts.nothing is not None,
     }
     print(json.dumps({"kind": name, **found}), file=sys.stderr, flush=True)
     return found
+
+
+def accuracy(folder: Path | None, drawn: Sequence[Row], tested: Sequence[Row]) -> float:
+    """Of test rows, by an exported encoder and its layer; without a folder by the base, whose layer all rows fit."""
+    from safetensors import safe_open
+    from sentence_transformers import SentenceTransformer
+    from sklearn.linear_model import LogisticRegression
+
+    labels, texts = zip(*tested, strict=True)
+    if folder is None or not (folder / CLASSIFIER).exists():  # nothing was learned: it is the base
+        encoder = SentenceTransformer(str(model_names.find(lookup.BUNDLED).folder), device="cpu")
+        known, given = zip(*drawn, strict=True)
+        layer = LogisticRegression(max_iter=2000).fit(encoder.encode(list(given)), known)
+        found = list(layer.predict(encoder.encode(list(texts))))
+    else:
+        with safe_open(folder / CLASSIFIER, "np") as file:
+            weight, bias = file.get_tensor("weight"), file.get_tensor("bias")
+            classes = json.loads(file.metadata()["classes"])
+        vectors = SentenceTransformer(str(folder), device="cpu").encode(list(texts))
+        found = [classes[place] for place in (vectors @ weight.T + bias).argmax(1)]
+    return 100 * mean(one == label for one, label in zip(found, labels, strict=True))
 
 
 def _updates(status: Status) -> int:
