@@ -12,6 +12,8 @@ from explorer.data.text_sets import LABELLED_TEXTS, PAIRS, SCORED_PAIRS, SENTENC
 from explorer.knobs import Values
 from explorer.methods._method import Method
 
+ENOUGH = 60  # updates of a method's own schedule, which then stays as it is
+
 
 @dataclass(frozen=True)
 class FewRows:
@@ -21,10 +23,12 @@ class FewRows:
     batch: int
     updates: int
     suggested: Values
+    enough: int = ENOUGH
 
 
 HALF: Values = {"blend": 0.5}  # of the base's weights and of the tuned ones: what few rows teach is not sure
 CHOSEN: Values = {"blend": 0.0}  # by the dev set, which is large enough
+RAISED: Values = {"learning_rate": 1e-4}  # a new layer is far from trained after some hundred updates at a usual rate
 FEW, SOME, MANY = 100, 500, 5_000  # rows
 
 TABLE: Mapping[Kind, tuple[FewRows, ...]] = {
@@ -34,18 +38,21 @@ TABLE: Mapping[Kind, tuple[FewRows, ...]] = {
     ),
     # of many rows the best step comes early, with many negatives in a batch: evaluations have to be close to each other
     SENTENCES: (FewRows(FEW, 8, 60, HALF), FewRows(SOME, 16, 100, HALF), FewRows(MANY, 64, 60, CHOSEN)),
-    # measured next to setfit and the frozen encoder, but not next to other settings
-    LABELLED_TEXTS: (FewRows(FEW, 8, 100, {}), FewRows(SOME, 16, 100, {}), FewRows(MANY, 32, 150, {})),
+    LABELLED_TEXTS: (
+        FewRows(FEW, 16, 100, RAISED),
+        FewRows(SOME, 16, 150, RAISED),
+        FewRows(MANY, 16, 300, RAISED, 300),
+    ),
 }
 OTHERS = SENTENCES  # whose settings texts of other kinds have
-ENOUGH = 60  # updates of a method's own schedule, which then stays as it is
 
 
 def fitted_names(kind: type[Method]) -> frozenset[str]:
     """The settings that the number of rows may decide: a command states them, so that it needs no text to be exact."""
     if not kind.trains():
         return frozenset()
-    suggested = (row.suggested for rows in TABLE.values() for row in rows if kind.suggestion is not None)
+    rows = TABLE.get(kind.rows, TABLE[OTHERS])
+    suggested = (row.suggested for row in rows if kind.suggestion is not None and not kind.suggestion.most)
     return frozenset({"batch_size", "steps"}).union(*suggested)
 
 
@@ -53,18 +60,19 @@ def few_rows(kind: type[Method], rows: int) -> dict[str, bool | int | float | st
     """The settings for so many rows; none if the method's own batches and epochs are made for as many.
 
     Where its own number of updates is large enough, but a batch takes more rows than there are, only the batch changes.
+    A method for few rows has a rate and a share of its own, which fit them.
     """
     usual, items = kind.schedule, kind.items({}, rows)
     row = next((one for one in TABLE.get(kind.rows, TABLE[OTHERS]) if rows <= one.most), None)
     if row is None or not kind.trains():
         return {}
-    if usual.updates(items) >= ENOUGH:
+    if usual.updates(items) >= row.enough:
         return {} if items >= usual.batch_size else {"batch_size": fitting_batch(rows)}
     settings: dict[str, bool | int | float | str] = {}
     if (batch := min(row.batch, usual.batch_size, fitting_batch(rows))) != usual.batch_size:
         settings["batch_size"] = batch
     settings["steps"] = row.updates
-    return settings | dict(row.suggested if kind.suggestion is not None else {})
+    return settings | dict(row.suggested if kind.suggestion is not None and not kind.suggestion.most else {})
 
 
 def unless_chosen(fitted: Values, chosen: Values) -> dict[str, bool | int | float | str]:

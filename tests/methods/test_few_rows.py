@@ -4,7 +4,7 @@ import pytest
 
 from explorer.data import text_sets
 from explorer.methods import few_rows, fitted_names, knobs_of, load, names, unless_chosen
-from explorer.methods._few_rows import ENOUGH, TABLE
+from explorer.methods._few_rows import ENOUGH, OTHERS, TABLE
 
 ROWS = (*range(1, 34), 47, 63, 64, 65, 100, 101, 127, 128, 250, 500, 501, 777, 1000, 1001, 1999, 2000)
 TRAINED = [name for name in names() if load(name).trains()]
@@ -44,8 +44,9 @@ def test_a_schedule_that_has_enough_updates_for_so_many_rows_is_left_as_it_is(na
         _, steps, _ = planned(kind, {}, rows)
         settings = few_rows(kind, rows)
         fills = kind.items({}, rows) >= kind.schedule.batch_size
-        assert bool(settings) == (steps < ENOUGH or not fills), rows
-        assert steps < ENOUGH or settings.keys() <= {"batch_size"}, rows
+        enough = next(one.enough for one in TABLE.get(kind.rows, TABLE[OTHERS]) if rows <= one.most)
+        assert bool(settings) == (steps < enough or not fills), rows
+        assert steps < enough or settings.keys() <= {"batch_size"}, rows
 
 
 @pytest.mark.parametrize("name", TRAINED)
@@ -56,8 +57,10 @@ def test_settings_for_few_rows_are_allowed_and_no_batch_is_larger_than_the_metho
         assert {one: knobs_of(kind)[one].checked(value) for one, value in settings.items()} == settings
         assert settings.keys() <= fitted_names(kind)
         assert scheduled(kind, settings).batch_size <= kind.schedule.batch_size
-        if kind.suggestion is None:
-            assert settings.keys() <= {"batch_size", "steps"}, "other settings are measured for suggested methods only"
+        if kind.suggestion is None or kind.suggestion.most:
+            assert settings.keys() <= {"batch_size", "steps"}, (
+                "other settings are measured for methods that are suggested for any number"
+            )
 
 
 def test_a_method_that_is_not_trained_has_no_such_settings():
@@ -72,7 +75,7 @@ def test_each_kind_of_rows_has_rising_bounds_and_batches_and_the_table_needs_no_
     for rows in TABLE.values():
         for values in ([one.most for one in rows], [one.batch for one in rows]):
             assert values == sorted(values)
-        assert all(one.updates >= ENOUGH for one in rows)
+        assert all(one.updates >= one.enough >= ENOUGH for one in rows)
         assert rows[-1].most >= 2000
 
 

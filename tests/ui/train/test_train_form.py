@@ -63,8 +63,8 @@ def test_the_model_of_a_run_is_a_base_only_when_the_visitor_says_so(app, place):
 @pytest.mark.parametrize(
     ("method", "rows", "plan", "divided"),
     [
-        ("classify", "256 rows to train on, 32 to validate, 32 to test", (256, 16, 100), True),
-        ("sbert-nli", "320 rows to train on.", (320, 16, 100), False),
+        ("classify", "256 rows to train on, 32 to validate, 32 to test", (256, 16, 150), True),
+        ("sbert-nli", "320 rows to train on.", (320, 16, 150), False),
     ],
 )
 def test_labelled_rows_are_divided_for_a_method_that_predicts_classes_only(app, method, rows, plan, divided):
