@@ -60,16 +60,17 @@ def few_rows(kind: type[Method], rows: int) -> dict[str, bool | int | float | st
     """The settings for so many rows; none if the method's own batches and epochs are made for as many.
 
     Where its own number of updates is large enough, but a batch takes more rows than there are, only the batch changes.
-    A method for few rows has a rate and a share of its own, which fit them.
+    Of pairs of rows an epoch has more than enough: they have the updates of the table. A method for few rows has a rate
+    and a share of its own, which fit them.
     """
     usual, items = kind.schedule, kind.items({}, rows)
     row = next((one for one in TABLE.get(kind.rows, TABLE[OTHERS]) if rows <= one.most), None)
     if row is None or not kind.trains():
         return {}
-    if usual.updates(items) >= row.enough:
-        return {} if items >= usual.batch_size else {"batch_size": fitting_batch(rows)}
+    if usual.updates(items) >= row.enough and kind.rows_each == 1:
+        return {} if items >= usual.batch_size else {"batch_size": fitting_batch(items)}
     settings: dict[str, bool | int | float | str] = {}
-    if (batch := min(row.batch, usual.batch_size, fitting_batch(rows))) != usual.batch_size:
+    if (batch := min(row.batch, usual.batch_size, fitting_batch(items))) != usual.batch_size:
         settings["batch_size"] = batch
     settings["steps"] = row.updates
     return settings | dict(row.suggested if kind.suggestion is not None and not kind.suggestion.most else {})
@@ -81,6 +82,6 @@ def unless_chosen(fitted: Values, chosen: Values) -> dict[str, bool | int | floa
     return {name: value for name, value in fitted.items() if name not in names}
 
 
-def fitting_batch(rows: int) -> int:
-    """The largest power of two of which so few rows fill at least two batches, and at least 2."""
-    return max(2, 1 << max(1, rows // 2).bit_length() - 1)
+def fitting_batch(items: int) -> int:
+    """The largest power of two of which so few rows or pairs fill at least two batches, and at least 2."""
+    return max(2, 1 << max(1, items // 2).bit_length() - 1)
