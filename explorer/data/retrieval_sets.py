@@ -61,10 +61,21 @@ class RetrievalSet:
             "documents with the text of an earlier one": self.repeated,
         }
 
+    @property
+    def pool(self) -> int:
+        """How many documents each query is searched among."""
+        return len(self.documents)
+
     @cached_property
     def texts(self) -> tuple[str, ...]:
         """All distinct texts."""
         return tuple(dict.fromkeys((*self.documents, *self.queries)))
+
+    @cached_property
+    def judged(self) -> tuple[str, ...]:
+        """The queries and what is relevant to them: other documents are only searched among."""
+        relevant = (self.documents[place] for judged in self.judgements for place in judged)
+        return tuple(dict.fromkeys((*self.queries, *relevant)))
 
     @cached_property
     def digest(self) -> str:

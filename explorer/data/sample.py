@@ -63,6 +63,7 @@ class ProbePairs:
     second: tuple[str, ...]
     same: tuple[bool, ...]  # whether both mean the same: one says the other in other words
     item: ClassVar[str] = PAIR
+    pool: ClassVar[int] = 0
 
     @cached_property
     def digest(self) -> str:

@@ -22,6 +22,10 @@ class NamedSet(Protocol):
     def digest(self) -> str:
         """The digest of the content."""
 
+    @property
+    def pool(self) -> int:
+        """How many passages each query is searched among; 0 of items that are not queries."""
+
     def __len__(self) -> int: ...
 
 
@@ -30,11 +34,12 @@ def several(item: str) -> str:
     return "queries" if item == QUERY else f"{item}s"
 
 
-def counted(count: int, item: str) -> str:
-    """How many items there are: `1,379 pairs`, `1 query`."""
-    return f"{count:,} {item if count == 1 else several(item)}"
+def counted(count: int, item: str, pool: int = 0) -> str:
+    """How many items there are: `1,379 pairs`, `1 query`, `197 queries among 1,953 passages`."""
+    among = f" among {pool:,} passage{'s' * (pool != 1)}" if pool else ""
+    return f"{count:,} {item if count == 1 else several(item)}{among}"
 
 
 def size_of(given: NamedSet) -> str:
     """How many items of what a set has."""
-    return counted(len(given), given.item)
+    return counted(len(given), given.item, given.pool)

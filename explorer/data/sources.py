@@ -121,8 +121,8 @@ def at_hand() -> tuple[str, ...]:
 
 
 def texts_of(given: RunSet) -> tuple[str, ...]:
-    """Every sentence, query and document of an evaluation set once."""
-    return given.texts if isinstance(given, RetrievalSet) else given.sentences
+    """Every sentence of the items of an evaluation set once; of queries with the documents relevant to them."""
+    return given.judged if isinstance(given, RetrievalSet) else given.sentences
 
 
 def taken(given: RunSet, rows: Sequence[int]) -> RunSet:

@@ -77,6 +77,7 @@ class Triplets:
     positives: tuple[str, ...]
     negatives: tuple[str, ...]
     item: ClassVar[str] = TRIPLET
+    pool: ClassVar[int] = 0
 
     @cached_property
     def digest(self) -> str:
@@ -103,6 +104,7 @@ class GradedPairs:
     parts: tuple[str, ...]  # the sub-corpus of each row, "" if it has none
     tags: tuple[str, ...] = ()  # another label of each row, such as SICK's entailment; not used in scores
     item: ClassVar[str] = PAIR
+    pool: ClassVar[int] = 0
 
     @cached_property
     def digest(self) -> str:

@@ -68,7 +68,8 @@ def test_each_layer_and_pooling_has_what_its_judge_gives_to_vectors_of_its_own(e
     found = finish(encoded(encoder, judge.texts, titles=titles))
     if kind == "rows":
         judge = judge.settled(torch.from_numpy(found.of(MODEL_DEFAULT)))
-    assert size_of(judge) == size_of(given) == f"{len(scores.gold):,} {kind}"
+    among = f" among {len(given.documents)} passages" if kind == "queries" else ""
+    assert size_of(judge) == size_of(given) == f"{len(scores.gold):,} {kind}{among}"
     for title in titles[:-1]:
         reading = parse(title, 2)
         items = judge.items(torch.from_numpy(found.of(title)))

@@ -78,7 +78,7 @@ def of_sentence_transformers(folder, task) -> dict[str, float]:
 
 def test_base_and_export_score_what_sentence_transformers_says(place, pairs, search, run):
     verdict = run.status().verdict
-    _, dev = training_texts.held_out_set(corpora.corpus([str(pairs)], PAIRS)[0])
+    dev = training_texts.read_texts(run.recipe()).dev
     test = sources.evaluation_set(sources.identity(str(search)))
     for task, found, measure in ((test, verdict.test, "cosine_ndcg@10"), (dev, verdict.dev, "cosine_mrr@10")):
         for folder, score in ((place.model, found.declared_base), (run.model, found.exported)):
@@ -92,6 +92,7 @@ def test_the_best_checkpoint_is_chosen_on_held_out_pairs(run):
     assert run.status().best == best.dev
     facts = run.status().facts
     assert facts.measures == {"dev": "MRR@10", "test": "nDCG@10"}
+    assert facts.pools == {"dev": ROWS, "test": 30}, "held-out queries are searched among all passages of the file"
     assert facts.pairs == {"dev": 10, "test": 12}
     assert facts.rows == ROWS - 10
     assert all(-1 <= one.alike <= 1 and np.isfinite(one.uniformity) for one in looks)
@@ -100,9 +101,9 @@ def test_the_best_checkpoint_is_chosen_on_held_out_pairs(run):
 def test_words_name_queries_and_the_measure(run):
     told = learned.lines(run.status().learned)
     assert "(nDCG@10 " in told[0]
-    assert "(12 queries)" in told[1]
+    assert "(12 queries among 30 passages)" in told[1]
     card = (run.model / "README.md").read_text()
-    assert "search (test, 12 queries)" in card
+    assert "search (test, 12 queries among 30 passages)" in card
     assert "On the dev set: MRR@10 × 100, the mean over queries" in card
     assert "type: cosine_ndcg@10" in card
     assert "pearman" not in card.partition("## Training")[0], "how far repeats differ was measured in it"
@@ -113,19 +114,37 @@ def test_words_name_queries_and_the_measure(run):
 
 def test_dev_and_test_rows_share_no_text_with_each_other_or_with_what_is_trained_on(pairs):
     whole = corpora.corpus([str(pairs)], PAIRS)[0]
-    left, test = training_texts.held_out_set(whole)
-    left, dev = training_texts.held_out_set(left)
-    parts = [{*test.texts}, {*dev.texts}, {text for column in left.texts for text in column}]
+    left, test = _held_out(whole)
+    left, dev = _held_out(left)
+    parts = [{*test.judged}, {*dev.judged}, {text for column in left.texts for text in column}]
     assert sum(map(len, parts)) == len({text for part in parts for text in part}) == 2 * ROWS
     backwards = replace(whole, columns=tuple(column[::-1] for column in whole.columns))
-    assert {*training_texts.held_out_set(backwards)[1].texts} == parts[0], "which rows follows from the text alone"
+    assert {*_held_out(backwards)[1].judged} == parts[0], "which rows follows from the text alone"
+
+
+def _held_out(whole):
+    """The rows to train on, and the set of those held out."""
+    left, held = training_texts.held_out_rows(whole)
+    return left, training_texts.set_of_rows(held, HELD_OUT, whole)
+
+
+@pytest.mark.parametrize("most", [5, 12, 25, 1000])
+def test_held_out_queries_are_searched_among_all_passages_of_the_file_or_as_many_as_are_allowed(pairs, most):
+    """Those of the held-out rows themselves are always there, and which others follows from the text alone."""
+    whole = corpora.corpus([str(pairs)], PAIRS)[0]
+    _, held = training_texts.held_out_rows(whole)
+    found = training_texts.set_of_rows(held, HELD_OUT, whole, most)
+    assert {*held.texts[1]} <= {*found.documents} <= {*whole.texts[1]}
+    assert found.pool == len({*found.documents}) == max(len(held), min(most, ROWS))
+    backwards = replace(whole, columns=tuple(column[::-1] for column in whole.columns))
+    assert {*training_texts.set_of_rows(held, HELD_OUT, backwards, most).documents} == {*found.documents}
 
 
 def test_negatives_of_held_out_triplets_are_documents_too():
     whole = corpora.corpus(["sample"], TRIPLETS)[0]
-    _, held = training_texts.held_out_set(whole)
+    held = _held_out(whole)[1]
     negatives = {text for row, text in enumerate(whole.texts[2]) if whole.texts[0][row] in held.queries}
-    assert negatives <= {*held.documents}
+    assert negatives <= {*held.documents} == {*whole.texts[1], *whole.texts[2]}
     assert not negatives & {held.documents[place] for judged in held.judgements for place in judged}
 
 
@@ -136,7 +155,7 @@ def test_a_family_of_rows_is_as_likely_to_be_held_out_as_any_other():
         singles = [(f"{seed} query {row}", f"{seed} passage {row}") for row in range(40)]
         family = [(f"{seed} question {row}", f"{seed} answer") for row in range(4)]
         given = Corpus("made up", PAIRS, tuple(zip(*singles, *family, strict=True)))
-        drawn += any("question" in query for query in training_texts.held_out_set(given)[1].queries)
+        drawn += any("question" in query for query in _held_out(given)[1].queries)
     assert 20 <= drawn <= 65, "ten of 44 rows: about one in five, less because four rows have to fit"
 
 

@@ -46,6 +46,11 @@ class QuestionPairs:
         return len(self.first)
 
     @property
+    def pool(self) -> int:
+        """The number of documents."""
+        return self.collection.pool
+
+    @property
     def digest(self) -> str:
         """The digest of queries, documents and answers."""
         return self.collection.digest

@@ -39,6 +39,7 @@ class LabelledSet:
     dev: Labelled | None = None
     test: Labelled | None = None
     item: ClassVar[str] = ROW
+    pool: ClassVar[int] = 0
 
     @property
     def scored(self) -> Labelled:

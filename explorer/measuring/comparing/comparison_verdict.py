@@ -126,6 +126,7 @@ class ComparisonVerdict:
             measure=self.measure,
             on=self.pairs.name,
             size=len(self.pairs),
+            pool=self.pairs.pool,
             item=self.pairs.item,
             optimistic=self.optimistic,
             poolings=self.poolings,

@@ -145,7 +145,7 @@ def sure(found: Learned) -> str:
 def _on(found: Learned, before: float | None, after: float | None) -> str:
     """`Spearman 79.61 → 83.76 on Sample pairs, dev half (120 pairs)`."""
     scores = in_words.arrow(before, after)
-    on = f"{sources.shown(found.on)} ({counted(found.size, found.item)})"
+    on = f"{sources.shown(found.on)} ({counted(found.size, found.item, found.pool)})"
     return f"{_begun(found.measure)} {scores} on {on}"
 
 
@@ -175,6 +175,7 @@ def as_json(found: Learned) -> dict[str, object] | None:
     if found.score:
         about = found.measure, found.on, found.size, found.item
         of_score = {"scored_on": dict(zip(("measure", "set", "items", "item"), about, strict=True))}
+        of_score["scored_on"] |= {"passages": found.pool} if found.pool else {}
     return {
         "kind": text.kind,
         "text": text.text,

@@ -44,6 +44,7 @@ class Learned:
     on: str = ""
     size: int = 0
     item: str = PAIR  # what its items are
+    pool: int = 0  # how many passages each query is searched among
     optimistic: bool = False  # the training text holds sentences of the set, or the dev set holds rows of it
     pairs: tuple[PairChange, ...] = ()  # of the packs, to show what changed
     why_none: str = ""  # why no packs are judged

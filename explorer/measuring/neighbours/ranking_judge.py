@@ -96,7 +96,7 @@ class RankingJudge(judge.Judge):
         documents = [document_prompt + text for text in task.documents]
         queries = [query_prompt + text for text in task.queries]
         self.name, self.digest, self.item, self.measure = task.name, task.digest, task.item, measure
-        self.sentences = task.texts
+        self.sentences, self.pool = task.judged, task.pool
         self.texts = tuple(dict.fromkeys((*documents, *queries)))
         place = {text: at for at, text in enumerate(self.texts)}
         self._documents, self._queries = (np.array([place[text] for text in some]) for some in (documents, queries))

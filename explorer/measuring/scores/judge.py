@@ -35,9 +35,10 @@ class Judge(ABC):
     name: str
     digest: str  # of the content of the set
     texts: tuple[str, ...]  # what is encoded, each text once
-    sentences: tuple[str, ...]  # the same without prompts
+    sentences: tuple[str, ...]  # those of its items, without prompts: of queries with what is relevant to them
     measure: str  # the name of the score
     item: str  # what an item of the set is: `pair`, `query`
+    pool: int = 0  # how many passages each query is searched among
     before: Judge | None = None  # how the base is judged as it is used, if not in the same way
 
     @abstractmethod

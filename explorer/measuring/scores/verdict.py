@@ -206,6 +206,7 @@ class ElsewhereVerdict:
     measure: str
     verdict: Verdict
     item: str = field(default="", compare=False)  # what they are; "" in a run of version 0.1.0
+    pool: int = field(default=0, compare=False)  # passages that each query is searched among; 0 there, too
 
     def same_set(self, other: ElsewhereVerdict) -> bool:
         """Whether another verdict is on the same items."""
@@ -213,8 +214,8 @@ class ElsewhereVerdict:
 
     @property
     def items(self) -> str:
-        """`240 pairs`, or `500 of 4,927 pairs`."""
-        whole = counted(self.of, self.item or item_by_main(self.measure))
+        """`240 pairs`, `500 of 4,927 pairs`, or `60 queries among 480 passages`."""
+        whole = counted(self.of, self.item or item_by_main(self.measure), self.pool)
         return whole if self.size == self.of else f"{self.size:,} of {whole}"
 
 

@@ -22,13 +22,13 @@ from explorer.measuring.scores.verdict import (
     CHOSE,
     ELSEWHERE,
     WORDS,
-    ElsewhereVerdict,
     Sentence,
     Verdict,
     judged,
     sentence,
 )
 from explorer.progress import Progress, Work
+from explorer.training.loop.elsewhere import Elsewhere
 
 if TYPE_CHECKING:
     from explorer.encoding.tune.blending import Blending
@@ -118,9 +118,10 @@ class BlendCurve:
             on=judge.name,
             size=len(judge),
             item=judge.item,
+            pool=judge.pool,
             optimistic=self.optimistic and use == TEST,
             elsewhere=tuple(
-                ElsewhereVerdict(one.name, len(one), len(one), one.measure, self.against_base(name, alpha), one.item)
+                Elsewhere(one.name, one, len(one)).verdict(self.against_base(name, alpha))
                 for name, one in self.sets.items()
                 if name.startswith(ELSEWHERE)
             ),
@@ -256,6 +257,7 @@ def as_json(found: BlendCurve, alpha: float | None = None) -> dict[str, Any]:
             "measure": judge.measure,
             "items": len(judge),
             "item": judge.item,
+            **({"passages": judge.pool} if judge.pool else {}),
             "base": base,
             "scores": scores,
             **gaps,

@@ -29,7 +29,8 @@ class Elsewhere:
 
     def verdict(self, found: Verdict) -> ElsewhereVerdict:
         """The verdict on this set, with what it is about."""
-        return ElsewhereVerdict(self.name, len(self.judge), self.of, self.judge.measure, found, self.judge.item)
+        judge = self.judge
+        return ElsewhereVerdict(self.name, len(judge), self.of, judge.measure, found, judge.item, judge.pool)
 
 
 def named(names: Iterable[str], then: Sequence[str] | None = None) -> tuple[str, ...]:

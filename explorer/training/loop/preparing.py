@@ -157,6 +157,11 @@ class Prepared:
         return None if rows == of else measured_facts.DrawnRows(rows, of)
 
     @property
+    def pools(self) -> dict[str, int] | None:
+        """How many passages the queries of each evaluation set are searched among; None without queries."""
+        return {use: judge.pool for use, judge in self.judged.items() if judge.pool} or None
+
+    @property
     def seen(self) -> measured_facts.TextOverlap | None:
         """How many test sentences are in the text of any stage; None without a test set, or if nothing is learned."""
         trained = (*([self.rows] if self.recipe.kind.learns() else []), *self.stage_rows)

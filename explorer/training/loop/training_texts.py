@@ -23,6 +23,10 @@ ALL_HELD_OUT = (
     "All rows of {} would be held out, so that none is left to train on. Use more rows, name other sets in place of "
     "'{}', or use '{}', which trains on all rows and judges each."
 )
+MOST_PASSAGES, MOST_CHOOSING = (
+    50_000,
+    1_000,
+)  # that held-out queries of a test set, and of a dev set, are searched among
 LEAST_HELD_OUT = 10  # rows, for an accuracy in steps of 10 points at most
 
 
@@ -76,13 +80,14 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
         corpus, reports = _corpus(recipe, online)
     sets: dict[int, sources.RunSet] = {}
     dev_rows: Corpus | None = None
-    rows = len(corpus)
+    rows, whole, held = len(corpus), corpus, list[tuple[str, ...]]()
     for place in (*range(1, len(names)), 0):  # held-out rows of the test sets are drawn before those of the dev set
         if names[place] == sources.HELD_OUT:
             corpus, held_out = held_out_rows(corpus, rows)
             if not len(corpus):
                 raise TooFewRows(ALL_HELD_OUT.format(corpus.name, sources.HELD_OUT, sources.CROSS_FITTED))
-            sets[place] = set_of_rows(held_out, sources.HELD_OUT)
+            sets[place] = set_of_rows(held_out, sources.HELD_OUT, whole, MOST_PASSAGES if place else MOST_CHOOSING)
+            held.append(tuple(chain.from_iterable(held_out.texts)))
             dev_rows = None if place else held_out
         elif names[place] != sources.CROSS_FITTED:
             sets[place] = sources.evaluation_set(sources.identity(names[place]), online)
@@ -95,7 +100,6 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
     shared = () if recipe.is_cross_fitted else tuple(shared_rows.check(dev, one) for one in tests)
     notes = [*reports, *(one.words for one in shared if one), *dropped]
     # rows that the last stage holds out are held out of every stage
-    held = [sources.texts_of(sets[place]) for place, name in enumerate(names) if name == sources.HELD_OUT]
     held += [tuple(chain.from_iterable(one.texts)) for one in (text.held_out, text.corpus.test) if one is not None]
     outside = set(chain.from_iterable(held))
     stages = []
@@ -156,12 +160,6 @@ def drawn_count(recipe: Recipe, corpus: Corpus) -> int:
     return recipe.schedule().rows_of(len(corpus), corpus.name, partial(recipe.kind.items, recipe.settings))
 
 
-def held_out_set(corpus: Corpus) -> tuple[Corpus, sources.RunSet]:
-    """The rows to train on, and an evaluation set of held-out rows."""
-    left, held = held_out_rows(corpus)
-    return left, set_of_rows(held, sources.HELD_OUT)
-
-
 def held_out_rows(corpus: Corpus, of: int | None = None) -> tuple[Corpus, Corpus]:
     """The rows to train on, and those of an evaluation set.
 
@@ -176,16 +174,23 @@ def held_out_rows(corpus: Corpus, of: int | None = None) -> tuple[Corpus, Corpus
     return hold_out(corpus, evaluated_count(len(corpus)), "name another evaluation set", of)
 
 
-def set_of_rows(rows: Corpus, which: str) -> sources.RunSet:
-    """Rows of a text as a set: scored pairs, labelled rows, or queries, where a first text is to find its second."""
+def set_of_rows(rows: Corpus, which: str, whole: Corpus | None = None, most: int = MOST_PASSAGES) -> sources.RunSet:
+    """Rows of a text as a set: scored pairs, labelled rows, or queries, where a first text is to find its second.
+
+    A query is searched among all passages of the `whole` text, as it will be in use; of more than `most` among those of
+    these rows and others that are drawn.
+    """
     name = f"{which} of {rows.name}"
     if rows.labels:
         return replace(rows, name=name)
     if isinstance(rows.kind.answer, Score):
         first, second = rows.texts
         return GradedPairs(name, first, second, rows.scores, ("",) * len(rows))
-    others = rows.texts[2] if len(rows.texts) > 2 else ()  # what contradicts the first text
-    return retrieval_sets.of_pairs(name, rows.texts[0], rows.texts[1], others, split=which)
+    own = dict.fromkeys(chain(*rows.texts[1:]))  # also what contradicts a first text
+    others = [text for text in dict.fromkeys(chain(*(whole or rows).texts[1:])) if text not in own]
+    if len(others) > (left := max(0, most - len(own))):
+        others = [others[place] for place in splitting.drawn([(text,) for text in others], left)]
+    return retrieval_sets.of_pairs(name, rows.texts[0], rows.texts[1], (*own, *others), split=which)
 
 
 def divide(corpus: Corpus, wanted: int) -> tuple[tuple[int, ...], ...]:

@@ -94,6 +94,7 @@ def of_one(run: runs.Run, status: Status, *, tuned: bool = True) -> list[Result]
         settings: dict[str, Setting] = {"measure": by, "precision": MEASURED[0], "device": facts.device}
         task = ScoredTask(RUN_TEST, recipe.digest_of(use), settings, *column_of(facts.set_of(use)))
         setting: dict[str, Setting] = {several(facts.item_of(use)): facts.size_of(use), "measured": RUN_TEST}
+        setting |= {"documents": pool} if (pool := facts.pool_of(use)) else {}
         measured = Measured("test", (MODEL_DEFAULT,), (by,), table, setting=setting, seconds=status.seconds)
         results.append(Result(model, task, measured))
     return results

@@ -121,6 +121,8 @@ class RunFacts:
     items: Mapping[str, str] | None = field(
         default=None, metadata=fact(lambda training: {use: one.item for use, one in training.prepared.judged.items()})
     )
+    # how many passages the queries of each are searched among; of other items, and of runs of version 0.1.0, none
+    pools: Mapping[str, int] | None = field(default=None, metadata=fact(lambda training: training.prepared.pools))
     # why an evaluation set has no score, as in `metrics.why_no_score`; only of those that have none
     unscored: Mapping[str, str] | None = field(default=None, metadata=fact(lambda training: _unscored(training)))
     # rows that choose the best checkpoint
@@ -228,9 +230,13 @@ class RunFacts:
         """What the items of an evaluation set are."""
         return (self.items or {}).get(use) or item_by_main(self.measure_of(use))
 
+    def pool_of(self, use: str) -> int:
+        """How many passages the queries of an evaluation set are searched among; 0 if it has none, or if not known."""
+        return (self.pools or {}).get(use, 0)
+
     def counted(self, use: str) -> str:
-        """How many items of what an evaluation set has: `1,379 pairs`."""
-        return counted(self.size_of(use), self.item_of(use))
+        """How many items of what an evaluation set has: `1,379 pairs`, `197 queries among 1,953 passages`."""
+        return counted(self.size_of(use), self.item_of(use), self.pool_of(use))
 
     def why_no_score(self, use: str) -> str:
         """Why an evaluation set has no score, in words; "" if it has one."""
@@ -241,8 +247,8 @@ class RunFacts:
         """What the run learned, by its held-out probe packs and its test set."""
 
         def of(use: str) -> dict[str, Any]:
-            about = self.measure_of(use), self.set_of(use), self.size_of(use), self.item_of(use)
-            return dict(zip(("measure", "on", "size", "item"), about, strict=True))
+            about = self.measure_of(use), self.set_of(use), self.size_of(use), self.item_of(use), self.pool_of(use)
+            return dict(zip(("measure", "on", "size", "item", "pool"), about, strict=True))
 
         return learning.of_run(verdict, {use: of(use) for use in ("test", "dev")}, self.poolings, self.nothing)
 

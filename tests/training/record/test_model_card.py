@@ -235,7 +235,19 @@ def test_there_is_no_field_that_sentences_could_come_in_by():
     }
     loose = [name for name, kind in fields.items() if kind.startswith(("tuple", "Mapping", "Values", "list"))]
     names = ["data", "more_tests", "elsewhere"]  # of sets
-    known = ["methods", "seeds", "versions", "settings", "defaults", *names, "pairs", "measures", "items", "unscored"]
+    known = [
+        "methods",
+        "seeds",
+        "versions",
+        "settings",
+        "defaults",
+        *names,
+        "pairs",
+        "measures",
+        "items",
+        "pools",
+        "unscored",
+    ]
     assert loose == known, "is one of them text to learn from?"
     assert (fields.pop("rows"), fields.pop("pairs")) == ("int | None", "Mapping[str, int] | None"), "numbers of them"
     assert not {"sentences", "texts", "pairs", "rows", "examples", "samples", "widget"} & fields.keys()
