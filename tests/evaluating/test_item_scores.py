@@ -26,7 +26,7 @@ from explorer.evaluating.tasks.judges import judge_of, judged
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.best_cell import choose
 from explorer.measuring.scores.bootstrap import mean_difference
-from explorer.measuring.scores.judge import COSINE, RANK
+from explorer.measuring.scores.judge import COSINE, FIRST, RANK
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
@@ -96,12 +96,14 @@ def test_ranks_are_those_of_a_full_search(encoder):
     vectors = vectors.astype(np.float64) / np.linalg.norm(vectors, axis=1, keepdims=True)
     place = {text: at for at, text in enumerate(judge.texts)}
     documents = vectors[[place[text] for text in given.documents]]
-    ranks, nearest = [], []
+    ranks, nearest, firsts = [], [], []
     for query, right in zip(given.queries, given.judgements, strict=True):
         cosines = documents @ vectors[place[query]]
         nearest.append(cosines[list(right)].max())
+        firsts.append(int(cosines.argmax()))
         ranks.append(1 + (cosines > cosines[list(right)].max() + 1e-9).sum())
     assert scores.details_of(parse("mean of layer 2", 2))[RANK].tolist() == ranks
+    assert scores.details_of(parse("mean of layer 2", 2))[FIRST].tolist() == firsts
     assert scores.details_of(parse("mean of layer 2", 2))[COSINE] == pytest.approx(nearest, abs=1e-6)
 
 
@@ -136,7 +138,7 @@ def test_scores_are_stored_with_all_that_is_asked_of_them(model, kind, tmp_path,
     for reading in (*first.grid, *ALSO):
         for metric in first.metrics:
             assert np.array_equal(first.items_of(reading, metric), again.items_of(reading, metric), equal_nan=True)
-    assert [*again.details] == {"queries": [RANK, COSINE], "triplets": [COSINE], "rows": []}[kind]
+    assert [*again.details] == {"queries": [RANK, COSINE, FIRST], "triplets": [COSINE], "rows": []}[kind]
     for reading in first.grid:
         for name, each in first.details_of(reading).items():
             assert np.array_equal(each, again.details_of(reading)[name], equal_nan=True)

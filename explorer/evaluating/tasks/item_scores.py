@@ -20,7 +20,7 @@ from explorer.data.text_sets import digest_of
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, Reading, Row
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import as_tensor, encoded, titles_of
-from explorer.measuring.scores.judge import COSINE, RANK, Judge
+from explorer.measuring.scores.judge import DETAILS, Judge
 from explorer.measuring.scores.layer_scores import ARE_NOT_FINITE, NOT_FINITE, LayerScores
 from explorer.measuring.scores.metrics import MEAN
 from explorer.places import cache_folder, write_whole
@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 
 ONE_VECTOR = "not rankable: every text has the same vector"
 ARE_ONE_VECTOR = "No score: {}. Every text has the same vector there, so nothing can be ranked."
-VERSION = "1"  # a new one if the meaning of scores changes, so that stored ones are not used
+VERSION = "2"  # a new one if the meaning of scores changes, so that stored ones are not used
 _PLAIN = ("own_title", "precision", "device", "max_length", "truncated", "sentences", "seconds", "measure")
 
 
@@ -69,7 +69,7 @@ class ItemScores(LayerScores):
 
     measure: str = ""
     others: Mapping[str, ItemGrid] = field(default_factory=dict)
-    details: Mapping[str, ItemGrid] = field(default_factory=dict)  # `RANK` and `COSINE` of the right answer, if any
+    details: Mapping[str, ItemGrid] = field(default_factory=dict)  # `DETAILS` of the right answer, if any
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -147,7 +147,7 @@ def score_items(
             items.setdefault(name, {})[title] = missing if title in broken else each
     grid = tuple(Reading(row, pooling) for row in encoder.rows for pooling in encoder.poolings)
     tables = {name: _items(encoder, grid, outside, each) for name, each in items.items()}
-    main, *others = (one for one in tables.items() if one[0] not in (RANK, COSINE))
+    main, *others = (one for one in tables.items() if one[0] not in DETAILS)
     scores = ItemScores(
         rows=encoder.rows,
         cosines=main[1].grid,
@@ -165,7 +165,7 @@ def score_items(
         also=main[1].also,
         measure=main[0],
         others=dict(others),
-        details={name: tables[name] for name in (RANK, COSINE) if name in tables},
+        details={name: tables[name] for name in DETAILS if name in tables},
     )
     titled = {reading.title: reading for reading in (*grid, OWN, *outside)}
     return replace(scores, not_finite=tuple(titled[title] for title in broken))

@@ -160,6 +160,8 @@ class ItemChanges:
     after: Floats
     ranks: tuple[Floats, Floats] | None = None
     cosines: tuple[Floats, Floats] | None = None
+    firsts: tuple[Floats, Floats] | None = None  # the place of what ranks first among the passages
+    passages: Sequence[str] = ()
 
     @cached_property
     def gaps(self) -> Floats:
@@ -197,6 +199,13 @@ class ItemChanges:
         shown = (NOT_FOUND if math.isnan(side[item]) else f"{side[item]:.0f}" for side in self.ranks)
         return f"rank {' → '.join(shown)}"
 
+    def in_place_of(self, item: int, *, after: bool) -> str:
+        """The passage that ranks first in place of a right one; "" if a right one does, or if it is not known."""
+        if self.firsts is None or self.ranks is None or self.ranks[after][item] == 1:
+            return ""
+        place = self.firsts[after][item]
+        return "" if math.isnan(place) else self.passages[int(place)]
+
     def cosines_text(self, item: int) -> str:
         """`cosine 0.612 → 0.874`; "" if there are none."""
         if self.cosines is None:
@@ -212,6 +221,8 @@ class ItemChanges:
             row: dict[str, object] = {heading: cells[item] for heading, cells in self.texts.items()}
             for name, rank in zip(("rank before", "rank after"), self.ranks or (), strict=False):
                 row[name] = None if math.isnan(rank[item]) else int(rank[item])
+            if self.firsts is not None:
+                row |= {f"rank 1 {when}": self.in_place_of(item, after=when == "after") for when in ("before", "after")}
             for name, cosine in zip(("cosine before", "cosine after"), self.cosines or (), strict=False):
                 row[name] = rounded(cosine[item], 3)
             row[f"{measure} before"] = rounded(100 * self.before[item], 2)

@@ -111,12 +111,15 @@ class RankingJudge(judge.Judge):
         return finish(of_queries(*self._unit(vectors), self._judgements, self.measure))
 
     def by_measure(self, vectors: Tensor) -> dict[str, Floats]:
-        """Every measure of each query, the rank of its first relevant document among the first hundred, and the cosine
-        to the nearest relevant one."""
+        """Every measure of each query, and the details of its ranking.
+
+        They are the rank of its first relevant document among the first hundred, the cosine to the nearest relevant
+        one, and the place of the first document.
+        """
         names = (self.measure, *(name for name in MEASURES if name != self.measure))
         documents, queries = self._unit(vectors)
         if not rankable(documents, queries):
-            return dict.fromkeys((*names, judge.RANK, judge.COSINE), np.full(len(self), np.nan))
+            return dict.fromkeys((*names, *judge.DETAILS), np.full(len(self), np.nan))
         places = finish(batch_search(documents, queries, DEPTH, IndexSetting())).places
         found = dict(zip(MEASURES, measures(places, self._judgements), strict=True))
         nearest = [
@@ -125,7 +128,8 @@ class RankingJudge(judge.Judge):
         ]
         hits = _grades(places, self._judgements) > 0
         ranks = np.where(hits.any(axis=1), hits.argmax(axis=1) + 1.0, np.nan)
-        return {name: found[name] for name in names} | {judge.RANK: ranks, judge.COSINE: np.array(nearest)}
+        details = dict(zip(judge.DETAILS, (ranks, np.array(nearest), places[:, 0].astype(np.float64)), strict=True))
+        return {name: found[name] for name in names} | details
 
     def alike(self, vectors: Tensor) -> Floats:
         """The cosines of each query and the documents relevant to it."""

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-RANK, COSINE = "rank", "cosine"  # of the right answer of an item: no scores, but what they come from
+# of the right answer of an item its rank and its cosine, and the place of what ranks first: what scores come from
+RANK, COSINE, FIRST = DETAILS = "rank", "cosine", "first"
 TOP_FIFTH = 0.8  # of the range of gold scores: the papers take 4 on a scale from 0 to 5
 HALF = 0.5  # of cases: what a coin would get right
 
@@ -52,7 +53,8 @@ class Judge(ABC):
     def by_measure(self, vectors: Tensor) -> dict[str, Floats]:
         """What each item gets by every measure of the set, the main one first, and what else there is to tell of it.
 
-        `RANK` is the rank of its right answer, NaN if that is not found, and `COSINE` the cosine to it.
+        `RANK` is the rank of its right answer, NaN if that is not found, `COSINE` the cosine to it, and `FIRST` the
+        place of what ranks first among all that is searched.
         """
         return {self.measure: self.items(vectors)}
 

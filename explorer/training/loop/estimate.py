@@ -1,4 +1,4 @@
-"""Estimate a run before it starts: time, memory and disk from a few real steps, and how much its base leaves to gain.
+"""Estimate a run before it starts: time, memory and disk from a few real steps.
 
 A run that would not fit is refused.
 """
@@ -13,23 +13,18 @@ from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from explorer import fair_share, in_words, places
-from explorer.data import retrieval_sets, text_sets
-from explorer.encoding.load import hardware, loading
-from explorer.encoding.locate import model_names
+from explorer.encoding.load import hardware
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, RunTooLarge, ran_out_of_memory
 from explorer.evaluating.probes.class_rows import RowsJudge
-from explorer.measuring.neighbours.ranking_judge import MRR, RankingJudge
-from explorer.measuring.scores import bootstrap
-from explorer.measuring.scores.judge import Judge, PairJudge, TripletJudge
+from explorer.measuring.scores.judge import Judge
 from explorer.methods import Autocast, PredictedClasses, changing, untouched
 from explorer.progress import Phase, Progress, Work, finish
-from explorer.training.loop import folds, judging, preparing, stages, training_texts
+from explorer.training.loop import folds, judging, preparing, stages
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import Estimate
 from explorer.training.loop.processes import World
@@ -39,12 +34,6 @@ TRIED = 512  # sentences of an evaluation set whose encoding is timed: few would
 FEW = 2  # rows of a first try that measures the memory per row, before a whole batch
 PEAKS = ("cuda",)  # devices that count the most that they held
 _RESERVE = 1.1  # a tenth more than is needed has to be free
-SHARE = 0.05  # of them that are missed
-HIGH = 90.0  # Spearman × 100
-FOUND = "The base{already} finds {:.1f} % of your {:,} test pairs: for each first sentence, its partner ranks first."
-ORDERED = "The base{already} has {:.1f} % of your {:,} test triplets in the right order."
-CORRELATED = "The base{already} has a Spearman of {:.1f} on your {:,} test pairs."
-LITTLE = "There is little to gain: test it on harder rows, or expect a result that could be chance."
 
 
 def of_run(learner: Learner, prepared: preparing.Prepared, folder: Path, trainings: int = 1) -> Estimate:
@@ -341,54 +330,3 @@ def _tried(recipe: Recipe, online: bool) -> Work[Estimate]:
     if found is None:
         raise BadChoice(f"{recipe.method} is fitted in closed form: there are no steps to estimate. Start the run.")
     return found
-
-
-@dataclass(frozen=True)
-class RoomToGain:
-    """What the base scores on a test set."""
-
-    score: float  # × 100: Spearman, or the share of items that are right
-    items: int  # pairs, triplets or queries
-    missed: int | None  # items that are not right; None of scored pairs
-    sentence: str  # FOUND, ORDERED or CORRELATED
-
-    @property
-    def is_little(self) -> bool:
-        """Whether training can hardly show an improvement.
-
-        It can if the base misses a twentieth of the queries or triplets, and at least six: were five improved and none
-        worse, that could be chance (sign test, p = 0.06). With scored pairs it can below Spearman 90.
-        """
-        if self.missed is None:
-            return self.score >= HIGH
-        return self.missed < max(bootstrap.FEWEST, SHARE * self.items)
-
-    @property
-    def text(self) -> str:
-        """The score in a sentence, and whether there is little to gain."""
-        text = self.sentence.format(self.score, self.items, already=" already" * self.is_little)
-        return f"{text} {LITTLE}" if self.is_little else text
-
-
-def room_to_gain(recipe: Recipe) -> Work[RoomToGain | None]:
-    """The base under its model default, in float32, on the rows that the run is tested on; None for other sets."""
-    tests = training_texts.read_texts(recipe).tests
-    test = tests[0] if tests else None
-    if not isinstance(test, (text_sets.GradedPairs, retrieval_sets.RetrievalSet, text_sets.Triplets)):
-        return None
-    encoder = loading.load(model_names.find(recipe.model), precision="float32", device=recipe.device)
-    prompts = encoder.role_prompts
-    judge: Judge
-    if isinstance(test, text_sets.GradedPairs):
-        judge = PairJudge(test)
-    elif isinstance(test, text_sets.Triplets):
-        judge = TripletJudge(test)
-    else:
-        judge = RankingJudge(test, MRR, prompts.query, prompts.document)
-    (vectors,) = yield from judging.under_heads(encoder, judge.texts, (encoder.default_head,), "testing the base")
-    items = judge.items(vectors)
-    if isinstance(judge, PairJudge):
-        return RoomToGain(judge.score(items), len(judge), None, CORRELATED)
-    right = int(np.count_nonzero(items == 1))  # of a query: a relevant text is the first
-    sentence = ORDERED if isinstance(judge, TripletJudge) else FOUND
-    return RoomToGain(100 * right / len(judge), len(judge), len(judge) - right, sentence)

@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from explorer import in_words
+from explorer.data.retrieval_sets import RetrievalSet
 from explorer.data.set_items import counted, several
 from explorer.data.text_sets import GradedPairs, digest_of
 from explorer.evaluating.tasks import item_scores, judges
@@ -196,17 +197,21 @@ def changed_items(compared: Compared) -> None:
     readings = compared.about.one_reading, compared.about.other_reading
     base, tuned = readings[1 - compared.after], readings[compared.after]
     details = before.details_of(base), after.details_of(tuned)
-    ranks, cosines = (
-        (details[0][name], details[1][name]) if name in details[0] else None for name in (judge.RANK, judge.COSINE)
+    ranks, cosines, firsts = (
+        (details[0][name], details[1][name]) if all(name in side for side in details) else None
+        for name in judge.DETAILS
     )
+    passages = pairs.documents if isinstance(pairs, RetrievalSet) else ()
     texts = judges.judged(pairs).columns
-    found = ItemChanges(texts, before.items_of(base, metric), after.items_of(tuned, metric), ranks, cosines)
+    found = ItemChanges(
+        texts, before.items_of(base, metric), after.items_of(tuned, metric), ranks, cosines, firsts, passages
+    )
     if not np.isfinite(found.gaps).all():
         st.info(NO_SCORE.format(many), icon=":material/block:")
         return
     better, worse, same = found.counts
     st.caption(
-        f"{counted(len(found.gaps), one)} of {messages.plain(pairs.name)}: {better:,} improved, "
+        f"{counted(len(found.gaps), one, pairs.pool)} of {messages.plain(pairs.name)}: {better:,} improved, "
         f"{worse:,} got worse, {same:,} did not change."
         + " Rank: the place of the first relevant passage among all passages; 1 is best."
         * (found.ranks is not None)
@@ -238,6 +243,10 @@ def _item(found: ItemChanges, item: int, measure: str) -> None:
         first, score = found.ranks_text(item) or values, f"{measure} {values}"
         more = [found.cosines_text(item), score if found.ranks is not None else ""]
         st.markdown(" · ".join([f"**{first}**", *filter(None, more)]))
+        for when, after in (("before", False), ("after", True)):
+            if wrong := found.in_place_of(item, after=after):
+                st.caption(f"Rank 1 {when}, in place of it:")
+                st.text(messages.shortened(wrong, LONGEST))
 
 
 def _value(measure: str, value: float) -> str:

@@ -16,11 +16,12 @@ from explorer.ui.runs import run_status, training_form, training_queue
 from explorer.ui.widgets import controls, downloads
 
 if TYPE_CHECKING:
-    from explorer.training.loop.estimate import RoomToGain
     from explorer.training.recipe import Recipe
+    from explorer.training.room_to_gain import RoomToGain
 
 NAME = "run name"
 _STARTED, _TIMED = "_run started", "_recipe timed"
+LONGEST = 240  # characters of a text
 FEW = 2000  # rows, of which a step is timed without being asked
 ESTIMATE = "Estimate: {}."
 
@@ -115,9 +116,15 @@ def _gain(job: jobs.Job, was_live: bool) -> None:
         st.info(messages.plain(found.text), icon=":material/trending_flat:")
     else:
         st.caption(messages.plain(found.text))
+    if found.misses:
+        with st.expander("Queries that the base misses", icon=":material/search_off:"):
+            for miss in found.misses:
+                for heading, text in (("query", miss.query), ("at rank 1", miss.first), ("right", miss.right)):
+                    st.caption(heading)
+                    st.text(messages.shortened(text, LONGEST))
 
 
 def _tested(recipe: Recipe) -> progress.Work[RoomToGain | None]:
-    from explorer.training.loop.estimate import room_to_gain
+    from explorer.training.room_to_gain import room_to_gain
 
     return (yield from room_to_gain(recipe))

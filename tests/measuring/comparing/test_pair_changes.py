@@ -197,6 +197,16 @@ def test_the_most_changed_come_first_and_rows_go_to_the_most_worsened():
     assert rows[3]["rank after"] is None
 
 
+def test_what_took_the_first_rank_is_named_where_the_right_passage_has_not():
+    firsts = np.array([0, 3, 3, 2, 3, 5.0]), np.array([0, 1, 4, NONE, 2, 1.0])
+    found = ItemChanges({"query": ITEMS}, BEFORE, AFTER, RANKS, None, firsts, tuple("uvwxyz"))
+    assert [found.in_place_of(item, after=False) for item in range(6)] == ["", "x", "x", "w", "x", ""]
+    assert [found.in_place_of(item, after=True) for item in range(6)] == ["", "", "y", "", "w", "v"]
+    row = next(row for row in found.rows("MRR@10") if row["query"] == "f")
+    assert (row["rank 1 before"], row["rank 1 after"]) == ("", "v")
+    assert changes().in_place_of(1, after=False) == "", "it is not known"
+
+
 QUERIES = ("where is my dog", "the very old man with the long grey beard and coat", "cats", "who sings here at night?")
 DOCUMENTS = ("My dog is where it was.", "A pensioner in winter clothes.", "Cats sleep.", "Owls sing at night.")
 

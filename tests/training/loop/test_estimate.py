@@ -1,4 +1,4 @@
-"""Test that a run is estimated, that one that would not fit is refused, and what there is to gain from it."""
+"""Test that a run is estimated, and that one that would not fit is refused."""
 
 import re
 from contextlib import contextmanager
@@ -9,14 +9,13 @@ from unittest.mock import Mock
 import pytest
 import torch
 
-from explorer.data.sources import HELD_OUT, scored_pairs
+from explorer.data.sources import scored_pairs
 from explorer.errors import BadChoice, RunTooLarge
-from explorer.measuring.neighbours.ranking_judge import MRR
 from explorer.measuring.scores.judge import PairJudge
 from explorer.progress import Phase, Progress, finish
 from explorer.training.loop import estimate as estimates
 from explorer.training.loop import resume_state
-from explorer.training.loop.estimate import CORRELATED, FOUND, ORDERED, RoomToGain, estimate, room_to_gain, try_out
+from explorer.training.loop.estimate import estimate, try_out
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import Estimate
 from explorer.training.loop.preparing import prepare
@@ -24,7 +23,6 @@ from explorer.training.loop.processes import World
 from explorer.training.recipe import Recipe
 from explorer.training.record.runs import KEEP
 from explorer.training.record.status import FAILED
-from tests import trainings
 from tests.device import DEVICE
 from tests.tiny_models import save_tiny
 from tests.trainings import new, recipe, train
@@ -261,45 +259,3 @@ def test_a_batch_that_only_the_temporaries_of_a_backward_pass_make_too_large_is_
     with pytest.raises(RunTooLarge, match=r"A batch of 16 needs about 1\.76 GB of memory.* Set batch_size to 9"):
         estimate(of, place.folder)
     assert max(tried) == 8
-
-
-def test_of_held_out_pairs_it_is_the_share_whose_partner_is_nearest(place):
-    recipe = trainings.recipe(place, "contrast", data=(str(place.triplets),), dev=HELD_OUT, test=HELD_OUT, settings={})
-    found = finish(room_to_gain(recipe))
-    prepared = finish(prepare(recipe))
-    encoder, task = prepared.encoder, prepared.tests[0]
-    vectors = encoder.under_heads(task.texts, (encoder.default_head,))
-    by_text = {}
-    for places, (part,) in vectors:
-        for at, vector in zip(places, part, strict=True):
-            by_text[task.texts[at]] = vector / vector.norm()
-    documents = [task.texts[at] for at in task._documents]
-    right = 0
-    for query, judged in zip(task._queries, task._judgements, strict=True):
-        cosines = [float(by_text[task.texts[query]] @ by_text[text]) for text in documents]
-        right += cosines.index(max(cosines)) in judged
-    assert task.measure == MRR
-    assert (found.items, found.missed) == (len(task), len(task) - right)
-    assert found.score == pytest.approx(100 * right / len(task))
-
-
-def test_of_scored_pairs_it_is_the_score_that_the_run_reports_of_its_base(place):
-    found = finish(room_to_gain(trainings.recipe(place, "simcse")))
-    reported = trainings.train(trainings.new(place, "simcse", "the-base")).status().verdict.test.declared_base
-    assert found.score == pytest.approx(reported, abs=1e-4)
-    assert found.missed is None
-
-
-@pytest.mark.parametrize(
-    ("missed", "items", "little"), [(5, 40, True), (6, 40, False), (9, 200, True), (10, 200, False), (0, 12, True)]
-)
-def test_little_is_to_gain_if_few_are_missed(missed, items, little):
-    found = RoomToGain(100 - 100 * missed / items, items, missed, FOUND)
-    assert found.is_little == little
-    assert ("little to gain" in found.text) == little
-    assert replace(found, sentence=ORDERED).is_little == little
-
-
-@pytest.mark.parametrize(("score", "little"), [(89.9, False), (90.0, True)])
-def test_little_is_to_gain_from_a_high_correlation(score, little):
-    assert RoomToGain(score, 120, None, CORRELATED).is_little == little

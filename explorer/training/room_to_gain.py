@@ -1,0 +1,95 @@
+"""Score the base of a run on its test rows before the start: how much there is to gain, and which queries it misses."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from explorer.data import retrieval_sets, text_sets
+from explorer.data.set_items import size_of
+from explorer.encoding.load import loading
+from explorer.encoding.locate import model_names
+from explorer.measuring.neighbours.ranking_judge import MRR, RankingJudge
+from explorer.measuring.scores import bootstrap
+from explorer.measuring.scores.judge import FIRST, Judge, PairJudge, TripletJudge
+from explorer.progress import Work
+from explorer.training.loop import judging, training_texts
+from explorer.training.recipe import Recipe
+
+SHARE = 0.05  # of items that are missed
+HIGH = 90.0  # Spearman × 100
+SHOWN = 3  # queries
+SEARCHED = "The base puts a right passage at rank 1 for {right:,} of your {of}; it misses {missed:,}."
+ORDERED = "The base has {score:.1f} % of your {of} in the right order."
+CORRELATED = "The base has a Spearman of {score:.1f} on your {of}."
+LITTLE = "There is little to gain: test it on harder rows, or expect a result that could be chance."
+
+
+@dataclass(frozen=True)
+class Miss:
+    """A query for which the base puts another passage at rank 1 than a right one."""
+
+    query: str
+    first: str
+    right: str
+
+
+@dataclass(frozen=True)
+class RoomToGain:
+    """What the base scores on a test set."""
+
+    score: float  # × 100: Spearman, or the share of items that are right
+    items: int  # pairs, triplets or queries
+    of: str  # the same in words: `197 queries among 1,953 passages`
+    missed: int | None  # items that are not right; None of scored pairs
+    sentence: str  # SEARCHED, ORDERED or CORRELATED
+    misses: tuple[Miss, ...] = ()  # some of the queries that it misses
+
+    @property
+    def is_little(self) -> bool:
+        """Whether training can hardly show an improvement.
+
+        It can if the base misses a twentieth of the queries or triplets, and at least six: were five improved and none
+        worse, that could be chance (sign test, p = 0.06). With scored pairs it can below Spearman 90.
+        """
+        if self.missed is None:
+            return self.score >= HIGH
+        return self.missed < max(bootstrap.FEWEST, SHARE * self.items)
+
+    @property
+    def text(self) -> str:
+        """The score in a sentence, and whether there is little to gain."""
+        missed = self.missed or 0
+        text = self.sentence.format(score=self.score, of=self.of, missed=missed, right=self.items - missed)
+        return f"{text} {LITTLE}" if self.is_little else text
+
+
+def room_to_gain(recipe: Recipe) -> Work[RoomToGain | None]:
+    """The base under its model default, in float32, on the rows that the run is tested on; None for other sets."""
+    tests = training_texts.read_texts(recipe).tests
+    test = tests[0] if tests else None
+    if not isinstance(test, (text_sets.GradedPairs, retrieval_sets.RetrievalSet, text_sets.Triplets)):
+        return None
+    encoder = loading.load(model_names.find(recipe.model), precision="float32", device=recipe.device)
+    prompts = encoder.role_prompts
+    judge: Judge
+    if isinstance(test, text_sets.GradedPairs):
+        judge = PairJudge(test)
+    elif isinstance(test, text_sets.Triplets):
+        judge = TripletJudge(test)
+    else:
+        judge = RankingJudge(test, MRR, prompts.query, prompts.document)
+    (vectors,) = yield from judging.under_heads(encoder, judge.texts, (encoder.default_head,), "testing the base")
+    found = judge.by_measure(vectors)
+    items, count, of = found[judge.measure], len(judge), size_of(test)
+    if isinstance(judge, PairJudge):
+        return RoomToGain(judge.score(items), count, of, None, CORRELATED)
+    right = int(np.count_nonzero(items == 1))  # of a query: a relevant text is the first
+    if isinstance(test, retrieval_sets.RetrievalSet):
+        firsts = found[FIRST]
+        wrong = [query for query in range(count) if items[query] < 1 and np.isfinite(firsts[query])][:SHOWN]
+        misses = tuple(
+            Miss(test.queries[query], test.documents[int(firsts[query])], test.documents[min(test.judgements[query])])
+            for query in wrong
+        )
+        return RoomToGain(100 * right / count, count, of, count - right, SEARCHED, misses)
+    return RoomToGain(100 * right / count, count, of, count - right, ORDERED)

@@ -1,0 +1,61 @@
+"""Test what is said of the base before a training: its score on the test rows, and the queries that it misses."""
+
+from dataclasses import replace
+
+import pytest
+
+from explorer.data.sources import HELD_OUT
+from explorer.measuring.neighbours.ranking_judge import MRR
+from explorer.progress import finish
+from explorer.training.loop.preparing import prepare
+from explorer.training.room_to_gain import CORRELATED, ORDERED, SEARCHED, RoomToGain, room_to_gain
+from tests import trainings
+
+
+def test_of_held_out_pairs_it_is_the_share_whose_partner_is_nearest(place):
+    recipe = trainings.recipe(place, "contrast", data=(str(place.triplets),), dev=HELD_OUT, test=HELD_OUT, settings={})
+    found = finish(room_to_gain(recipe))
+    prepared = finish(prepare(recipe))
+    encoder, task = prepared.encoder, prepared.tests[0]
+    vectors = encoder.under_heads(task.texts, (encoder.default_head,))
+    by_text = {}
+    for places, (part,) in vectors:
+        for at, vector in zip(places, part, strict=True):
+            by_text[task.texts[at]] = vector / vector.norm()
+    documents = [task.texts[at] for at in task._documents]
+    right, wrong = 0, []
+    for query, judged in zip(task._queries, task._judgements, strict=True):
+        cosines = [float(by_text[task.texts[query]] @ by_text[text]) for text in documents]
+        first = cosines.index(max(cosines))
+        right += first in judged
+        wrong += [(task.texts[query], task.texts[task._documents[first]])] * (first not in judged)
+    assert task.measure == MRR
+    assert (found.items, found.missed) == (len(task), len(task) - right)
+    assert found.score == pytest.approx(100 * right / len(task))
+    assert [(miss.query, miss.first) for miss in found.misses] == wrong[:3]
+    assert (
+        f"for {right} of your {len(task)} queries among {len(set(documents))} passages; it misses {len(wrong)}"
+        in found.text
+    )
+
+
+def test_of_scored_pairs_it_is_the_score_that_the_run_reports_of_its_base(place):
+    found = finish(room_to_gain(trainings.recipe(place, "simcse")))
+    reported = trainings.train(trainings.new(place, "simcse", "the-base")).status().verdict.test.declared_base
+    assert found.score == pytest.approx(reported, abs=1e-4)
+    assert found.missed is None
+
+
+@pytest.mark.parametrize(
+    ("missed", "items", "little"), [(5, 40, True), (6, 40, False), (9, 200, True), (10, 200, False), (0, 12, True)]
+)
+def test_little_is_to_gain_if_few_are_missed(missed, items, little):
+    found = RoomToGain(100 - 100 * missed / items, items, f"{items} queries", missed, SEARCHED)
+    assert found.is_little == little
+    assert ("little to gain" in found.text) == little
+    assert replace(found, sentence=ORDERED).is_little == little
+
+
+@pytest.mark.parametrize(("score", "little"), [(89.9, False), (90.0, True)])
+def test_little_is_to_gain_from_a_high_correlation(score, little):
+    assert RoomToGain(score, 120, "120 pairs", None, CORRELATED).is_little == little
