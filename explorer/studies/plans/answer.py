@@ -24,8 +24,8 @@ from explorer.studies.plans.execution import spent
 from explorer.studies.plans.plan_folder import FINISHED, PlanStatus
 from explorer.studies.plans.plan_table import TEST, PlanRow, PlanTable
 from explorer.studies.plans.seeds import of_best, wider_smallest
+from explorer.studies.room_to_gain import HIGH
 from explorer.training.record.status import Status
-from explorer.training.room_to_gain import HIGH
 
 TITLE = "Should I fine-tune?"
 YES, NO, CANNOT, OPEN = "Yes", "No", "Cannot tell", "Not known yet"

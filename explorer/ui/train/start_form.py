@@ -16,8 +16,8 @@ from explorer.ui.runs import run_status, training_form, training_queue
 from explorer.ui.widgets import controls, downloads
 
 if TYPE_CHECKING:
+    from explorer.studies.room_to_gain import RoomToGain
     from explorer.training.recipe import Recipe
-    from explorer.training.room_to_gain import RoomToGain
 
 NAME = "run name"
 _STARTED, _TIMED = "_run started", "_recipe timed"
@@ -125,6 +125,6 @@ def _gain(job: jobs.Job, was_live: bool) -> None:
 
 
 def _tested(recipe: Recipe) -> progress.Work[RoomToGain | None]:
-    from explorer.training.room_to_gain import room_to_gain
+    from explorer.studies.room_to_gain import room_to_gain
 
     return (yield from room_to_gain(recipe))

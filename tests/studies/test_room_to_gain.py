@@ -7,8 +7,8 @@ import pytest
 from explorer.data.sources import HELD_OUT
 from explorer.measuring.neighbours.ranking_judge import MRR
 from explorer.progress import finish
+from explorer.studies.room_to_gain import CORRELATED, ORDERED, SEARCHED, RoomToGain, room_to_gain
 from explorer.training.loop.preparing import prepare
-from explorer.training.room_to_gain import CORRELATED, ORDERED, SEARCHED, RoomToGain, room_to_gain
 from tests import trainings
 
 
