@@ -9,14 +9,13 @@ from explorer.data.set_items import size_of
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
 from explorer.measuring.neighbours.ranking_judge import MRR, RankingJudge
-from explorer.measuring.scores import bootstrap
+from explorer.measuring.scores import bootstrap, metrics
 from explorer.measuring.scores.judge import FIRST, Judge, PairJudge, TripletJudge
 from explorer.progress import Work
 from explorer.training.loop import judging, training_texts
 from explorer.training.recipe import Recipe
 
 SHARE = 0.05  # of items that are missed
-HIGH = 90.0  # Spearman × 100
 SHOWN = 3  # queries
 SEARCHED = "The base puts a right passage at rank 1 for {right:,} of your {of}; it misses {missed:,}."
 ORDERED = "The base has {score:.1f} % of your {of} in the right order."
@@ -52,7 +51,7 @@ class RoomToGain:
         worse, that could be chance (sign test, p = 0.06). With scored pairs it can below Spearman 90.
         """
         if self.missed is None:
-            return self.score >= HIGH
+            return self.score >= metrics.HIGH
         return self.missed < max(bootstrap.FEWEST, SHARE * self.items)
 
     @property

@@ -33,6 +33,7 @@ MEASURES = ("accuracy", "macro F1", "Matthews")  # of predicted classes
 # four even a perfect order, upwards or downwards, comes by chance in 2 of 24 cases (8 %). Of five it does in 2 of 120,
 # so five are the fewest of which any score differs from chance (p < 0.05).
 LEAST_PAIRS = 5
+HIGH = 90.0  # a score × 100 from which training can hardly show an improvement
 TOO_FEW, ALL_EQUAL, NOT_TWO = "too few", "all equal", "not two values"  # why pairs have no score
 _WHY = {
     TOO_FEW: "too few pairs: {count:,}, where a score needs at least {least}",

@@ -16,7 +16,7 @@ from explorer.data import sources, text_sets
 from explorer.drawing.reports import standalone
 from explorer.measuring.comparing.nothing_learned import BELOW, IN_FOLDS
 from explorer.measuring.scores.judge import Gap
-from explorer.measuring.scores.metrics import SPEARMAN
+from explorer.measuring.scores.metrics import HIGH, SPEARMAN
 from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, UNLEARNED, WORSE, Sentence, elsewhere
 from explorer.studies.plans import plan_report, plan_table, row_curve
 from explorer.studies.plans.advice import Advice, best_row, trials
@@ -24,7 +24,6 @@ from explorer.studies.plans.execution import spent
 from explorer.studies.plans.plan_folder import FINISHED, PlanStatus
 from explorer.studies.plans.plan_table import TEST, PlanRow, PlanTable
 from explorer.studies.plans.seeds import of_best, wider_smallest
-from explorer.studies.room_to_gain import HIGH
 from explorer.training.record.status import Status
 
 TITLE = "Should I fine-tune?"
