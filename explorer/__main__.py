@@ -17,7 +17,7 @@ from explorer.places import is_utf8, refused
 COMMANDS = {  # the file of each, in the order of the help
     "app": "app",
     "score": "scores",
-    "compare": "scores",
+    "compare": "compare",
     "evaluate": "evaluate",
     "search": "sentences",
     "explain": "sentences",
@@ -37,7 +37,10 @@ COMMANDS = {  # the file of each, in the order of the help
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command, by default the app; return 0, or 1 with the reason on standard error, or 128 + a signal."""
+    """Run a command, by default the app; return 0, or 1 with the reason on standard error, or 128 + a signal.
+
+    A gate returns 1 or 2 as its command says.
+    """
     words = sys.argv[1:] if arguments is None else arguments
     try:
         with output.checked(), output.raised():
@@ -48,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     )
             options = _options(words or ["app"])
             if options is not None:
-                options.verb(options)
+                return options.verb(options) or 0
     except StrataError as error:
         say(error)
         return 1

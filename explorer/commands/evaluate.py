@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from explorer.training.loop.processes import World
 
 PROBE = "fine-tuned"  # the choice of --probe
+MISSING = 2  # the exit code where a task has no data
 
 
 def evaluate_flags(verb: argparse.ArgumentParser) -> None:
@@ -93,12 +94,12 @@ def _settings() -> dict[str, knobs.Knob]:
     return {**scored_task.Options.knobs, "probe": tuned, **prompts, **Settings.knobs, "precision": precision}
 
 
-def evaluate(options: argparse.Namespace) -> None:
+def evaluate(options: argparse.Namespace) -> int:
     """Score models on suites of tasks, such as all STS sets.
 
     Score each model on each task under every layer & pooling, write the results in MTEB's layout (STRATA_RESULTS names
     the folder), and print the scores of the model defaults × 100. Models that share a letter do not differ
-    significantly: paired bootstrap over all tasks, Holm's correction, 5 %.
+    significantly: paired bootstrap over all tasks, Holm's correction, 5 %. The exit code is 2 if a task has no data.
     """
     from explorer.studies import fine_tuning
 
@@ -127,7 +128,7 @@ def evaluate(options: argparse.Namespace) -> None:
         for name, task in product(options.models, tuned):
             cost = output.shown(fine_tuning.cost(task, name, training))
             print(f"{name}, {fine_tuning.column(task)[0]}: {cost.words}")
-        return
+        return 0
     world = _processes(measurement)
     if world and tuned:
         raise errors.BadChoice("Fine-tuned tasks are evaluated by one process. Start the command without torchrun.")
@@ -140,13 +141,14 @@ def evaluate(options: argparse.Namespace) -> None:
         found = _of_all(found, list(product([model for model, _ in models], found.columns)), world)
         world.leave()
         if not world.main:
-            return
+            return 0
     if tuned:
         encoders = [name for name in options.models if not word_models.is_word_model(name)]
         found = found.and_(output.finish_or_stop(fine_tuning.fine_tuning(encoders, tuned, training), message))
         left_out = (f"{name} has no encoder to fine-tune." for name in options.models if name not in encoders)
         found = replace(found, missing=(*found.missing, *left_out))
     _print(found, options)
+    return MISSING if found.missing and not world else 0  # torchrun takes any other code for a crash
 
 
 def _print(found: EvaluationResult, options: argparse.Namespace) -> None:

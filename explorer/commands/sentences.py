@@ -26,8 +26,6 @@ from explorer.progress import Progress, finish
 from explorer.run_folder import RUN
 from explorer.studies.embedding import corpus, embedding
 
-LOGGED = 60.0  # seconds between two lines of progress in a log
-
 
 def embed_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
@@ -65,7 +63,7 @@ def embed(options: argparse.Namespace) -> None:
     )
     world = World(request.settings.precision, request.settings.device, PATIENCE)
     try:
-        with output.ProgressLine(LOGGED) as line:
+        with output.ProgressLine() as line:
             tell = line.tell if world.main else lambda progress: None
             if options.estimate:
                 estimated = finish(embedding.estimate(request, world), tell)
@@ -205,8 +203,8 @@ def search(options: argparse.Namespace) -> None:
 def _of_vectors(options: argparse.Namespace) -> str:
     query = query_results.asked(options.query)
     files = vector_corpus.opened(options.vectors, options.text, flags.roles(options), options.reading)
-    found = output.shown(vector_corpus.prepared(files), logged=10)
-    search = output.shown(vector_search.searchable(found, INDEXES.get(options.index or "")), logged=10)
+    found = output.shown(vector_corpus.prepared(files))
+    search = output.shown(vector_search.searchable(found, INDEXES.get(options.index or "")))
     place = found.place_of(query)
     by = _encoder(found, options) if place is None else place
     longest = options.max_length or (found.origin.max_length if found.origin else None)

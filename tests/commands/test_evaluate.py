@@ -93,7 +93,7 @@ def test_json_has_every_layer_and_pooling(evaluate):
 
 
 def test_a_task_that_is_not_there_is_named_and_there_is_no_average(evaluate):
-    out, err = evaluate("--task", "STS17", "--task", "STS15", "--csv")
+    out, err = evaluate("--task", "STS17", "--task", "STS15", "--csv", code=2)
     (row,) = rows_of(out)
     assert row["STS17"]
     assert row["STS15"] == row["average of 2"] == ""
@@ -149,7 +149,7 @@ def test_labelled_texts_and_scored_pairs_of_a_user_are_tasks(desk, evaluate):
 def test_models_without_a_transformer_are_rows_too(desk, evaluate):
     (desk / "glove.txt").write_text("the 1 0 0\na 0 1 0\nman 0 0 1\nis 1 1 0\nof 0 1 1\n", encoding="utf-8")
     tasks = ("--task", "STS17", "--task", write_labelled(desk / "own"))
-    out, err = evaluate(*tasks, *FEW, "--csv", models=("one", "bag-of-words", "glove.txt"))
+    out, err = evaluate(*tasks, *FEW, "--csv", models=("one", "bag-of-words", "glove.txt"), code=2)
     rows = {row["model"]: row for row in rows_of(out)}
     assert set(rows) == {"one", "bag-of-words", "glove.txt"}
     assert all(row["STS17"] for row in rows.values())
@@ -203,7 +203,7 @@ def counting(arguments, told, environment):
     command(arguments, told, environment)
 
 
-def test_two_processes_share_the_cells_and_one_prints_the_table_of_all(desk, done):
+def test_two_processes_share_the_cells_and_one_prints_the_table_of_all(desk, said):
     chosen = ("--task", "STS17", "--task", "STS17-es-es", "--task", "STS15")
     models = [str(desk / name) for name in ("one", "other")]
     words = ["evaluate", *models, "--data", str(desk / "data"), *chosen, "--precision", "float32", "--csv"]
@@ -213,7 +213,8 @@ def test_two_processes_share_the_cells_and_one_prints_the_table_of_all(desk, don
     assert sorted(written) == ["one STS17 0", "one STS17-es-es 1", "other STS17 1", "other STS17-es-es 0"]
     told = [(desk / f"told.{rank}").read_text() for rank in "01"]
     assert told[1] == "", "one of them talks"
-    alone, _ = done(*words, "--again")
+    code, alone, _ = said(*words, "--again")
+    assert code == 2, "a task has no data"
     assert alone in told[0]
     assert "STS15" in told[0].replace(alone, ""), "the task without data is named"
 

@@ -24,6 +24,7 @@ from explorer.places import write_whole
 from explorer.progress import Progress, Result, Work, finish
 
 ESCAPED = "strata.escaped"  # the name of the way to write what an encoding lacks
+LOGGED = 10.0  # seconds between two lines of progress where there is no terminal
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # Ctrl-C, the end of a job, the end of its terminal
 
 
@@ -115,11 +116,10 @@ def say_unreadable() -> None:
 
 
 class ProgressLine:
-    """Progress on one line; in a log, which is no terminal, a line every `logged` seconds, or none."""
+    """Progress on one line; in a log, which is no terminal, a line every LOGGED seconds."""
 
-    def __init__(self, logged: float | None = None) -> None:
+    def __init__(self) -> None:
         self.shown = 0.0
-        self._logged = logged
         self._last = time.monotonic()
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
 
@@ -132,7 +132,7 @@ class ProgressLine:
         if self._terminal and now - self.shown > 0.1:
             say(f"\r\033[K{progress.text} {progress.amount}", end="")
             self.shown = now
-        elif self._logged is not None and not self._terminal and now - self._last >= self._logged:
+        elif not self._terminal and now - self._last >= LOGGED:
             say(f"{progress.text} {progress.amount}")
             self._last = now
 
@@ -162,9 +162,9 @@ def code(stop: KeyboardInterrupt) -> int:
     return 128 + int(stop.args[0] if stop.args else signal.SIGINT)
 
 
-def shown(work: Work[Result], logged: float | None = None) -> Result:
+def shown(work: Work[Result]) -> Result:
     """Run the work to its end, with its progress on a line."""
-    with ProgressLine(logged) as line:
+    with ProgressLine() as line:
         return finish(work, line.tell)
 
 

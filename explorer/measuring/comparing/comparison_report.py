@@ -129,6 +129,8 @@ def about_measuring(findings: Findings) -> dict[str, object]:
         "set": findings.pairs.name,
         "set_digest": findings.pairs.digest,
         "pairs": len(findings.pairs),
+        "item": findings.pairs.item,
+        **({"passages": findings.pairs.pool} if findings.pairs.pool else {}),
         "metric": findings.metric,
         "aggregate": findings.aggregate,
         "resamples": RESAMPLES,
@@ -156,7 +158,9 @@ def as_json(findings: Findings) -> str:
             "scores": dict(zip("AB", (round(score, 4) for score in picked.scores), strict=True)),
             "pairs_in_both": picked.shared,
         }
-    content |= {"cells": findings.cells(), "cosines_by_grade": median_rows(findings.comparison.gold_bins())}
+    content["cells"] = findings.cells()
+    if isinstance(findings.pairs, GradedPairs):
+        content["cosines_by_grade"] = median_rows(findings.comparison.gold_bins())
     if geometry is not None:
         content["geometry"] = {
             "pooling": geometry.pooling,

@@ -1,0 +1,211 @@
+"""Compare two encoders on one evaluation set or on several, as a gate before one takes the place of the other."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from explorer.commands.parts import flags, output
+from explorer.data import sample, sources
+from explorer.data.graded import sets
+from explorer.data.text_sets import GradedPairs
+from explorer.encoding.load import declared, loading
+from explorer.encoding.locate.model_names import Found, find
+from explorer.encoding.read.attention import EAGER
+from explorer.encoding.read.pooling import Reading
+from explorer.errors import BadChoice, StrataError
+from explorer.evaluating.tasks.judges import evaluated_on
+from explorer.knobs import Knob
+from explorer.measuring.comparing import comparison_report, learned_facts
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict
+from explorer.measuring.geometry.layer_geometry import check_pooling, layer_geometry
+from explorer.measuring.scores import best_cell
+from explorer.measuring.scores.measure import Settings, load_encoder, measure
+from explorer.measuring.sentences.probe_cosines import probed, sentences_of
+from explorer.measuring.sentences.sentence_vectors import of_reading
+from explorer.measuring.sentences.word_pairs import ExplainedPairs, of_pairs
+from explorer.places import given_path, write_whole
+from explorer.studies.gate import compared, gate
+from explorer.training.record.run_results import known_probes
+
+if TYPE_CHECKING:
+    from explorer.encoding.read.encoder import Encoder
+
+NOT_MEASURED = 2  # the exit code of a gate that could not be measured
+
+CHOSEN = (
+    *flags.READINGS,
+    Knob("same", False, "One layer & pooling for both: A's model default.", excludes=("reading", "other_reading")),
+    Knob(
+        "dev",
+        None,
+        "Use the layer & pooling of each that is best on this dev set.",
+        metavar="FILE|NAME",
+        excludes=("reading", "other_reading", "same"),
+    ),
+)
+SEED = replace(flags.SEED, help="Of the bootstrap.")
+
+
+def compare_flags(verb: argparse.ArgumentParser) -> None:
+    """State the flags."""
+    verb.add_argument("one", metavar="A", help=f"An encoder: {flags.A_MODEL} for the model of a run")
+    verb.add_argument("other", metavar="B", help="The encoder to compare with A, given in the same way")
+    test = sources.written(sets.halves()[1])
+    verb.add_argument(
+        "--on",
+        "--sts",
+        action="append",
+        metavar="SET|FILE",
+        help="Evaluation set of any kind: scored pairs, queries with passages, triplets or labelled texts, by name or "
+        f"path (default: '{test}', since runs choose their checkpoint on the other half); repeatable",
+    )
+    verb.add_argument(
+        "--fail-if-worse",
+        action="store_true",
+        help="A gate: exit with 1 if B is significantly worse on a set, with 2 if one could not be measured",
+    )
+    verb.add_argument(
+        "--by",
+        type=replace(flags.BY, name="--by").checked,
+        metavar="POINTS",
+        help="Of the gate: also exit with 1 if the score is lower by more points (× 100), chance or not",
+    )
+    verb.add_argument("--junit", type=given_path, metavar="FILE", help="Write the gate as JUnit XML")
+    flags.add(verb, *CHOSEN)
+    flags.add(verb, flags.METRIC, flags.AGGREGATE, SEED, *Settings.knobs.values(), flags.ONLINE)
+    verb.add_argument("--geometry", action="store_true", help="Also the embedding geometry of every layer, and drift")
+    verb.add_argument("--pooling", default="mean", help="Pooling of geometry and line plots: a column of the grid")
+    verb.add_argument("--report", type=given_path, metavar="FILE", help="Write everything as one HTML file")
+    verb.add_argument("--json", action="store_true", help="Everything, as JSON")
+
+
+def compare(options: argparse.Namespace) -> int:
+    """Score two encoders on the same set, with intervals on the differences.
+
+    Score A and B on the same items, each under its model default, and print the verdict first. An interval is the 95 %
+    CI by a paired bootstrap, of few items by Student's t: if it includes 0, the difference could be chance. With
+    several sets, or as a gate, print a line for each.
+    """
+    names = options.on or [sources.written(sets.halves()[1])]
+    gated = options.fail_if_worse or options.junit is not None or options.by is not None
+    if gated or len(names) > 1:
+        return _gated(options, names)
+    _on_one_set(options, names[0])
+    return 0
+
+
+def _gated(options: argparse.Namespace, names: list[str]) -> int:
+    """A line for each set; the exit code is that of the gate if it is asked for."""
+    if options.by is not None and not options.fail_if_worse:
+        raise BadChoice("--by needs --fail-if-worse. Give both, or leave it out.")
+    flags.check(options, *CHOSEN)
+    for flag, given in (("--dev", options.dev), ("--geometry", options.geometry), ("--report", options.report)):
+        if given:
+            raise BadChoice(f"{flag} is for one set, without --fail-if-worse, --by and --junit. Leave it out.")
+    try:
+        found = find(options.one, online=options.online), find(options.other, online=options.online)
+        asked = _asked(options, found)
+        work = gate(
+            found,
+            names,
+            asked,
+            flags.read(options, Settings),
+            options.by,
+            metric=flags.metric(options)[0],
+            seed=options.seed,
+            online=options.online,
+        )
+        outcome = output.shown(work)
+    except StrataError as error:
+        if not options.fail_if_worse:
+            raise
+        output.say(error)  # an exit code of 1 would read as worse
+        return NOT_MEASURED
+    print(json.dumps(outcome.as_json(), indent=1, ensure_ascii=False) if options.json else "\n".join(outcome.lines()))
+    if options.junit:
+        page = outcome.junit()
+        write_whole(options.junit, lambda file: file.write(page), "Choose another path for the JUnit file.")
+    return outcome.exit_code if options.fail_if_worse else 0
+
+
+def _asked(options: argparse.Namespace, found: tuple[Found, Found]) -> tuple[Reading, Reading]:
+    """The layer & pooling of A and of B."""
+    titles = options.reading, options.other_reading or options.reading
+    if options.same:
+        default = declared.default_cell(found[0].folder).title
+        titles = default, default
+    return declared.named(titles[0], found[0].folder), declared.named(titles[1], found[1].folder)
+
+
+def _on_one_set(options: argparse.Namespace, name: str) -> None:
+    """The verdict and every layer & pooling, as text or JSON, and as a report."""
+    metric, aggregate = flags.metric(options)
+    found = find(options.one, online=options.online), find(options.other, online=options.online)
+    # flags that contradict each other or the models are refused before minutes of work
+    grids = [declared.poolings(one.folder) for one in found]
+    check_pooling(options.pooling, [pooling for pooling in grids[0] if pooling in grids[1]])
+    flags.check(options, *CHOSEN)
+    given = evaluated_on(sources.identity(name), options.online)
+    dev = sources.scored_pairs(options.dev, online=options.online)[0] if options.dev else None
+    if not isinstance(given, GradedPairs):
+        for flag, asked_for in (("--dev", dev), ("--geometry", options.geometry), ("--report", options.report)):
+            if asked_for:
+                raise BadChoice(f"{flag} is for scored pairs, and {given.name} has none. Leave it out.")
+    settings, asked = flags.read(options, Settings), _asked(options, found)
+    one = output.shown(compared(found, given, asked, settings, metric, aggregate, options.seed))
+    comparison, picked = one.comparison, None
+    if dev is not None and isinstance(given, GradedPairs):
+        sides = (output.shown(measure(side, dev, settings)) for side in found)
+        picked = best_cell.pick(dev, (next(sides), next(sides)), given, metric)
+        again = compared(found, given, picked.readings, settings, metric, aggregate, options.seed)
+        one = output.shown(again)
+        comparison = one.comparison
+    about, verdict, metric = one.about, one.verdict, one.metric
+    differences = verdict.shown(comparison.differences(metric, aggregate))
+    probes = known_probes(found, verdict, [settings])
+    if probes is None:
+        probes = _encoded_probes(found, about, verdict, settings)
+    words, geometry = ExplainedPairs(), None
+    if options.report:
+        words = _words(found, about, probes, settings)
+    if isinstance(given, GradedPairs) and (options.geometry or options.report):
+        readings = comparison.one_reading, comparison.other_reading
+        geometry = output.shown(layer_geometry(found, given, options.pooling, readings, settings))
+    findings = comparison_report.Findings(
+        found, given, comparison, differences, metric, aggregate, geometry, picked, verdict, probes
+    )
+    print(comparison_report.as_json(findings) if options.json else comparison_report.as_text(findings))
+    if options.report:
+        from explorer.drawing.reports.report import report
+
+        output.write_report(options.report, report(findings, options.pooling, words))
+
+
+def _encoded_probes(
+    found: tuple[Found, Found], about: Comparison, verdict: ComparisonVerdict, settings: Settings
+) -> learned_facts.Learned:
+    packs, sides = sample.probe_packs(), list(zip(found, (about.one_reading, about.other_reading), strict=True))
+    if verdict.tuning and verdict.trained:  # the base, as it is trained
+        sides.append((found[1 - verdict.tuning.tuned], verdict.trained))
+    made = []
+    for side, reading in sides:
+        work = of_reading(load_encoder(side, settings), sentences_of(packs), reading, settings.max_length)
+        made.append(probed(packs, output.shown(work)).by_pack)
+    return verdict.probe_changes(packs, *made)
+
+
+def _words(
+    found: tuple[Found, Found], about: Comparison, probes: learned_facts.Learned, settings: Settings
+) -> ExplainedPairs:
+    @cache
+    def loaded(model: Found) -> Encoder:
+        return loading.load(model, "float32", settings.device, attention=EAGER)
+
+    sides = dict(zip("AB", zip(found, (about.one_reading, about.other_reading), strict=True), strict=True))
+    pairs = [(one.first, one.second) for one in probes.pairs]
+    return output.shown(of_pairs(sides, pairs, loaded, settings.max_length, settings.device))

@@ -1,0 +1,173 @@
+"""Judge model B against model A on several evaluation sets, as a gate before B takes the place of A.
+
+A set fails if B is significantly worse on it, or by more points than are allowed; one that could not be measured is no
+pass. The outcome is text, JSON, or JUnit XML, which build servers show.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+from explorer.data import sources
+from explorer.data.set_items import size_of
+from explorer.encoding.read.pooling import Reading
+from explorer.errors import StrataError
+from explorer.evaluating.tasks.judges import Evaluated, evaluated_on, judged
+from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge
+from explorer.measuring.scores.measure import Settings
+from explorer.measuring.scores.metrics import SPEARMAN
+from explorer.measuring.scores.verdict import CHOSE, UNKNOWN, WORSE
+from explorer.progress import Work
+from explorer.training.record.run_results import verdict_on
+
+if TYPE_CHECKING:
+    from explorer.encoding.locate.model_names import Found
+
+PASSED, FAILED, NOT_MEASURED = "passed", "failed", "not measured"
+CHOSE_IT = "The set chose one of the models, so its score is no evidence."
+
+
+@dataclass(frozen=True, eq=False)
+class SetOutcome:
+    """What the gate says of one evaluation set."""
+
+    name: str
+    state: str  # PASSED, FAILED or NOT_MEASURED
+    sentence: str  # the verdict, or why there is none
+    verdict: ComparisonVerdict | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """The outcome with its numbers."""
+        found: dict[str, object] = {"set": self.name, "state": self.state, "text": self.sentence}
+        if self.verdict is None:
+            return found
+        given = self.verdict.pairs
+        about = {"digest": given.digest, "items": len(given), "item": given.item, "measure": self.verdict.measure}
+        return found | about | ({"passages": given.pool} if given.pool else {}) | {"verdict": self.verdict.as_json()}
+
+
+@dataclass(frozen=True, eq=False)
+class Gate:
+    """The outcomes on all sets."""
+
+    models: tuple[str, str]
+    outcomes: tuple[SetOutcome, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """1 if a set fails, else 2 if one was not measured, else 0."""
+        states = {one.state for one in self.outcomes}
+        return 1 if FAILED in states else 2 if NOT_MEASURED in states else 0
+
+    def lines(self) -> list[str]:
+        """A line for each set, and how many passed."""
+        counts = [f"{sum(one.state == state for one in self.outcomes)} {state}" for state in _STATES]
+        every = [f"{one.state}: {one.name}: {one.sentence}" for one in self.outcomes]
+        return [*every, f"B ({self.models[1]}) against A ({self.models[0]}): {', '.join(counts)}"]
+
+    def as_json(self) -> dict[str, object]:
+        """All of it."""
+        return {
+            "A": self.models[0],
+            "B": self.models[1],
+            "exit_code": self.exit_code,
+            "sets": [one.as_json() for one in self.outcomes],
+        }
+
+    def junit(self) -> bytes:
+        """A test suite with a test for each set: a failure where B is worse, an error where nothing was measured."""
+        count = {state: str(sum(one.state == state for one in self.outcomes)) for state in _STATES}
+        suite = ElementTree.Element(
+            "testsuite",
+            name=f"{self.models[1]} against {self.models[0]}",
+            tests=str(len(self.outcomes)),
+            failures=count[FAILED],
+            errors=count[NOT_MEASURED],
+        )
+        for one in self.outcomes:
+            name, text = (_NOT_IN_XML.sub("\ufffd", words) for words in (one.name, one.sentence))
+            case = ElementTree.SubElement(suite, "testcase", classname="strata.compare", name=name)
+            where = {FAILED: "failure", NOT_MEASURED: "error"}.get(one.state)
+            if where:
+                ElementTree.SubElement(case, where, message=text).text = text
+            else:
+                ElementTree.SubElement(case, "system-out").text = text
+        return str.encode(ElementTree.tostring(suite, encoding="unicode", xml_declaration=True))
+
+
+_STATES = PASSED, FAILED, NOT_MEASURED
+_NOT_IN_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # XML 1.0 has no such characters
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Two models scored on one set under a metric, and the verdict."""
+
+    comparison: Comparison
+    about: Comparison  # of the verdict: the model defaults, if one model was tuned from the other
+    verdict: ComparisonVerdict
+    metric: str
+
+
+def compared(
+    found: tuple[Found, Found],
+    given: Evaluated,
+    readings: tuple[Reading, Reading],
+    settings: Settings,
+    metric: str = SPEARMAN,
+    aggregate: str = "all",
+    seed: int = 0,
+) -> Work[Judged]:
+    """Score both models on a set of any kind, and judge B against A; a set without that metric has its main one."""
+    sides = []
+    for one, reading in zip(found, readings, strict=True):
+        sides.append((yield from judged(given).measured(one, settings, also=[reading])))
+    if metric not in sides[0].metrics:
+        metric = sides[0].metrics[0]
+    comparison = Comparison(sides[0], sides[1], *readings, seed)
+    about, verdict = verdict_on(found, given, comparison, metric, aggregate, lambda one: one.chosen(metric, aggregate))
+    return Judged(comparison, about, verdict, metric)
+
+
+def gate(
+    found: tuple[Found, Found],
+    names: Sequence[str],
+    readings: tuple[Reading, Reading],
+    settings: Settings,
+    by: float | None = None,
+    *,
+    metric: str = SPEARMAN,
+    seed: int = 0,
+    online: bool = False,
+) -> Work[Gate]:
+    """Judge B on each set; with `by` it also fails where its score is lower by more points, chance or not."""
+    outcomes = []
+    for name in names:
+        shown = sources.shown(name)
+        try:
+            given = evaluated_on(sources.identity(name), online)
+            one = yield from compared(found, given, readings, settings, metric, seed=seed)
+        except StrataError as error:
+            outcomes.append(SetOutcome(shown, NOT_MEASURED, str(error)))
+            continue
+        verdict = one.verdict
+        if verdict.tuning is not None and verdict.tuning.tuned == 0:  # of A, which was tuned from B
+            gap = one.about.chosen(one.metric)
+            verdict = judge(found, given, one.about, gap, one.metric, "all", in_dev=verdict.in_dev)
+        outcomes.append(_outcome(f"{shown} ({size_of(given)})", verdict, by))
+    return Gate((found[0].name, found[1].name), tuple(outcomes))
+
+
+def _outcome(name: str, verdict: ComparisonVerdict, by: float | None) -> SetOutcome:
+    score = verdict.score
+    if verdict.nothing is None and score.kind in (CHOSE, UNKNOWN):
+        why = CHOSE_IT if score.kind == CHOSE else verdict.why_none or "There is no score."
+        return SetOutcome(name, NOT_MEASURED, why, verdict)
+    lost = -(score.shown_difference or 0.0)
+    fails = score.kind == WORSE or (by is not None and lost > by)
+    return SetOutcome(name, FAILED if fails else PASSED, verdict.sentence().text, verdict)

@@ -1,0 +1,174 @@
+"""Test that `compare` on several sets is a gate: what fails, what is not measured, its exit codes, JSON and JUnit."""
+
+import json
+import random
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+from sentence_transformers import SentenceTransformer
+
+from explorer.commands.parts import output
+from explorer.progress import Progress
+from tests.tiny_models import save_tiny
+from tests.trainings import WORDS
+
+PAIRS = 60
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory):
+    """An encoder with other weights."""
+    folder = tmp_path_factory.mktemp("other") / "model"
+    save_tiny("bert", folder, seed=9)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def sets(place, other, tmp_path_factory):
+    """Scored pairs whose scores are the cosines of one of both encoders, and others that are drawn."""
+    folder, drawn = tmp_path_factory.mktemp("sets"), random.Random(3)
+    rows = [[" ".join(drawn.choices(WORDS, k=6)) for _ in range(2)] for _ in range(PAIRS)]
+    found = {"random": [drawn.random() for _ in rows]}
+    for name, model in (("of A", place.model), ("of B", other)):
+        encoder = SentenceTransformer(str(model), device="cpu")
+        one, two = (encoder.encode(list(column), normalize_embeddings=True) for column in zip(*rows, strict=True))
+        found[name] = (one * two).sum(axis=1).tolist()
+    for name, scores in found.items():
+        lines = [f"{score:.6f}\t{one}\t{two}" for score, (one, two) in zip(scores, rows, strict=True)]
+        (folder / f"{name}.tsv").write_text("\n".join(["score\tsentence1\tsentence2", *lines]))
+    return {name: folder / f"{name}.tsv" for name in found}
+
+
+def gated(said, place, other, *words):
+    return said("compare", place.model, other, *words, "--fail-if-worse")
+
+
+def test_the_exit_code_says_worse_missing_or_passed(said, place, other, sets):
+    better, worse = ("--on", sets["of B"]), ("--on", sets["of A"])
+    for words, code in (
+        (better, 0),
+        (worse, 1),
+        ((*better, *worse), 1),
+        (("--on", "no such set"), 2),
+        ((*better, "--on", "no such set"), 2),
+        ((*worse, "--on", "no such set"), 1),
+    ):
+        found, out, err = gated(said, place, other, *words)
+        assert found == code, (words, out, err)
+    found, out, _ = said("compare", place.model, other, *better, *worse)
+    assert found == 0, "without --fail-if-worse nothing fails"
+    assert len([line for line in out.splitlines() if line.startswith(("passed: ", "failed: "))]) == 2
+
+
+def test_a_model_that_is_not_there_is_not_measured(said, place, other, sets):
+    code, out, err = said("compare", place.model, "nowhere/such", "--on", sets["of A"], "--fail-if-worse")
+    assert (code, out) == (2, "")
+    assert "nowhere/such" in err
+
+
+def test_a_set_without_a_score_is_not_measured(said, place, other, tmp_path):
+    few = tmp_path / "few.tsv"
+    few.write_text("score\tsentence1\tsentence2\n1\tthe dog\tthe cat\n2\tthe man\tthe dog\n")
+    code, out, _ = gated(said, place, other, "--on", few)
+    assert code == 2
+    assert out.startswith("not measured: ")
+
+
+def test_a_loss_that_could_be_chance_fails_beyond_the_points_that_are_allowed(said, place, other, sets):
+    """By scipy: the difference on pairs with drawn scores, and the points just above and below it."""
+    scores = []
+    table = [line.split("\t") for line in sets["random"].read_text().splitlines()[1:]]
+    gold, *columns = zip(*table, strict=True)
+    for model in (place.model, other):
+        encoder = SentenceTransformer(str(model), device="cpu")
+        one, two = (encoder.encode(list(column), normalize_embeddings=True) for column in columns)
+        scores.append(100 * spearmanr((one * two).sum(axis=1), np.array(gold, float)).statistic)
+    models = (place.model, other) if scores[1] < scores[0] else (other, place.model)
+    lost = abs(scores[1] - scores[0])
+    words = ("compare", *models, "--on", sets["random"], "--fail-if-worse")
+    assert said(*words)[0] == 0, "the premise: it could be chance"
+    assert said(*words, "--by", f"{lost + 0.1:.2f}")[0] == 0
+    assert said(*words, "--by", f"{lost - 0.1:.2f}")[0] == 1
+
+
+def test_json_and_junit_hold_what_the_lines_say(said, place, other, sets, tmp_path):
+    words = ("--on", sets["of A"], "--on", sets["of B"], "--on", "no such set")
+    junit = tmp_path / "junit.xml"
+    code, out, _ = gated(said, place, other, *words, "--json", "--junit", junit)
+    found = json.loads(out)
+    assert found["exit_code"] == code == 1
+    assert [one["state"] for one in found["sets"]] == ["failed", "passed", "not measured"]
+    worse = found["sets"][0]
+    assert (worse["items"], worse["measure"]) == (PAIRS, "Spearman")
+    assert worse["verdict"]["high"] < 0
+    suite = ElementTree.parse(junit).getroot()
+    assert (suite.tag, suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("testsuite", "3", "1", "1")
+    kinds = [[child.tag for child in case] for case in suite]
+    assert kinds == [["failure"], ["system-out"], ["error"]]
+    assert suite[0][0].get("message") == worse["text"]
+
+
+def test_a_name_that_xml_cannot_hold_makes_no_broken_file(said, place, other, tmp_path):
+    junit = tmp_path / "junit.xml"
+    gated(said, place, other, "--on", "a \x01 <set> & more", "--junit", junit)
+    (case,) = ElementTree.parse(junit).getroot()
+    assert case.get("name") == "a \ufffd <set> & more"
+
+
+def test_every_kind_of_data_is_compared_with_its_own_measure(said, place, other, tmp_path):
+    drawn = random.Random(5)
+    texts = [" ".join(drawn.choices(WORDS, k=5)) for _ in range(120)]
+    kinds = {
+        "queries": ("query\tpassage", [f"{texts[at]}\t{texts[at + 1]}" for at in range(0, 120, 2)], "nDCG@10"),
+        "triplets": (
+            "anchor\tpositive\tnegative",
+            ["\t".join(texts[at : at + 3]) for at in range(0, 60, 3)],
+            "accuracy",
+        ),
+        "labels": ("label\ttext", [f"{'ab'[at % 2]}\t{texts[at]}" for at in range(120)], "accuracy"),
+    }
+    words = []
+    for name, (head, lines, _) in kinds.items():
+        path = tmp_path / f"{name}.tsv"
+        path.write_text("\n".join([head, *lines, ""]))
+        words += ["--on", path]
+        code, out, err = said("compare", place.model, other, "--on", path)
+        assert code == 0, err
+        assert "B - A" in out
+    _, out, _ = said("compare", place.model, other, *words, "--json")
+    found = json.loads(out)["sets"]
+    assert [one["measure"] for one in found] == [measure for _, _, measure in kinds.values()]
+    assert found[0]["passages"] == len({line.split("\t")[1] for line in kinds["queries"][1]})
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--by", "1"), "--by needs --fail-if-worse"),
+        (("--by", "-1", "--fail-if-worse"), "--by"),
+        (("--fail-if-worse", "--geometry"), "--geometry is for one set"),
+    ],
+)
+def test_what_has_no_effect_is_refused(said, place, other, sets, words, why):
+    code, out, err = said("compare", place.model, other, "--on", sets["of A"], *words)
+    assert code in (1, 2)
+    assert out == ""
+    assert why in err
+
+
+@pytest.mark.parametrize("every", [10.0, 25.0])
+def test_without_a_terminal_progress_is_a_line_each_time_so_many_seconds_are_over(monkeypatch, capsys, every):
+    clock = [0.0]
+    monkeypatch.setattr(output, "LOGGED", every)
+    monkeypatch.setattr(output.time, "monotonic", lambda: clock[0])
+
+    def work():
+        for done in range(100):
+            clock[0] += 1.0
+            yield Progress("scoring", done, 100)
+
+    output.shown(work())
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split()[1] for line in lines] == [str(at - 1) for at in range(int(every), 101, int(every))]
