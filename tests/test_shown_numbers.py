@@ -9,8 +9,8 @@ import pytest
 from explorer import in_words
 from explorer.data.retrieval_sets import of_pairs
 from explorer.evaluating.results import table_formats
-from explorer.evaluating.results.scored_task import QueryChoice, QueryIntervals
-from explorer.evaluating.tasks.retrieval import intervals_text
+from explorer.evaluating.results.scored_task import QueryChoice
+from explorer.evaluating.tasks.retrieval import choice_text
 from explorer.measuring.comparing import comparison_report, learned, learned_facts
 from explorer.measuring.comparing.pair_changes import ItemChanges, QueryChanges
 from explorer.measuring.scores import best_cell, calibration, similarity, verdict
@@ -196,7 +196,7 @@ def test_queries_and_groups_of_them_add_up():
 def test_the_layer_and_pooling_that_queries_choose_adds_up():
     for edges, one in verdicts():
         choice = QueryChoice("mean of layer 3", one.exported, one.declared_base, *one.known[2:])
-        text = intervals_text(QueryIntervals(-1.0, 1.0, choice))
+        text = choice_text(choice)
         after, before, difference, _, low, high = numbers(text[text.index("it has") :])
         adds_up(before, after, difference, low, high)
         tells_from_0(edges, (low, high))

@@ -20,6 +20,7 @@ from explorer.evaluating.results import result_table, scored_task, table_formats
 from explorer.evaluating.results.result_files import ScoredModel, path_of, read
 from explorer.evaluating.tasks import Subject, retrieval, transfer, word_models
 from explorer.measuring.scores.measure import Settings
+from explorer.measuring.scores.verdict import CI
 from explorer.training.record.run_results import scored
 
 if TYPE_CHECKING:
@@ -267,14 +268,17 @@ def _table(found: EvaluationResult, options: argparse.Namespace) -> str:
     if flags.form(options):
         return table
     labels = scored_task.labels(tasks)
-    choices = [
-        f"{labels[one.task.digest]}, {one.model.name}, {retrieval.intervals_text(one.measured.intervals)}\n"
-        for one in results
-        if one.measured.intervals
-    ]
+    lines = []
+    for one in results:
+        name, measured = f"{labels[one.task.digest]}, {one.model.name}", one.measured
+        measure = options.measure or measured.measures[0]
+        if measure in measured.ends:
+            lines.append(f"{name}, {measure}: {CI} {in_words.interval(*measured.ends[measure])}\n")
+        if measured.intervals and measured.intervals.choice:
+            lines.append(f"{name}, {retrieval.choice_text(measured.intervals.choice)}\n")
     none = [
         f"{labels[one.task.digest]}, {one.model.name}: no score, {why}\n"
         for one in results
         if (why := one.measured.setting.get(scored_task.NO_SCORE))
     ]
-    return table + "".join((*choices, *none))
+    return table + "".join((*lines, *none))

@@ -34,7 +34,7 @@ FEW, SOME, MANY = 100, 500, 5_000  # rows
 TABLE: Mapping[Kind, tuple[FewRows, ...]] = {
     **dict.fromkeys(
         (SCORED_PAIRS, PAIRS, TRIPLETS),
-        (FewRows(FEW, 8, 60, HALF), FewRows(SOME, 16, 100, HALF), FewRows(MANY, 32, 150, CHOSEN)),
+        (FewRows(FEW, 8, 60, HALF), FewRows(SOME, 16, 100, HALF), FewRows(MANY, 32, 150, CHOSEN, 150)),
     ),
     # of many rows the best step comes early, with many negatives in a batch: evaluations have to be close to each other
     SENTENCES: (FewRows(FEW, 8, 60, HALF), FewRows(SOME, 16, 100, HALF), FewRows(MANY, 64, 60, CHOSEN)),

@@ -6,8 +6,11 @@ import json
 import signal
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.stats import pearsonr, spearmanr
 
+from explorer import in_words
 from explorer.data import sample
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.scored_task import Options
@@ -178,8 +181,47 @@ def test_the_layer_that_half_of_the_queries_choose_stands_below_the_table(desk, 
     (found,) = result_files.read_all(desk / "results")[0]
     intervals = found.measured.intervals
     assert intervals.choice.title in found.measured.titles
-    assert f"questions.csv, one, {retrieval.intervals_text(intervals)}" in out
+    assert f"questions.csv, one, {retrieval.choice_text(intervals.choice)}" in out
     assert "Chosen on half" not in evaluate("--task", path, "--csv")[0]
+
+
+def slow_ends(score, count, seed):
+    """The middle 95 % of a score on resamples, drawn one by one."""
+    drawn = np.random.default_rng(seed)
+    scores = [score(drawn.integers(0, count, count)) for _ in range(1000)]
+    return np.nanquantile(scores, (0.025, 0.975))
+
+
+def test_each_measure_has_its_own_interval_which_is_that_of_a_slow_bootstrap(desk, evaluate):
+    """Of scored pairs by scipy on the stored cosines, and of queries by the mean of what each gets."""
+    scored, searched = desk / "scored.csv", desk / "searched.csv"
+    pairs = sample.pairs()
+    rows = [f'{gold},"{one}","{other}"' for gold, one, other in zip(pairs.gold, pairs.first, pairs.second, strict=True)]
+    scored.write_text("\n".join(["score,sentence1,sentence2", *rows]))
+    unique = dict(zip(pairs.first, pairs.second, strict=True))
+    searched.write_text("\n".join(["query,passage", *(f'"{one}","{other}"' for one, other in unique.items())]))
+    evaluate("--task", scored, "--task", searched)
+    for found in result_files.read_all(desk / "results")[0]:
+        measured, items = found.measured, found.measured.items
+        for measure in measured.measures:
+            low, high = measured.ends[measure]
+            assert low <= measured.score(measure=measure) <= high
+            out, _ = evaluate("--task", scored, "--task", searched, "--measure", measure, code=0)
+            line = next(
+                one for one in out.splitlines() if one.startswith(f"{found.task.name}, one, {measure}: 95 % CI")
+            )
+            assert line.endswith(in_words.interval(low, high))
+        if items.gold is None:
+            ends = slow_ends(lambda rows, values=items.values: 100 * values[rows].mean(), len(items.values), 1)
+            assert measured.ends["nDCG@10"] == pytest.approx(ends, abs=0.1 * (ends[1] - ends[0]))
+            continue
+        for measure, by in (("spearman", spearmanr), ("pearson", pearsonr)):
+            ends = slow_ends(
+                lambda rows, by=by, items=items: 100 * by(items.values[rows], items.gold[rows]).statistic,
+                len(items.values),
+                2,
+            )
+            assert measured.ends[measure] == pytest.approx(ends, abs=0.1 * (ends[1] - ends[0]))
 
 
 def test_an_estimate_scores_nothing(desk, evaluate):

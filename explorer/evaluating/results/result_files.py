@@ -99,6 +99,7 @@ class _Content:
     items: _Items | None = None
     seconds: float = 0.0
     intervals: QueryIntervals | None = None
+    ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 def revision_of(digest: str, revision: str | None) -> str:
@@ -219,8 +220,15 @@ def _read(path: Path) -> Result | None:
         items,
         content.seconds,
         content.intervals,
+        content.ends or _main_ends(content),
     )
     return Result(content.model, content.task, measured)
+
+
+def _main_ends(content: _Content) -> dict[str, tuple[float, float]]:
+    """The interval that a result of an earlier version has: that of the main measure of a retrieval set."""
+    found = content.intervals
+    return {} if found is None else {content.measures[0]: (found.low, found.high)}
 
 
 def _as_mteb(result: Result) -> dict[str, Any]:
@@ -264,6 +272,7 @@ def _content(result: Result) -> dict[str, Any]:
         },
         "seconds": measured.seconds,
         "intervals": measured.intervals and asdict(measured.intervals),
+        "ends": dict(measured.ends),
     }
 
 

@@ -19,7 +19,9 @@ from explorer.data.text_sets import digest_of
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.knobs import LARGEST_SEED, Knob, Knobs, knob
 from explorer.measuring.neighbours.vector_index import FLAT, IVF
+from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores.measure import Settings
+from explorer.measuring.scores.metrics import measures_of
 from explorer.progress import Progress
 
 # a new version if the meaning of scores changes, such as by another list of C, so that old results are not reused
@@ -278,12 +280,27 @@ class Measured:
     items: Items | None = None
     seconds: float = 0.0
     intervals: QueryIntervals | None = None  # of a retrieval set
+    # the 95 % CI of each measure under the model default, where it is known
+    ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def score(self, title: str = MODEL_DEFAULT, measure: str | None = None) -> float:
         """The mean over seeds of a measure, by default the main one; NaN for what was not measured."""
         if title not in self.titles:
             return float("nan")
         return float(self.table[self.titles.index(title), self.measures.index(measure or self.measures[0])].mean())
+
+
+def ends(found: Iterable[tuple[str, tuple[float, float] | None]]) -> dict[str, tuple[float, float]]:
+    """The intervals that there are, by measure, rounded as they are stored."""
+    return {name: (round(one[0], 4), round(one[1], 4)) for name, one in found if one is not None}
+
+
+def agreement_ends(
+    gold: NDArray[np.float64], cosines: NDArray[np.float64], parts: Sequence[str]
+) -> dict[str, tuple[float, float]]:
+    """The intervals of every measure of scored pairs."""
+    measures = measures_of(gold, parts)
+    return ends((name, bootstrap.agreement_ends(gold, cosines, parts, *one)) for name, one in measures.items())
 
 
 @dataclass(frozen=True, eq=False)

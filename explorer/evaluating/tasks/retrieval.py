@@ -40,7 +40,6 @@ from explorer.progress import Progress, Work
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
-_MIDDLE = 0.5  # of the scores of queries, from 0 to 1: the interval of a mean is that of its difference to it
 LEAST = 10  # queries of an interval: that of a few that are all alike would have no width
 SEARCH_MEASURES = (ranking_judge.MRR, *scored_task.COSTS)
 TOP = 10  # documents that are retrieved for a question
@@ -109,6 +108,7 @@ def retrieval(
 
     work = ranked(encoder, task, titles=kept, k=ranking_judge.DEPTH, max_length=limit, prompts=prompts, take=take)
     encodings = yield from work
+    default = of_query[kept.index(MODEL_DEFAULT)]
     return scored_task.Measured(
         split=task.split,
         titles=kept,
@@ -125,9 +125,10 @@ def retrieval(
             "index": vector_index.FLAT,
             **of_encoder(encoder, limit),
         },
-        items=scored_task.Items(of_query[kept.index(MODEL_DEFAULT), 0], digest=task.digest),
+        items=scored_task.Items(default[0], digest=task.digest),
         seconds=time.perf_counter() - started,
         intervals=intervals(kept, of_query[:, 0], task.queries, every={*titles_of(encoder)} <= {*kept}),
+        ends=scored_task.ends(zip(ranking_judge.MEASURES, map(bootstrap.mean_ends, default), strict=True)),
     )
 
 
@@ -198,9 +199,9 @@ def intervals(
     default = scores[titles.index(MODEL_DEFAULT)]
     if len(queries) < LEAST or not np.isfinite(default).all():
         return None
-    own = bootstrap.mean_difference(np.full_like(default, _MIDDLE), default, most=_MIDDLE)
-    low, high = (round(100 * _MIDDLE + float(end), 4) for end in (own.low, own.high))
-    found = scored_task.QueryIntervals(low, high)
+    own = bootstrap.mean_ends(default)
+    assert own is not None, "every query has a score"
+    found = scored_task.QueryIntervals(round(own[0], 4), round(own[1], 4))
     first = half(queries)
     if not every or min(first.sum(), (~first).sum()) < LEAST:
         return found
@@ -217,15 +218,11 @@ def intervals(
     return replace(found, choice=choice)
 
 
-def intervals_text(found: scored_task.QueryIntervals) -> str:
-    """Interval and choice of a result in a sentence or two."""
-    own = f"model default: {CI} {in_words.interval(found.low, found.high)}."
-    if found.choice is None:
-        return own
-    one = found.choice
+def choice_text(one: scored_task.QueryChoice) -> str:
+    """What half of the queries chose, in a sentence."""
     change = in_words.change(one.shown_difference, one.low, one.high, label=CI)
     return (
-        f"{own} Chosen on half of the queries: {one.title}. On the other half it has {in_words.number(one.score)}, the "
+        f"Chosen on half of the queries: {one.title}. On the other half it has {in_words.number(one.score)}, the "
         f"model default {in_words.number(one.default_score)}: difference {change}."
     )
 
@@ -319,4 +316,7 @@ def search(
         setting=setting,
         items=items.get(MODEL_DEFAULT),
         seconds=time.perf_counter() - started,
+        ends=scored_task.ends(
+            [(SEARCH_MEASURES[0], bootstrap.mean_ends(one.values)) for one in [items.get(MODEL_DEFAULT)] if one]
+        ),
     )

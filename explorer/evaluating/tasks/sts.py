@@ -12,7 +12,7 @@ from explorer.data import sources, text_sets
 from explorer.data.graded import sts as published
 from explorer.data.tables import columns, files, text_rows
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, Reading, Row
-from explorer.evaluating.results.scored_task import NO_SCORE, STS, Items, Measured, Options, Setting
+from explorer.evaluating.results.scored_task import NO_SCORE, STS, Items, Measured, Options, Setting, agreement_ends
 from explorer.evaluating.tasks import ALL, Subject, Suite, Task
 from explorer.measuring.scores import layer_scores, measure, metrics
 from explorer.places import given_path
@@ -79,12 +79,14 @@ def of_scores(scores: layer_scores.LayerScores, pairs: text_sets.GradedPairs, te
     setting: dict[str, Setting] = {"text": text, "max_length": scores.max_length, "precision": scores.precision}
     if why := layer_scores.why_none(scores):
         setting[NO_SCORE] = why
+    cosines = scores.cosines_of(default)
     return Measured(
         "test",
         tuple(readings),
         tuple(measures),
         np.array(table, dtype=np.float64),
         setting=setting,
-        items=Items(scores.cosines_of(default), scores.gold, scores.parts, pairs.digest),
+        items=Items(cosines, scores.gold, scores.parts, pairs.digest),
         seconds=scores.seconds,
+        ends=agreement_ends(scores.gold, cosines, scores.parts),
     )

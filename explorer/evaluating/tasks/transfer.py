@@ -20,6 +20,7 @@ from explorer.evaluating.probes import Classes, Features, ProbeData, Rows, logis
 from explorer.evaluating.results import scored_task
 from explorer.evaluating.tasks import Subject, Suite, Task
 from explorer.knobs import LARGEST_SEED
+from explorer.measuring.scores import bootstrap
 from explorer.progress import Progress, Work, map_progress
 
 if TYPE_CHECKING:
@@ -117,6 +118,7 @@ def transfer(
             setting,
             scored_task.Items(right.mean(axis=0), digest=task.digest),
             time.perf_counter() - started,
+            ends=scored_task.ends([(MEASURES[0], bootstrap.mean_ends(right.mean(axis=0)))]),
         )
 
     # the model default first: what is kept of work that is stopped has the items

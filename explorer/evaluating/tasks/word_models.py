@@ -38,9 +38,11 @@ from explorer.encoding.locate import lookup
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice, DataError, UnreadableFile
 from explorer.evaluating import encoded, tasks
+from explorer.evaluating.results import scored_task
 from explorer.evaluating.results.result_files import ScoredModel, revision_of
 from explorer.evaluating.results.scored_task import EVALUATED, RETRIEVAL, STS, Items, Measured, Options, Setting
 from explorer.measuring.neighbours.ranking_judge import DEPTH, MEASURES, measures
+from explorer.measuring.scores.bootstrap import mean_ends
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.metrics import agreement, measures_of
 from explorer.places import given_path
@@ -165,16 +167,16 @@ def word_scores(model: WordModel, pairs: text_sets.GradedPairs, split: str = "al
     cosines = model.cosines(pairs.first, pairs.second)
     gold = np.array(pairs.gold, dtype=np.float64)
     measures = measures_of(gold, pairs.parts)
-    table = [100 * agreement(gold, cosines, pairs.parts, *measure) for measure in measures.values()]
-    unknown = sum(not model.knows(sentence) for sentence in pairs.sentences)
+    scores = [100 * agreement(gold, cosines, pairs.parts, *measure) for measure in measures.values()]
     return Measured(
         split=split,
         titles=(MODEL_DEFAULT,),
         measures=tuple(measures),
-        table=np.array(table, dtype=np.float64).reshape(1, -1, 1),
-        setting={**model.setting, "sentences without a known word": unknown},
+        table=np.array(scores, dtype=np.float64).reshape(1, -1, 1),
+        setting={**model.setting, "sentences without a known word": [*map(model.knows, pairs.sentences)].count(False)},
         items=Items(cosines, gold, pairs.parts, pairs.digest),
         seconds=time.perf_counter() - started,
+        ends=scored_task.agreement_ends(gold, cosines, pairs.parts),
     )
 
 
@@ -341,8 +343,7 @@ class WordSubject:
 
     def cost(self, task: tasks.Task[Any], options: Options) -> Work[encoded.TaskCost | None]:
         """Nothing to estimate: it has no transformer."""
-        yield from ()
-        return None
+        return (yield from ())
 
 
 def is_word_model(source: str) -> bool:
@@ -381,6 +382,7 @@ def bm25(task: retrieval_sets.RetrievalSet) -> Work[Measured]:
         setting={"documents": len(task.documents), "queries": len(task), **task.counts, **SETTING},
         items=Items(of_query[0], digest=task.digest),
         seconds=time.perf_counter() - started,
+        ends=scored_task.ends(zip(MEASURES, map(mean_ends, of_query), strict=True)),
     )
 
 

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.measuring.scores.metrics import MEAN, METRICS, check_agreement
+from explorer.measuring.scores.metrics import MEAN, METRICS, agreement, check_agreement
 
 Floats = NDArray[np.float64]
 
@@ -36,6 +36,7 @@ LEVEL = 0.95
 FEWEST = 6  # items that changed, in one direction, that can be told from chance
 FEW, MANY = 250, 500  # up to so many items by the variance, from so many on by percentiles
 ADDED = 2  # items that are added to a mean
+MIDDLE = 0.5  # of what items get, from 0 to 1: the interval of a mean is that of its difference to it
 # values (pair, resample) in memory at once
 _AT_ONCE = 4_000_000
 _RANGE = 200  # × 100, of correlations, from -1 to 1
@@ -98,6 +99,31 @@ def mean_difference(
     models differ, such as cosines.
     """
     return _of_gaps(other - one, most, resamples, seed)
+
+
+def mean_ends(items: Floats) -> tuple[float, float] | None:
+    """The interval of the mean × 100 of items from 0 to 1; None if one is missing.
+
+    It is that of the difference to a model that gets the middle for every item.
+    """
+    if not len(items) or not np.isfinite(items).all():
+        return None
+    found = mean_difference(np.full_like(items, MIDDLE), items, most=MIDDLE)
+    low, high = (100 * MIDDLE + float(end) for end in (found.low, found.high))
+    return max(0.0, low), min(100.0, high)
+
+
+def agreement_ends(
+    gold: Floats, cosines: Floats, parts: Sequence[str] = (), metric: str = "Spearman", aggregate: str = "all"
+) -> tuple[float, float] | None:
+    """The interval of a score × 100 of cosines (pair): the middle 95 % of its resamples; None if it has no score."""
+    point = 100 * float(agreement(gold, cosines, parts, metric, aggregate))
+    draws = resampled(gold, cosines[None], parts, metric, aggregate)[0] if math.isfinite(point) else np.empty(0)
+    draws = draws[np.isfinite(draws)]  # a resample of few pairs may have one gold score alone
+    if not len(draws):
+        return None
+    low, high = np.quantile(draws, _EDGES)
+    return min(float(low), point), max(float(high), point)
 
 
 def student(share: float, freedom: float) -> float:
