@@ -142,8 +142,7 @@ class WordVectors:
         """Vectors (sentence, width); 0 for a sentence without a known word."""
         found = np.zeros((len(sentences), self.width))
         for at, sentence in enumerate(sentences):
-            places = self._places(sentence)
-            if places:
+            if places := self._places(sentence):
                 found[at] = self.vectors[places].astype(np.float64).mean(axis=0)
         return found
 
@@ -343,7 +342,8 @@ class WordSubject:
 
     def cost(self, task: tasks.Task[Any], options: Options) -> Work[encoded.TaskCost | None]:
         """Nothing to estimate: it has no transformer."""
-        return (yield from ())
+        yield from ()
+        return None
 
 
 def is_word_model(source: str) -> bool:
