@@ -36,7 +36,8 @@ def test_runs_that_differ_by_their_seed_are_one_row_also_if_they_scored_themselv
     (row,) = models([replace(one, model=replace(one.model, digest="")) for one in results])  # their models are gone
     assert str(row.cell(task("MR"))) == "81.50 ± 2.12"
     (row,) = models([replace(results[0], task=task("CR")), *results])
-    assert (row.cell(task("MR")).std is not None, row.cell(task("CR"))) == (True, None), "one seed lacks a task"
+    assert row.cell(task("MR")).std is not None
+    assert row.cell(task("CR")).lacking == "1 of 2 seeds"
 
 
 def test_runs_of_one_recipe_and_seed_with_other_weights_are_rows_of_their_own_that_are_named():
@@ -131,8 +132,18 @@ def test_an_average_needs_every_task_of_every_seed():
     results = [result("run:1", name, 80, recipe="r", seed=1) for name in ("MR", "CR")]
     (row,) = models([*results, result("run:2", "MR", 82, recipe="r", seed=2)])
     assert row.cell(task("MR")).std is not None
-    assert row.cell(task("CR")) is None
+    assert str(row.cell(task("CR"))) == "80.00 (1 of 2 seeds)"
+    assert row.cell(task("SUBJ")) is None
     assert row.average([task("MR"), task("CR")]) is None
+
+
+def test_scores_of_unlike_measures_have_no_average_and_no_rank():
+    results = [result(model, name, score) for model, name, score in (("a", "MR", 70), ("b", "MR", 80))]
+    searched = [result(model, "NFCorpus", score, measure="nDCG@10") for model, score in (("a", 30), ("b", 20))]
+    rows, tasks = models([*results, *searched]), [task("MR"), task("NFCorpus")]
+    assert rows[0].average(tasks) is None
+    assert result_table.cells(rows, tasks)[0] == ["model", "MR", "NFCorpus"]
+    assert ranked(rows, tasks) is None
 
 
 def test_the_deviation_of_an_average_is_that_of_the_averages():

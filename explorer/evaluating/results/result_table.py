@@ -8,7 +8,7 @@ bootstrap and seeds) are of models that share every task.
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import fmean, stdev
 from string import ascii_lowercase
@@ -44,10 +44,12 @@ class MeanScore:
 
     mean: float
     std: float | None = None
+    lacking: str = ""  # `1 of 2 seeds`, if some have no score
 
     def __str__(self) -> str:
         mean = in_words.number(self.mean)
-        return mean if self.std is None else f"{mean} ± {in_words.number(self.std)}"
+        text = mean if self.std is None else f"{mean} ± {in_words.number(self.std)}"
+        return f"{text} ({self.lacking})" if self.lacking else text
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +70,13 @@ class ModelRow:
         return self.runs[0].get(task.digest)
 
     def cell(self, task: ScoredTask, title: str = MODEL_DEFAULT, measure: str | None = None) -> MeanScore | None:
-        """The score on a task; None if a seed lacks it, or has no such measure."""
+        """The score on a task, of the seeds that have it; None if none has, or has such a measure."""
         if len(self.runs) > 1:
-            return mean_score([_score(run.get(task.digest), title, measure) for run in self.runs])
+            every = [_score(run.get(task.digest), title, measure) for run in self.runs]
+            known = [score for score in every if score is not None]
+            lacking = f"{len(known)} of {len(every)} seeds" if len(known) < len(every) else ""
+            of_seeds = mean_score(known)
+            return of_seeds and replace(of_seeds, lacking=lacking)
         found = self.first(task)
         if found is None or title not in found.titles or (measure or found.measures[0]) not in found.measures:
             return None
@@ -80,7 +86,10 @@ class ModelRow:
     def average(
         self, tasks: Sequence[ScoredTask], title: str = MODEL_DEFAULT, measure: str | None = None
     ) -> MeanScore | None:
-        """The average over tasks; None unless every seed has every task."""
+        """The average over tasks; None unless every seed has every task, by measures of one name."""
+        mains = {run[task.digest].measures[0] for run in self.runs for task in tasks if task.digest in run}
+        if measure is None and len(mains) > 1:
+            return None
         of_seeds = [[_score(run.get(task.digest), title, measure) for task in tasks] for run in self.runs]
         known = [[score for score in scores if score is not None] for scores in of_seeds]
         if not tasks or any(len(scores) < len(tasks) for scores in known):
@@ -189,7 +198,8 @@ def cells(
 
     `letters` are the rank groups of models by name.
     """
-    averages = {row.name: row.average(tasks, title, measure) for row in rows} if len(tasks) > 1 else {}
+    together = len(tasks) > 1 and are_alike(rows, tasks, measure)
+    averages = {row.name: row.average(tasks, title, measure) for row in rows} if together else {}
     last = [*([AVERAGE.format(len(tasks))] if averages else []), *([GROUP] if letters else [])]
     header = ["model", *labels(tasks).values(), *last]
     table = []
@@ -204,6 +214,12 @@ def cells(
         texts = ["" if score is None else str(score) for score in scores]
         table.append([row.name, *texts, *([letters.get(row.name, "")] if letters else [])])
     return header, table
+
+
+def are_alike(rows: Sequence[ModelRow], tasks: Sequence[ScoredTask], measure: str | None = None) -> bool:
+    """Whether the scores of tasks have one measure, so that their average means something."""
+    found = (run[task.digest] for row in rows for run in row.runs for task in tasks if task.digest in run)
+    return measure is not None or len({one.measures[0] for one in found}) <= 1
 
 
 def _score(measured: Measured | None, title: str, measure: str | None) -> float | None:
@@ -331,7 +347,9 @@ def ranking(models: Mapping[str, Runs], resamples: int = RESAMPLES, seed: int = 
 
 
 def ranked(rows: Sequence[ModelRow], tasks: Sequence[ScoredTask]) -> Ranking | None:
-    """The rank groups of the models that have every task; None if fewer than two do."""
+    """The rank groups of the models that have every task; None if fewer than two do, or if measures are unlike."""
+    if not are_alike(rows, tasks):
+        return None
     digests = [task.digest for task in tasks]
     whole = [row for row in rows if all(digest in run for run in row.runs for digest in digests)]
     return ranking({row.name: [[run[digest] for digest in digests] for run in row.runs] for row in whole})

@@ -76,7 +76,8 @@ def show(chosen: FilteredResults) -> None:
     )
     st.caption(
         "Scores × 100; higher is better, at most 100. ± is the standard deviation over the seeds of a recipe. An empty "
-        "cell was not measured, and a model without every task has no average."
+        "cell was not measured. An average is over all columns: a model without every task has none, and unlike "
+        "measures have none."
     )
     if chosen.without_base:
         names = ", ".join(map(sources.shown, chosen.without_base))
