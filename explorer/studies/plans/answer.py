@@ -28,7 +28,8 @@ from explorer.training.record.status import Status
 
 TITLE = "Should I fine-tune?"
 YES, NO, CANNOT, OPEN = "Yes", "No", "Cannot tell", "Not known yet"
-COARSE = 1.0  # points × 100: a gain that may be larger is worth more rows
+# points × 100: a gain that may be larger is worth more rows, also where none was seen
+COARSE, LARGE = 1.0, 5.0
 MOVED = (BELOW, IN_FOLDS)  # why nothing was learned although the weights moved
 CHOSEN = "The method is the one with the highest dev score, so its test score is not chosen by the test set."
 CHOSEN_BY_ROWS = (
@@ -129,7 +130,7 @@ def _word(
         return YES, ""
     if gap.fell or gap.high <= 0:
         return NO, "tried, and each method makes the model worse."
-    if gap.difference <= 0 or gap.high <= COARSE:
+    if gap.high <= (LARGE if gap.difference <= 0 else COARSE):
         return NO, f"tried, and not better by more than {in_words.number(gap.high, 1)}."
     items, rows = advice.data.test_items, "rows" if advice.data.test == sources.CROSS_FITTED else "test items"
     shows = (

@@ -22,6 +22,8 @@ ROWS = own_data.OwnData("text.csv", SCORED_PAIRS.name, "a", CROSS_FITTED, CROSS_
         (Gap(-2.0, -3.7, -0.3), "No", "tried, and each method makes the model worse."),
         (Gap(-0.5, -2.0, 1.3), "No", "tried, and not better by more than 1.3."),
         (Gap(0.2, -0.5, 0.9), "No", "tried, and not better by more than 0.9."),
+        (Gap(0.0, -11.0, 11.0), "Cannot tell",
+         "60 rows could show a gain of 6.0 points or more; what was seen is +0.00."),
         (Gap(2.1, -2.0, 6.2), "Cannot tell",
          "60 rows could show a gain of 6.0 points or more; what was seen is +2.1; with about 490 rows it could be "
          "told."),
