@@ -83,9 +83,9 @@ class Options(Knobs):
         flag="reading",
         metavar="TITLE",
         repeated=True,
-        empty="all, but with SentEval's MLP the model default only",
-        help="Fewer take less time. On scored pairs the whole grid is always scored. One layer & pooling can be typed, "
-        "such as 'last of layer 3' or 'mean of layers 4-6'.",
+        empty="all; of transfer tasks, which train a classifier for each, the model default only",
+        help="Fewer take less time. On scored pairs the whole grid is always scored. 'all' is every layer & pooling; "
+        "one can be typed, such as 'last of layer 3' or 'mean of layers 4-6'.",
     )
     again: bool = knob(
         False,

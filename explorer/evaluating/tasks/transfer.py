@@ -57,9 +57,8 @@ class Classification(Task[LabelledSet]):
         return self.data.texts
 
     def titles(self, subject: Subject, options: scored_task.Options) -> tuple[str, ...]:
-        """Those asked for, by default what the probe scores."""
-        titles = options.titles or usual_titles(options.probe) or ()
-        return super().titles(subject, replace(options, titles=titles))
+        """Those asked for, by default that of the model alone: a probe is trained for each of them."""
+        return super().titles(subject, replace(options, titles=options.titles or (MODEL_DEFAULT,)))
 
     def score(self, subject: Subject, options: scored_task.Options) -> Work[scored_task.Measured]:
         """Train and score a probe for each layer & pooling and each seed."""
@@ -93,15 +92,14 @@ def transfer(
 ) -> Work[scored_task.Measured]:
     """Encode all texts once, then train and score the probe for each layer & pooling and each seed.
 
-    Without `titles`, logistic regression scores every layer & pooling, SentEval's classifier the model default only,
-    since it takes minutes for each of them. The model default is always scored: the items are its predictions.
+    Without `titles` that is the model default only. It is always scored: the items are its predictions.
     """
     from sklearn.metrics import accuracy_score, f1_score
 
     started = time.perf_counter()
     check_choice(probe, seeds)
     check_scored(task)
-    kept = checked_titles(encoder, usual_titles(probe) if titles is None else titles)
+    kept = checked_titles(encoder, (MODEL_DEFAULT,) if titles is None else titles)
     vectors = yield from encoded(encoder, task.texts, max_length, kept)
     table = np.full((len(kept), len(MEASURES), len(seeds)), np.nan)
     right = np.full((len(seeds), len(task.scored)), np.nan)
@@ -147,11 +145,6 @@ def check_choice(probe: str, seeds: Sequence[int]) -> None:
     if wrong or not seeds or len(set(seeds)) < len(seeds):
         given = ", ".join(map(str, seeds)) or "none"
         raise BadChoice(f"The seeds are {given}. Give at least one, each once, from 0 to {LARGEST_SEED}.")
-
-
-def usual_titles(probe: str) -> tuple[str, ...] | None:
-    """Which layers & poolings a probe scores by default; None for all."""
-    return (MODEL_DEFAULT,) if probe == scored_task.SENTEVAL else None
 
 
 def order_of(rows: Labelled) -> NDArray[np.intp]:
