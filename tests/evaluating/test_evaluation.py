@@ -118,7 +118,8 @@ def test_what_is_saved_is_reused_without_loading_the_model(place, desk, saved, m
     [
         ("sts", {"text": "senteval"}), ("search", {"index": "ivf"}), ("search", {"titles": ("cls of layer 1",)}),
         ("search", {"titles": (ALL,)}), ("search", {"titles": ()}), ("labelled", {"probe": "senteval"}),
-        ("labelled", {"seeds": (1, 2)}), ("labelled", {"titles": ("cls of layer 1",)}), ("labelled", {"titles": (ALL,)}),
+        ("labelled", {"seeds": (1, 2)}), ("labelled", {"titles": ("cls of layer 1",)}),
+        ("labelled", {"titles": (ALL,)}),
         ("sts", {"again": True}), ("search", {"again": True}), ("labelled", {"again": True}),
     ],
 )  # fmt: skip
