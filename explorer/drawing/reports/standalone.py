@@ -164,6 +164,11 @@ def note(text: str) -> str:
     return f'<p class="note">{escape(text)}</p>'
 
 
+def code(text: str) -> str:
+    """Lines as they are typed."""
+    return f'<div class="scroll"><pre>{escape(text)}</pre></div>'
+
+
 def heading(text: str) -> str:
     """The heading of a section."""
     return f"<h2>{escape(text)}</h2>"

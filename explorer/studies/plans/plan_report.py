@@ -1,6 +1,8 @@
 """Write a plan as one HTML file: which row is best and by how much, scores against cost, and the table."""
 
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from explorer import in_words
 from explorer.data import sources
@@ -8,11 +10,13 @@ from explorer.drawing.reports import standalone
 from explorer.drawing.scores.costs import MethodMark, RowMark, score_by_cost, score_by_rows
 from explorer.knobs import percent_in
 from explorer.measuring.scores.verdict import BETTER, CI, UNKNOWN, WORSE, Sentence, Verdict, elsewhere
-from explorer.studies.plans import row_curve
+from explorer.studies.plans import plan_file, row_curve
 from explorer.studies.plans.plan import NO_TEST
 from explorer.studies.plans.plan_table import TEST, PlanRow, PlanTable, written
 from explorer.studies.plans.row_curve import RowCurve, RowPoint
 from explorer.studies.plans.seeds import ONE_SEED
+from explorer.training.loop.preparing import LIBRARIES
+from explorer.training.record.status import Status
 
 MOST_NAMED = 3  # rows in a sentence
 UNSCORED = (
@@ -209,6 +213,47 @@ def bases(found: Sequence[RowCurve]) -> dict[str, float]:
     }
 
 
+def repeating(found: PlanTable) -> list[str]:
+    """What repeats a plan: the numbers of each seed, the plan itself, versions and the day; without folders of here."""
+    runs = [
+        {
+            "row": row.label,
+            "seed": cell.seed,
+            "run": cell.run.name if cell.run else "",
+            "updates": cell.done.step,
+            "seconds": round(cell.done.seconds),
+            **_scores(cell.done),
+        }
+        for row in found.rows
+        for cell in row.cells
+        if cell.done is not None
+    ]
+    plan = found.plan
+    shown = replace(
+        plan,
+        models=tuple(map(sources.shown, plan.models)),
+        data=tuple(tuple(map(sources.shown, texts)) for texts in plan.data),
+        dev=plan.dev and sources.shown(plan.dev),
+        test=plan.test and sources.shown(plan.test),
+    )
+    used = ", ".join(f"{name} {version}" for name, version in in_words.versions(LIBRARIES).items())
+    return [
+        standalone.heading("To repeat it"),
+        *([standalone.table(runs, {"seed": 0, "updates": 0, "seconds": 0})] if runs else []),
+        standalone.note("Save this as plan.yaml, with the paths of your files, and give: python -m explorer plan FILE"),
+        standalone.code(plan_file.as_yaml(shown)),
+        standalone.note(f"Written on {time.strftime('%d %B %Y').lstrip('0')} with {used}."),
+    ]
+
+
+def _scores(done: Status) -> dict[str, object]:
+    """Base and tuned model of a run on its test set, and their difference."""
+    test = done.verdict.test if done.verdict else None
+    if test is None:
+        return {}
+    return {"base": test.declared_base, "tuned": test.exported, "difference": test.shown_difference}
+
+
 def report(found: PlanTable, first: Sequence[str] = (), title: str = "") -> bytes:
     """The HTML file, of the table as it stands; `first` is HTML in place of the verdict on the best row."""
     rows, parts = scored(found), verdict(found)
@@ -217,8 +262,9 @@ def report(found: PlanTable, first: Sequence[str] = (), title: str = "") -> byte
     if not first:
         body += [standalone.verdict(one) for one in (parts, forgotten(found)) if one is not None]
     body.append(standalone.note(sets_in_words(found)))
-    if len(rows) > 1:
+    if len(rows) > 1 and not first:  # what stands first says how it was chosen
         body.append(standalone.note(BEST_OF.format(len(rows))))
+    if len(rows) > 1:
         body.append(standalone.picture(score_by_cost(marks(rows)), "Score against cost", READ))
     if missing := unscored(found):
         body.append(standalone.note(missing))
@@ -232,5 +278,6 @@ def report(found: PlanTable, first: Sequence[str] = (), title: str = "") -> byte
         standalone.heading("Table"),
         standalone.table([dict(zip(header, line, strict=True)) for line in lines]),
         standalone.note(how_in_words(found)),
+        *repeating(found),
     ]
     return standalone.page(title or f"Plan {found.plan.name}", body)

@@ -157,9 +157,13 @@ def test_sets_and_base_are_named_in_every_form_of_the_table(own, place):
     assert lines[0][header.index(f"test ({place.test.name})")] == f"{before:.2f}"
     page = plan_report.report(found).decode()
     assert f"dev set: {place.dev.name} · test set: {place.test.name}" in page
-    (shown,) = tables(page)
+    shown, of_seeds = tables(page)
     assert [next(iter(row.values())) for row in shown] == [line[0] for line in lines]
     assert list(shown[0]) == header
+    (done,) = [cell.done for one in found.rows for cell in one.cells]
+    assert of_seeds[0]["tuned"] == pytest.approx(done.verdict.test.exported), "the numbers of each seed"
+    assert "To repeat it" in page
+    assert str(place.folder) not in page, "no folder of this machine"
 
 
 def test_sets_of_a_plan_are_stated_and_those_of_its_rows_have_a_column(place):
