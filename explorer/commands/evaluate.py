@@ -263,7 +263,9 @@ def _table(found: EvaluationResult, options: argparse.Namespace) -> str:
     rows = result_table.models(results)
     ranking = None if options.measure else result_table.ranked(rows, tasks)
     letters = dict(zip(ranking.names, ranking.letters, strict=True)) if ranking else {}
-    header, cells = result_table.cells(rows, tasks, measure=options.measure, letters=letters)
+    header, cells = result_table.cells(
+        rows, tasks, measure=options.measure, letters=letters, with_ends=flags.form(options) == "csv"
+    )
     table = flags.table(options, header, cells)
     if flags.form(options):
         return table

@@ -76,7 +76,7 @@ def test_a_published_task_has_each_of_its_names_also_where_a_folder_has_one_of_t
     task = "STS17-es-es" if "es" in name else "STS17"
     (row,) = rows_of(evaluate("--task", name, "--csv")[0])
     assert row == rows_of(evaluate("--task", task, "--csv")[0])[0]
-    assert list(row) == ["model", task]
+    assert list(row) == ["model", task, f"{task} low", f"{task} high"]
 
 
 @pytest.mark.parametrize("path", ["{}", "./STS17_en"])

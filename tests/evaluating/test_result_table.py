@@ -10,6 +10,7 @@ from dataclasses import replace
 from statistics import fmean, stdev
 
 import numpy as np
+import pandas
 import pytest
 
 from explorer.data import reference_scores
@@ -450,3 +451,23 @@ def test_latex_is_compiled_and_shows_the_cells(tmp_path):
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "table.tex"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
     assert ended.returncode == 0, ended.stdout[-2000:]
+
+
+def test_csv_has_numbers_alone_in_columns_of_their_own_and_pandas_reads_them():
+    header = ["model", "MR", "CR", "gain", "seconds", "rank group"]
+    rows = [
+        ["one, two", "81.50 ± 2.12", "80.00 (1 of 2 seeds)", "−0.10 (−0.81 to +0.61)", "1,234", "a"],
+        ["other", "70.00 (60.10 to 79.90)", "", "", "5", "ab"],
+    ]
+    found = pandas.read_csv(io.StringIO(table_formats.as_csv(header, rows)))
+    assert list(found.columns) == ["model", "MR", "MR sd", "MR low", "MR high", "CR", "CR seeds", "gain", "gain low",
+                                   "gain high", "seconds", "rank group"]  # fmt: skip
+    texts = {"model", "rank group"}
+    assert all(found[column].dtype.kind in "if" for column in found.columns if column not in texts)
+    assert list(found["MR"]) == [81.5, 70.0]
+    assert (found["MR sd"][0], found["MR low"][1], found["gain"][0], found["gain high"][0]) == (2.12, 60.1, -0.1, 0.61)
+    assert (found["CR seeds"][0], found["seconds"][0], found["model"][0]) == (1, 1234, "one, two")
+
+
+def test_csv_of_a_table_without_rows_has_its_columns():
+    assert table_formats.as_csv(["model", "MR"], []).splitlines() == ["model,MR"]

@@ -193,10 +193,13 @@ def cells(
     title: str = MODEL_DEFAULT,
     measure: str | None = None,
     letters: Mapping[str, str] | None = None,
+    *,
+    with_ends: bool = False,
 ) -> tuple[list[str], list[list[str]]]:
     """The table as text, header and rows: the best average, or score, first, and "" for what is missing.
 
-    `letters` are the rank groups of models by name.
+    `letters` are the rank groups of models by name; `with_ends` writes the interval of a score behind it, where it is
+    known.
     """
     together = len(tasks) > 1 and are_alike(rows, tasks, measure)
     averages = {row.name: row.average(tasks, title, measure) for row in rows} if together else {}
@@ -212,6 +215,11 @@ def cells(
     for row in sorted(rows, key=place):
         scores = [row.cell(task, title, measure) for task in tasks] + ([averages[row.name]] if averages else [])
         texts = ["" if score is None else str(score) for score in scores]
+        if with_ends and title == MODEL_DEFAULT and len(row.runs) == 1:
+            for at, task in enumerate(tasks):
+                found = row.first(task)
+                if found is not None and (ends := found.ends.get(measure or found.measures[0])):
+                    texts[at] += f" ({in_words.interval(*ends)})"
         table.append([row.name, *texts, *([letters.get(row.name, "")] if letters else [])])
     return header, table
 

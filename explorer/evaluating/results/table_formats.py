@@ -13,6 +13,10 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # a terminal would obey them, a
 _MINUS = re.compile(rf"[-{in_words.MINUS}](?=\d)")  # as it is, LaTeX has a hyphen for it, or no sign
 _ONE = rf"[+{in_words.MINUS}-]?\d[\d.,]*"
 _NUMBER = re.compile(rf"{_ONE}( ± {_ONE})?( \({_ONE} to {_ONE}\))?")  # a score, with its deviation or its interval
+_PARTS = re.compile(  # the same with its parts, and how many seeds have the score
+    rf"(?P<mean>{_ONE})( ± (?P<sd>{_ONE}))?( \((?P<low>{_ONE}) to (?P<high>{_ONE})\))?( \((?P<n>\d+) of \d+ seeds\))?"
+)
+_COLUMNS = {"mean": "", "sd": " sd", "low": " low", "high": " high", "n": " seeds"}
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -32,8 +36,23 @@ def written(form: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 
 
 def as_csv(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Comma-separated, and no text is a formula; numbers have a hyphen for a minus, as programs read them."""
-    return escaping.csv_text((header, *(map(_for_programs, row) for row in rows)))
+    """Comma-separated, as programs read it: deviation, interval and number of seeds have columns of their own.
+
+    A column of numbers holds nothing else: no separator of thousands, a hyphen for a minus. No text is a formula.
+    """
+    columns: list[tuple[str, list[str]]] = []
+    for place, title in enumerate(header):
+        cells = [row[place] for row in rows]
+        found = [_PARTS.fullmatch(cell) for cell in cells]
+        if not any(found) or any(cell and not match for cell, match in zip(cells, found, strict=True)):
+            columns.append((title, cells))
+            continue
+        for part, name in _COLUMNS.items():
+            values = ["" if match is None else _for_programs(match[part] or "") for match in found]
+            if part == "mean" or any(values):
+                columns.append((f"{title}{name}", values))
+    titles, parts = zip(*columns, strict=True) if columns else ((), ())
+    return escaping.csv_text((titles, *zip(*parts, strict=True)))
 
 
 def as_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -86,8 +105,8 @@ def as_json(results: Sequence[Result]) -> str:
     return json.dumps(rows, ensure_ascii=False, indent=1) + "\n"
 
 
-def _for_programs(cell: str) -> str:
-    return cell.replace(in_words.MINUS, "-") if _NUMBER.fullmatch(cell) else cell
+def _for_programs(number: str) -> str:
+    return number.replace(in_words.MINUS, "-").replace(",", "").removeprefix("+")
 
 
 def _latex_row(cells: Sequence[str]) -> str:
