@@ -16,7 +16,7 @@ from explorer.data.graded import sts
 from explorer.encoding.locate.model_names import find
 from explorer.evaluating import tasks as known
 from explorer.evaluating.evaluation import AnySubject, EvaluationResult, evaluation, forecast
-from explorer.evaluating.results import result_table, scored_task, table_formats
+from explorer.evaluating.results import rank_groups, result_table, scored_task, table_formats
 from explorer.evaluating.results.result_files import ScoredModel, path_of, read
 from explorer.evaluating.tasks import Subject, retrieval, transfer, word_models
 from explorer.measuring.scores.measure import Settings
@@ -261,7 +261,7 @@ def _table(found: EvaluationResult, options: argparse.Namespace) -> str:
     if options.json:
         return table_formats.as_json(results)
     rows = result_table.models(results)
-    ranking = None if options.measure else result_table.ranked(rows, tasks)
+    ranking = None if options.measure else rank_groups.ranked(rows, tasks)
     letters = dict(zip(ranking.names, ranking.letters, strict=True)) if ranking else {}
     header, cells = result_table.cells(
         rows, tasks, measure=options.measure, letters=letters, with_ends=flags.form(options) == "csv"

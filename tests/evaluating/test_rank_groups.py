@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import false_discovery_control, norm, spearmanr
 
 from explorer.data.graded import sts
-from explorer.evaluating.results.result_table import ERROR, holm, letters_of, p_values, ranking
+from explorer.evaluating.results.rank_groups import ERROR, holm, letters_of, p_values, ranking
 from explorer.evaluating.results.scored_task import (
     EVALUATED,
     FINE_TUNING,

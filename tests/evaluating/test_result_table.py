@@ -15,8 +15,9 @@ import pytest
 
 from explorer.data import reference_scores
 from explorer.evaluating.results import result_files, result_table, table_formats
+from explorer.evaluating.results.rank_groups import ranked
 from explorer.evaluating.results.result_files import META, Origin, Result, ScoredModel
-from explorer.evaluating.results.result_table import models, ranked, rows_for, what_differs
+from explorer.evaluating.results.result_table import models, rows_for, what_differs
 from explorer.evaluating.results.scored_task import LOGISTIC, Items, Measured
 from explorer.evaluating.tasks import published, sts, transfer
 from tests.evaluating.results_by_hand import result, task

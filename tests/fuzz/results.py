@@ -10,7 +10,7 @@ from random import Random
 import numpy as np
 
 from explorer.data.text_sets import digest_of
-from explorer.evaluating.results import result_files, result_table, scored_task, table_formats
+from explorer.evaluating.results import rank_groups, result_files, result_table, scored_task, table_formats
 from explorer.evaluating.results.result_files import Origin, Result, ScoredModel
 from explorer.evaluating.results.scored_task import (
     FINE_TUNING,
@@ -74,7 +74,7 @@ def _check_table(results: tuple[Result, ...]) -> None:
     header, lines = result_table.cells(rows, tasks)
     for form in table_formats.FORMATS:
         table_formats.written(form, header, lines)
-    result_table.ranked(rows, tasks)
+    rank_groups.ranked(rows, tasks)
 
 
 def _result(drawn: Random) -> Result:

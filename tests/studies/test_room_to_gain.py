@@ -3,18 +3,19 @@
 from dataclasses import replace
 
 import pytest
+from transformers import AutoTokenizer
 
 from explorer.data.sources import HELD_OUT
 from explorer.measuring.neighbours.ranking_judge import MRR
 from explorer.progress import finish
-from explorer.studies.room_to_gain import CORRELATED, ORDERED, SEARCHED, RoomToGain, room_to_gain
+from explorer.studies.room_to_gain import CORRELATED, ORDERED, SEARCHED, CutTexts, RoomToGain, before_start
 from explorer.training.loop.preparing import prepare
 from tests import trainings
 
 
 def test_of_held_out_pairs_it_is_the_share_whose_partner_is_nearest(place):
     recipe = trainings.recipe(place, "contrast", data=(str(place.triplets),), dev=HELD_OUT, test=HELD_OUT, settings={})
-    found = finish(room_to_gain(recipe))
+    found = finish(before_start(recipe)).room
     prepared = finish(prepare(recipe))
     encoder, task = prepared.encoder, prepared.tests[0]
     vectors = encoder.under_heads(task.texts, (encoder.default_head,))
@@ -40,7 +41,7 @@ def test_of_held_out_pairs_it_is_the_share_whose_partner_is_nearest(place):
 
 
 def test_of_scored_pairs_it_is_the_score_that_the_run_reports_of_its_base(place):
-    found = finish(room_to_gain(trainings.recipe(place, "simcse")))
+    found = finish(before_start(trainings.recipe(place, "simcse"))).room
     reported = trainings.train(trainings.new(place, "simcse", "the-base")).status().verdict.test.declared_base
     assert found.score == pytest.approx(reported, abs=1e-4)
     assert found.missed is None
@@ -59,3 +60,21 @@ def test_little_is_to_gain_if_few_are_missed(missed, items, little):
 @pytest.mark.parametrize(("score", "little"), [(89.9, False), (90.0, True)])
 def test_little_is_to_gain_from_a_high_correlation(score, little):
     assert RoomToGain(score, 120, "120 pairs", None, CORRELATED).is_little == little
+
+
+def test_texts_that_are_longer_than_the_training_or_the_model_reads_are_counted(place, tmp_path):
+    """By the tokenizer of transformers, one text at a time."""
+    words = ["the", "dog", "and", "the", "man", "see", "a", "cat", "in", "the", "park", "with", "a", "ball"]
+    texts = [" ".join((words * 20)[: 3 + 4 * row]) for row in range(40)]
+    path = tmp_path / "mine.txt"
+    path.write_text("\n".join(texts))
+    recipe = trainings.recipe(place, "simcse", data=(str(path),), settings={"max_length": 12})
+    found = finish(before_start(recipe)).cut
+    tokenizer = AutoTokenizer.from_pretrained(str(place.model))
+    lengths = [len(tokenizer(text)["input_ids"]) for text in texts]
+    assert (found.of, found.trained_limit) == (40, 12)
+    assert found.trained == sum(length > 12 for length in lengths) > 0
+    assert found.read == sum(length > found.read_limit for length in lengths)
+    assert f"{found.trained} of 40 texts are longer than the 12 tokens that this training reads" in found.text
+    assert CutTexts(40, 0, 12, 0, 64).text == ""
+    assert "this training" not in CutTexts(40, 5, 64, 5, 64).text, "both limits are one"

@@ -11,7 +11,7 @@ from explorer import in_words
 from explorer.data import sources, text_sets
 from explorer.drawing.scores.curves import Lines, scores_by_layer
 from explorer.encoding.read.pooling import POOLINGS
-from explorer.evaluating.results import result_files, result_table, scored_task
+from explorer.evaluating.results import rank_groups, result_files, result_table, scored_task
 from explorer.training.record import run_results
 from explorer.ui import messages
 from explorer.ui.results.filters import FilteredResults
@@ -95,11 +95,11 @@ def show(chosen: FilteredResults) -> None:
         )
 
 
-def ranking_text(ranking: result_table.Ranking, tasks: int) -> str:
+def ranking_text(ranking: rank_groups.Ranking, tasks: int) -> str:
     """The best model, and which models it is significantly better than."""
     best, rest = ranking.names[0], range(1, len(ranking.names))
-    worse = [messages.plain(ranking.names[at]) for at in rest if ranking.p[0, at] <= result_table.ERROR]
-    alike = [messages.plain(ranking.names[at]) for at in rest if not ranking.p[0, at] <= result_table.ERROR]
+    worse = [messages.plain(ranking.names[at]) for at in rest if ranking.p[0, at] <= rank_groups.ERROR]
+    alike = [messages.plain(ranking.names[at]) for at in rest if not ranking.p[0, at] <= rank_groups.ERROR]
     over = "on this task" if tasks == 1 else f"on average over these {tasks} tasks"
     parts = [f"**{messages.plain(best)}** scores highest {over}: {in_words.number(ranking.scores[0])}."]
     if worse:
@@ -177,7 +177,7 @@ def warn_of_unreadable() -> None:
 
 def ranking_of(
     rows: Sequence[result_table.ModelRow], tasks: Sequence[scored_task.ScoredTask]
-) -> result_table.Ranking | None:
+) -> rank_groups.Ranking | None:
     """The rank groups of models, remembered for the same results."""
     names, digests = (
         text_sets.digest_of(some) for some in ((row.name for row in rows), (task.digest for task in tasks))
@@ -193,8 +193,8 @@ def _stored(stamp: Hashable) -> tuple[tuple[result_files.Result, ...], tuple[Pat
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _ranking(
     key: Hashable, _rows: Sequence[result_table.ModelRow], _tasks: Sequence[scored_task.ScoredTask]
-) -> result_table.Ranking | None:
-    return result_table.ranked(_rows, _tasks)
+) -> rank_groups.Ranking | None:
+    return rank_groups.ranked(_rows, _tasks)
 
 
 def show_published(chosen: FilteredResults) -> None:

@@ -16,7 +16,7 @@ from explorer.ui.runs import run_status, training_form, training_queue
 from explorer.ui.widgets import controls, downloads
 
 if TYPE_CHECKING:
-    from explorer.studies.room_to_gain import RoomToGain
+    from explorer.studies.room_to_gain import BeforeStart
     from explorer.training.recipe import Recipe
 
 NAME = "run name"
@@ -92,12 +92,14 @@ def _stop_timing() -> None:
 
 
 def _base_on_test(recipe: Recipe) -> None:
-    """The base's score, once a background job has it; nothing for sets that are not the visitor's."""
-    if not _is_on_own_rows(recipe):
+    """What is too long and the base's score, once a background job has both; nothing for what is not the visitor's."""
+    own = any(sources.is_file(one) or sources.identity(one).kind == SetKind.UPLOADED for one in recipe.data)
+    if not _is_on_own_rows(recipe) and not own:
         return
     # what decides the score: the models and texts as they are, the rows that are held out, and the device
     now = cached.inputs_digest((recipe.model,), (*recipe.data, *recipe.tests))
-    parts = recipe.data, sorted(recipe.columns.items()), recipe.tests, recipe.keeps_duplicates, recipe.device
+    length = recipe.schedule().max_length if recipe.trains else 0
+    parts = recipe.data, sorted(recipe.columns.items()), recipe.tests, recipe.keeps_duplicates, recipe.device, length
     key = f"base on test {now} {recipe.kind.rows} {parts}"
     job = jobs.follow(key, "the base on the test rows", lambda: _tested(recipe))
     st.fragment(_gain, run_every=1.0 if job.live else None)(job, job.live)
@@ -105,11 +107,16 @@ def _base_on_test(recipe: Recipe) -> None:
 
 def _gain(job: jobs.Job, was_live: bool) -> None:
     if job.live:
-        st.caption("Testing the base on your test rows …")
+        st.caption("Reading your text and testing the base …")
         return
     if was_live:
         st.rerun()  # the whole page: with it this fragment's clock goes
-    found: RoomToGain | None = job.result  # a failed job says nothing: the start shows its error
+    every: BeforeStart | None = job.result  # a failed job says nothing: the start shows its error
+    if every is None:
+        return
+    if every.cut.text:
+        st.caption(messages.plain(every.cut.text))
+    found = every.room
     if found is None:
         return
     if found.is_little:
@@ -124,7 +131,7 @@ def _gain(job: jobs.Job, was_live: bool) -> None:
                     st.text(messages.shortened(text, LONGEST))
 
 
-def _tested(recipe: Recipe) -> progress.Work[RoomToGain | None]:
-    from explorer.studies.room_to_gain import room_to_gain
+def _tested(recipe: Recipe) -> progress.Work[BeforeStart]:
+    from explorer.studies.room_to_gain import before_start
 
-    return (yield from room_to_gain(recipe))
+    return (yield from before_start(recipe, scored=_is_on_own_rows(recipe)))

@@ -257,9 +257,9 @@ def test_what_the_base_scores_on_own_test_rows_is_said_before_the_start(app, pla
     wait_until(lambda: not job.live)
     app.run()
     assert job.error == ""
-    assert job.result.text in [*words(app.caption), *words(app.info)]
+    assert job.result.room.text in [*words(app.caption), *words(app.info)]
     app.selectbox(key="recipe test").set_value(sample.TEST).run()
-    assert job.result.text not in [*words(app.caption), *words(app.info)], "only of the visitor's own rows"
+    assert job.result.room.text not in [*words(app.caption), *words(app.info)], "only of the visitor's own rows"
 
 
 def test_with_published_sets_on_this_disk_the_demonstration_is_evaluated_on_the_sample(visit, monkeypatch):
