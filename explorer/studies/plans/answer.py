@@ -30,6 +30,7 @@ TITLE = "Should I fine-tune?"
 YES, NO, CANNOT, OPEN = "Yes", "No", "Cannot tell", "Not known yet"
 # points × 100: a gain that may be larger is worth more rows, also where none was seen
 COARSE, LARGE = 1.0, 5.0
+MOST_TIMES = 100  # as many rows that a gain needs are worth naming
 MOVED = (BELOW, IN_FOLDS)  # why nothing was learned although the weights moved
 CHOSEN = "The method is the one with the highest dev score, so its test score is not chosen by the test set."
 CHOSEN_BY_ROWS = (
@@ -138,7 +139,8 @@ def _word(
         if smallest is not None
         else "are too few to show a gain"
     )
-    more = f"; with about {_roughly(needed)} {rows} it could be told" if needed and needed > items else ""
+    enough = needed is not None and items < needed <= MOST_TIMES * items
+    more = f"; with about {_roughly(needed or 0)} {rows} it could be told" if enough else ""
     return CANNOT, f"{items:,} {rows} {shows}; what was seen is {in_words.signed(shown)}{more}."
 
 

@@ -42,6 +42,11 @@ def test_no_more_items_are_named_than_were_scored_where_so_many_would_do():
     assert few.endswith("what was seen is +5.90."), few
 
 
+def test_more_items_than_anybody_could_collect_are_not_named():
+    few = answer._word(Gap(0.07, -4.0, 4.2), 0.07, CHANCE, 6.0, 370_000, advice.Advice(ROWS))[1]
+    assert few.endswith("what was seen is +0.07."), few
+
+
 def test_a_gain_of_another_pooling_alone_is_no_yes():
     assert answer._word(Gap(2.0, 0.3, 3.7), 2.0, CHANCE, 6.0, 540, advice.Advice(ROWS))[0] == "Cannot tell"
 
