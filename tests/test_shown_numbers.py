@@ -249,7 +249,7 @@ def test_an_end_is_never_rounded_to_0_nor_past_the_difference_beside_it(numbers,
 def test_a_file_for_programs_has_a_hyphen_for_a_minus_and_texts_keep_theirs():
     cells = ["m−1", "−0.42", "+0.10 (−0.89 to +1.05)", "−3.20 ± 0.10", "SICK-R −1.10 (−1.60 to −0.62), worse"]
     csv = table_formats.written("csv", ["a"] * 5, [cells]).splitlines()[1]
-    assert csv == 'm−1,-0.42,+0.10 (-0.89 to +1.05),-3.20 ± 0.10,"SICK-R −1.10 (−1.60 to −0.62), worse"'
+    assert csv == 'm−1,-0.42,0.10,-0.89,1.05,-3.20,0.10,"SICK-R −1.10 (−1.60 to −0.62), worse"'
     latex = table_formats.written("latex", ["a"] * 5, [cells])
     assert "& $-$0.42 & +0.10 ($-$0.89 to +1.05) & $-$3.20 $\\pm$ 0.10 &" in latex
     assert "−" not in latex, "pdflatex does not know it"
