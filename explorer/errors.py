@@ -4,6 +4,7 @@ Each message names the value, what is allowed and the next step.
 """
 
 NO_MEMORY = ("out of memory", "not enough memory", "can't allocate memory")  # in torch's messages
+UNMEASURED = 2  # the exit code of a command where something could not be measured
 LONGEST = 2000  # characters of a message; it ends with what to do next, so the middle is cut
 
 

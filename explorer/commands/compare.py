@@ -16,7 +16,7 @@ from explorer.encoding.load import declared, loading
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.pooling import Reading
-from explorer.errors import BadChoice, StrataError
+from explorer.errors import UNMEASURED, BadChoice, StrataError
 from explorer.evaluating.tasks.judges import evaluated_on
 from explorer.knobs import Knob
 from explorer.measuring.comparing import comparison_report, learned_facts
@@ -35,8 +35,6 @@ from explorer.training.record.run_results import known_probes
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
-NOT_MEASURED = 2  # the exit code of a gate that could not be measured
-
 CHOSEN = (
     *flags.READINGS,
     Knob("same", False, "One layer & pooling for both: A's model default.", excludes=("reading", "other_reading")),
@@ -46,6 +44,23 @@ CHOSEN = (
         "Use the layer & pooling of each that is best on this dev set.",
         metavar="FILE|NAME",
         excludes=("reading", "other_reading", "same"),
+    ),
+)
+GATE = (
+    Knob(
+        "fail_if_worse",
+        False,
+        "A gate: exit with 1 if B is significantly worse on a set, with 2 if one could not be measured.",
+    ),
+    Knob(
+        "by",
+        None,
+        "Of the gate: also exit with 1 if the score is lower by more points (× 100), chance or not.",
+        item=float,
+        low=0,
+        high=100,
+        metavar="POINTS",
+        needs="fail_if_worse",
     ),
 )
 SEED = replace(flags.SEED, help="Of the bootstrap.")
@@ -64,17 +79,7 @@ def compare_flags(verb: argparse.ArgumentParser) -> None:
         help="Evaluation set of any kind: scored pairs, queries with passages, triplets or labelled texts, by name or "
         f"path (default: '{test}', since runs choose their checkpoint on the other half); repeatable",
     )
-    verb.add_argument(
-        "--fail-if-worse",
-        action="store_true",
-        help="A gate: exit with 1 if B is significantly worse on a set, with 2 if one could not be measured",
-    )
-    verb.add_argument(
-        "--by",
-        type=replace(flags.BY, name="--by").checked,
-        metavar="POINTS",
-        help="Of the gate: also exit with 1 if the score is lower by more points (× 100), chance or not",
-    )
+    flags.add(verb, *GATE)
     verb.add_argument("--junit", type=given_path, metavar="FILE", help="Write the gate as JUnit XML")
     flags.add(verb, *CHOSEN)
     flags.add(verb, flags.METRIC, flags.AGGREGATE, SEED, *Settings.knobs.values(), flags.ONLINE)
@@ -101,35 +106,23 @@ def compare(options: argparse.Namespace) -> int:
 
 def _gated(options: argparse.Namespace, names: list[str]) -> int:
     """A line for each set; the exit code is that of the gate if it is asked for."""
-    if options.by is not None and not options.fail_if_worse:
-        raise BadChoice("--by needs --fail-if-worse. Give both, or leave it out.")
-    flags.check(options, *CHOSEN)
+    flags.check(options, *CHOSEN, *GATE)
     for flag, given in (("--dev", options.dev), ("--geometry", options.geometry), ("--report", options.report)):
         if given:
             raise BadChoice(f"{flag} is for one set, without --fail-if-worse, --by and --junit. Leave it out.")
     try:
         found = find(options.one, online=options.online), find(options.other, online=options.online)
-        asked = _asked(options, found)
-        work = gate(
-            found,
-            names,
-            asked,
-            flags.read(options, Settings),
-            options.by,
-            metric=flags.metric(options)[0],
-            seed=options.seed,
-            online=options.online,
-        )
-        outcome = output.shown(work)
+        about = names, _asked(options, found), flags.read(options, Settings), *flags.metric(options), options.seed
+        outcome = output.shown(gate(found, *about, options.by, online=options.online))
+        if options.junit:
+            page = outcome.junit()
+            write_whole(options.junit, lambda file: file.write(page), "Choose another path for the JUnit file.")
     except StrataError as error:
         if not options.fail_if_worse:
             raise
         output.say(error)  # an exit code of 1 would read as worse
-        return NOT_MEASURED
+        return UNMEASURED
     print(json.dumps(outcome.as_json(), indent=1, ensure_ascii=False) if options.json else "\n".join(outcome.lines()))
-    if options.junit:
-        page = outcome.junit()
-        write_whole(options.junit, lambda file: file.write(page), "Choose another path for the JUnit file.")
     return outcome.exit_code if options.fail_if_worse else 0
 
 

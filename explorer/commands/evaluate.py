@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from explorer.training.loop.processes import World
 
 PROBE = "fine-tuned"  # the choice of --probe
-MISSING = 2  # the exit code where a task has no data
 
 
 def evaluate_flags(verb: argparse.ArgumentParser) -> None:
@@ -98,9 +97,10 @@ def _settings() -> dict[str, knobs.Knob]:
 def evaluate(options: argparse.Namespace) -> int:
     """Score models on suites of tasks, such as all STS sets.
 
-    Score each model on each task under every layer & pooling, write the results in MTEB's layout (STRATA_RESULTS names
-    the folder), and print the scores of the model defaults × 100. Models that share a letter do not differ
-    significantly: paired bootstrap over all tasks, Holm's correction, 5 %. The exit code is 2 if a task has no data.
+    Score each model on each task under every layer & pooling (on transfer tasks under the model default unless
+    --reading names others), write the results in MTEB's layout (STRATA_RESULTS names the folder), and print the scores
+    of the model defaults × 100. Models that share a letter do not differ significantly: paired bootstrap over all
+    tasks, Holm's correction, 5 %. The exit code is 2 if a task has no data.
     """
     from explorer.studies import fine_tuning
 
@@ -149,7 +149,7 @@ def evaluate(options: argparse.Namespace) -> int:
         left_out = (f"{name} has no encoder to fine-tune." for name in options.models if name not in encoders)
         found = replace(found, missing=(*found.missing, *left_out))
     _print(found, options)
-    return MISSING if found.missing and not world else 0  # torchrun takes any other code for a crash
+    return errors.UNMEASURED if found.missing and not world else 0  # torchrun takes any other code for a crash
 
 
 def _print(found: EvaluationResult, options: argparse.Namespace) -> None:

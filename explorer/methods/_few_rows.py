@@ -12,7 +12,7 @@ from explorer.data.text_sets import LABELLED_TEXTS, PAIRS, SCORED_PAIRS, SENTENC
 from explorer.knobs import Values
 from explorer.methods._method import Method
 
-ENOUGH = 60  # updates of a method's own schedule, which then stays as it is
+ENOUGH = 60  # updates
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class FewRows:
     batch: int
     updates: int
     suggested: Values
-    enough: int = ENOUGH
+    enough: int = ENOUGH  # updates of a method's own schedule, which then stays as it is
 
 
 HALF: Values = {"blend": 0.5}  # of the base's weights and of the tuned ones: what few rows teach is not sure
@@ -52,8 +52,12 @@ def fitted_names(kind: type[Method]) -> frozenset[str]:
     if not kind.trains():
         return frozenset()
     rows = TABLE.get(kind.rows, TABLE[OTHERS])
-    suggested = (row.suggested for row in rows if kind.suggestion is not None and not kind.suggestion.most)
-    return frozenset({"batch_size", "steps"}).union(*suggested)
+    return frozenset({"batch_size", "steps"}).union(*(_further(kind, row) for row in rows))
+
+
+def _further(kind: type[Method], row: FewRows) -> Values:
+    """The further settings of a row, which were measured for methods that are suggested for any number of rows."""
+    return row.suggested if kind.suggestion is not None and not kind.is_for_few() else {}
 
 
 def few_rows(kind: type[Method], rows: int) -> dict[str, bool | int | float | str]:
@@ -73,7 +77,7 @@ def few_rows(kind: type[Method], rows: int) -> dict[str, bool | int | float | st
     if (batch := min(row.batch, usual.batch_size, fitting_batch(items))) != usual.batch_size:
         settings["batch_size"] = batch
     settings["steps"] = row.updates
-    return settings | dict(row.suggested if kind.suggestion is not None and not kind.suggestion.most else {})
+    return settings | dict(_further(kind, row))
 
 
 def unless_chosen(fitted: Values, chosen: Values) -> dict[str, bool | int | float | str]:

@@ -119,6 +119,11 @@ class Described:
         paragraphs = (inspect.getdoc(cls) or "").split("\n\n")[1:]
         return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
+    @classmethod
+    def is_for_few(cls) -> bool:
+        """Whether it is suggested for few rows, in place of the method for many."""
+        return cls.suggestion is not None and cls.suggestion.most > 0
+
 
 class Method(Described, Updates, Knobs):
     """A loss over rows of text that fine-tunes an encoder.

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 from explorer.data import sources
 from explorer.data.set_items import size_of
 from explorer.encoding.read.pooling import Reading
-from explorer.errors import StrataError
+from explorer.errors import UNMEASURED, StrataError
 from explorer.evaluating.tasks.judges import Evaluated, evaluated_on, judged
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge
@@ -62,7 +62,7 @@ class Gate:
     def exit_code(self) -> int:
         """1 if a set fails, else 2 if one was not measured, else 0."""
         states = {one.state for one in self.outcomes}
-        return 1 if FAILED in states else 2 if NOT_MEASURED in states else 0
+        return 1 if FAILED in states else UNMEASURED if NOT_MEASURED in states else 0
 
     def lines(self) -> list[str]:
         """A line for each set, and how many passed."""
@@ -139,10 +139,11 @@ def gate(
     names: Sequence[str],
     readings: tuple[Reading, Reading],
     settings: Settings,
+    metric: str = SPEARMAN,
+    aggregate: str = "all",
+    seed: int = 0,
     by: float | None = None,
     *,
-    metric: str = SPEARMAN,
-    seed: int = 0,
     online: bool = False,
 ) -> Work[Gate]:
     """Judge B on each set; with `by` it also fails where its score is lower by more points, chance or not."""
@@ -151,14 +152,14 @@ def gate(
         shown = sources.shown(name)
         try:
             given = evaluated_on(sources.identity(name), online)
-            one = yield from compared(found, given, readings, settings, metric, seed=seed)
+            one = yield from compared(found, given, readings, settings, metric, aggregate, seed)
         except StrataError as error:
             outcomes.append(SetOutcome(shown, NOT_MEASURED, str(error)))
             continue
         verdict = one.verdict
         if verdict.tuning is not None and verdict.tuning.tuned == 0:  # of A, which was tuned from B
-            gap = one.about.chosen(one.metric)
-            verdict = judge(found, given, one.about, gap, one.metric, "all", in_dev=verdict.in_dev)
+            gap = one.about.chosen(one.metric, aggregate)
+            verdict = judge(found, given, one.about, gap, one.metric, aggregate, in_dev=verdict.in_dev)
         outcomes.append(_outcome(f"{shown} ({size_of(given)})", verdict, by))
     return Gate((found[0].name, found[1].name), tuple(outcomes))
 

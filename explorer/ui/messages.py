@@ -23,6 +23,7 @@ from explorer.measuring.scores.verdict import (
     rendered,
 )
 
+LONGEST = 240  # characters that a page shows of a text
 MISSING = "–"  # in a cell of a table that has no number
 _MARKUP = re.compile(r"([!-/:-@\[-`{-~])")
 # Streamlit makes arrows and signs of such words (-> <- <-> -- >= <= ~=) too; a directive that is empty cuts them up

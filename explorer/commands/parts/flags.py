@@ -85,7 +85,6 @@ def read(options: argparse.Namespace, kind: type[Stated]) -> Stated:
 A_RUN = "run:NAME, its name, or its folder"  # how an argument for a run is given
 A_MODEL = "a name, a folder, a hub id, or run:NAME"
 SEED = Knob("seed", 0, "Of the random numbers.", low=0, high=LARGEST_SEED)
-BY = Knob("by", None, "Points × 100 that B may lose.", item=float, low=0, high=100)
 COLUMN = Knob(
     "column",
     (),

@@ -140,7 +140,7 @@ def candidates(kind: Kind, *, folded: bool = False) -> tuple[str, ...]:
     """
     if kind == text_sets.LABELLED_TEXTS:
         every = [name for name in methods.names() if methods.load(name).predicts()]
-        return tuple(sorted(every, key=lambda name: not _is_for_few(name)))
+        return tuple(sorted(every, key=lambda name: not methods.load(name).is_for_few()))
     scores = [
         (row.after, name)
         for name in methods.names()
@@ -150,11 +150,6 @@ def candidates(kind: Kind, *, folded: bool = False) -> tuple[str, ...]:
     ]
     best = tuple(name for _, name in sorted(scores, reverse=True)[:MOST_TRIED])
     return best if folded or kind != text_sets.SCORED_PAIRS else (*best, *candidates(text_sets.SENTENCES)[:1])
-
-
-def _is_for_few(method: str) -> bool:
-    suggestion = methods.load(method).suggestion
-    return suggestion is not None and suggestion.most > 0
 
 
 def recipe(data: OwnData, method: str, model: str, settings: Values | None = None) -> Recipe:

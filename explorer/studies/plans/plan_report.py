@@ -262,7 +262,7 @@ def report(found: PlanTable, first: Sequence[str] = (), title: str = "") -> byte
     if not first:
         body += [standalone.verdict(one) for one in (parts, forgotten(found)) if one is not None]
     body.append(standalone.note(sets_in_words(found)))
-    if len(rows) > 1 and not first:  # what stands first says how it was chosen
+    if len(rows) > 1 and not first:  # the answer above it says how it was chosen
         body.append(standalone.note(BEST_OF.format(len(rows))))
     if len(rows) > 1:
         body.append(standalone.picture(score_by_cost(marks(rows)), "Score against cost", READ))

@@ -23,10 +23,7 @@ ALL_HELD_OUT = (
     "All rows of {} would be held out, so that none is left to train on. Use more rows, name other sets in place of "
     "'{}', or use '{}', which trains on all rows and judges each."
 )
-MOST_PASSAGES, MOST_CHOOSING = (
-    50_000,
-    1_000,
-)  # that held-out queries of a test set, and of a dev set, are searched among
+MOST_PASSAGES, MOST_DEV_PASSAGES = 50_000, 1_000  # that held-out queries of a test set, and of dev, are searched among
 LEAST_HELD_OUT = 10  # rows, for an accuracy in steps of 10 points at most
 
 
@@ -80,13 +77,14 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
         corpus, reports = _corpus(recipe, online)
     sets: dict[int, sources.RunSet] = {}
     dev_rows: Corpus | None = None
-    rows, whole, held = len(corpus), corpus, list[tuple[str, ...]]()
+    rows, whole = len(corpus), corpus
+    held: list[tuple[str, ...]] = []
     for place in (*range(1, len(names)), 0):  # held-out rows of the test sets are drawn before those of the dev set
         if names[place] == sources.HELD_OUT:
             corpus, held_out = held_out_rows(corpus, rows)
             if not len(corpus):
                 raise TooFewRows(ALL_HELD_OUT.format(corpus.name, sources.HELD_OUT, sources.CROSS_FITTED))
-            sets[place] = set_of_rows(held_out, sources.HELD_OUT, whole, MOST_PASSAGES if place else MOST_CHOOSING)
+            sets[place] = set_of_rows(held_out, sources.HELD_OUT, whole, MOST_PASSAGES if place else MOST_DEV_PASSAGES)
             held.append(tuple(chain.from_iterable(held_out.texts)))
             dev_rows = None if place else held_out
         elif names[place] != sources.CROSS_FITTED:

@@ -27,7 +27,6 @@ NONE_PASSES = "No pair passes the filters. Relax them, or choose another kind."
 SELECT_ROW = "Select a row to see its pair token by token."
 UNCHANGED = "unchanged"
 SHOWN = 5  # items of either kind; the table has all
-LONGEST = 240  # characters of a text
 NO_SCORE = "A side has no score here, so {} cannot be compared one by one. Choose another layer & pooling."
 _ICONS = {FIXED: ":material/trending_up:", BROKEN: ":material/trending_down:", UNCHANGED: ":material/trending_flat:"}
 
@@ -238,7 +237,7 @@ def _item(found: ItemChanges, item: int, measure: str) -> None:
     with st.container(border=True, gap=None):
         for heading, cells in found.texts.items():
             st.caption(heading)
-            st.text(messages.shortened(cells[item], LONGEST))
+            st.text(messages.shortened(cells[item], messages.LONGEST))
         values = f"{_value(measure, found.before[item])} → {_value(measure, found.after[item])}"
         first, score = found.ranks_text(item) or values, f"{measure} {values}"
         more = [found.cosines_text(item), score if found.ranks is not None else ""]
@@ -246,7 +245,7 @@ def _item(found: ItemChanges, item: int, measure: str) -> None:
         for when, after in (("before", False), ("after", True)):
             if wrong := found.in_place_of(item, after=after):
                 st.caption(f"Rank 1 {when}, in place of it:")
-                st.text(messages.shortened(wrong, LONGEST))
+                st.text(messages.shortened(wrong, messages.LONGEST))
 
 
 def _value(measure: str, value: float) -> str:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 NAME = "run name"
 _STARTED, _TIMED = "_run started", "_recipe timed"
-LONGEST = 240  # characters of a text
 FEW = 2000  # rows, of which a step is timed without being asked
 ESTIMATE = "Estimate: {}."
 
@@ -71,8 +70,13 @@ def _is_on_own_rows(recipe: Recipe) -> bool:
     test = recipe.test
     if test is None or not recipe.trains:
         return False
-    uploaded = sources.identity(test).kind == SetKind.UPLOADED
-    return test in sources.OWN_ROWS or uploaded or sources.is_file(test) or sources.is_folder(test)
+    return test in sources.OWN_ROWS or _is_own(test)
+
+
+def _is_own(source: str) -> bool:
+    """Whether a text or a set is the visitor's: uploaded, or on this disk."""
+    uploaded = sources.identity(source).kind == SetKind.UPLOADED
+    return uploaded or sources.is_file(source) or sources.is_folder(source)
 
 
 def _timed(recipe: Recipe) -> jobs.Job | None:
@@ -93,8 +97,7 @@ def _stop_timing() -> None:
 
 def _base_on_test(recipe: Recipe) -> None:
     """What is too long and the base's score, once a background job has both; nothing for what is not the visitor's."""
-    own = any(sources.is_file(one) or sources.identity(one).kind == SetKind.UPLOADED for one in recipe.data)
-    if not _is_on_own_rows(recipe) and not own:
+    if not _is_on_own_rows(recipe) and not any(map(_is_own, recipe.data)):
         return
     # what decides the score: the models and texts as they are, the rows that are held out, and the device
     now = cached.inputs_digest((recipe.model,), (*recipe.data, *recipe.tests))
@@ -128,7 +131,7 @@ def _gain(job: jobs.Job, was_live: bool) -> None:
             for miss in found.misses:
                 for heading, text in (("query", miss.query), ("at rank 1", miss.first), ("right", miss.right)):
                     st.caption(heading)
-                    st.text(messages.shortened(text, LONGEST))
+                    st.text(messages.shortened(text, messages.LONGEST))
 
 
 def _tested(recipe: Recipe) -> progress.Work[BeforeStart]:
