@@ -57,6 +57,10 @@ class RemoteCodeRefused(ModelError):
     """The model needs its own Python code, which Strata never runs."""
 
 
+class VectorsUnread(ModelError):
+    """Vectors that another program computed, which are yet to be read."""
+
+
 class UnsupportedModel(ModelError):
     """A type of model or module that cannot encode sentences."""
 
@@ -79,6 +83,14 @@ class WrongColumns(DataError):
 
 class BadScores(DataError):
     """Scores that are not numbers, or are all equal."""
+
+
+class NoVector(DataError):
+    """Vectors that another program computed lack these sentences."""
+
+    def __init__(self, message: object = "", sentences: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.sentences = sentences
 
 
 class TooFewRows(DataError):

@@ -19,7 +19,8 @@ layers.warn_of_silent_parts(scored.scores, aggregate)
 layers.headline(scored, choice, metric, aggregate)
 if choice.evaluation_set == sets.SAMPLE:
     st.caption("The sample shows what this page does. Its pairs were chosen with the bundled encoder in view.")
-layers.show(scored.scores, metric, aggregate, scored.reading, scored.pairs)
+if scored.scores.limit is not None:
+    layers.show(scored.scores, metric, aggregate, scored.reading, scored.pairs)
 if scored.graded is not None:
     layers.cosines(scored, scored.graded)
 cosine_meaning.section(scored, choice)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from explorer.data.vectors.vector_corpus import is_vectors
+from explorer.data.vectors.opening import is_vectors
 from explorer.measuring.neighbours.query_results import place_of, scored, search
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame

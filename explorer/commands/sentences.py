@@ -9,7 +9,7 @@ from functools import cache, partial
 
 from explorer.commands.parts import flags, output
 from explorer.data import corpora, sources
-from explorer.data.vectors import embedding_folder, vector_corpus
+from explorer.data.vectors import embedding_folder, opening, vector_corpus
 from explorer.encoding.load import declared, loading
 from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import Found, find
@@ -202,7 +202,7 @@ def search(options: argparse.Namespace) -> None:
 
 def _of_vectors(options: argparse.Namespace) -> str:
     query = query_results.asked(options.query)
-    files = vector_corpus.opened(options.vectors, options.text, flags.roles(options), options.reading)
+    files = opening.opened(options.vectors, options.text, flags.roles(options), options.reading)
     found = output.shown(vector_corpus.prepared(files))
     search = output.shown(vector_search.searchable(found, INDEXES.get(options.index or "")))
     place = found.place_of(query)

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 Vectors = NDArray[np.float32]  # (text, width)
 
-AT_A_TIME = 8192  # texts that are tokenised between two progress reports
 TRIED = 64  # texts that are encoded to measure the speed
 SPARE = 2**26  # bytes of the disk that stay free
 FLOAT = np.dtype(np.float32).itemsize
@@ -112,13 +111,8 @@ def encoded(
     started = time.perf_counter()
     kept = checked_titles(encoder, titles)
     distinct = {text: at for at, text in enumerate(dict.fromkeys(texts))}
-    ids: list[list[int]] = []
-    truncated = 0
-    for start in range(0, len(distinct), AT_A_TIME):
-        yield Progress("tokenising texts", start, len(distinct))
-        some = encoder.tokens(tuple(distinct)[start : start + AT_A_TIME], max_length, prompt)
-        ids += some.ids
-        truncated += some.truncated
+    tokens = yield from encoder.tokenised(tuple(distinct), max_length, prompt)
+    ids = tokens.ids
     widths = [width_of(encoder, title) for title in kept]
     blocks = _blocks(len(ids), widths)
     done = 0
@@ -129,7 +123,7 @@ def encoded(
         done += len(views.positions)
         yield Progress(Phase.ENCODING_TEXTS, done, len(ids))
     places = np.array([distinct[text] for text in texts], dtype=np.intp)
-    return Encoded(kept, blocks, places, truncated, time.perf_counter() - started)
+    return Encoded(kept, blocks, places, tokens.truncated, time.perf_counter() - started)
 
 
 def of_encoding(encoder: Encoder, texts: Sequence[str], max_length: int | None = None) -> TaskCost:

@@ -40,6 +40,10 @@ SILENT = "No {}: {} has no correlation, because it has fewer than {} pairs or al
 
 def headline(scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice, metric: str, aggregate: str) -> None:
     """The verdict, if the set has a dev and a test split; else the best cell of the set, with a warning."""
+    if scored.scores.limit is None:  # vectors, which have no layers to choose among
+        _cards(scored.scores, {DEFAULT: OWN}, metric, aggregate, border=True)
+        _how_scored(scored, f"{metric} × 100 of {size_of(scored.pairs)}.")
+        return
     both = splits.dev_and_test(scored, choice)
     if both is None:
         count = np.isfinite(scored.scores.table(metric, aggregate)).sum()
@@ -133,10 +137,10 @@ def _cards(
 def _how_scored(scored: sidebar_choice.ModelScores, what: str) -> None:
     scores = scored.scores
     cut = f"{scores.truncated:,} were truncated" if scores.truncated else "none was truncated"
+    encoded = f"were encoded, at most {scores.limit} tokens each: {cut}." if scores.limit else "have vectors."
     st.caption(
-        f"{what} {scores.sentences:,} sentences of {messages.plain(scored.pairs.name)} were encoded, at most "
-        f"{scores.max_length} tokens each: {cut}. Computed in {scores.precision} on {scores.device} in "
-        f"{scores.seconds:.1f} s."
+        f"{what} {scores.sentences:,} sentences of {messages.plain(scored.pairs.name)} {encoded} "
+        f"Computed in {scores.precision} on {scores.device} in {scores.seconds:.1f} s."
     )
 
 

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from explorer.data.vectors import vector_corpus
 from explorer.data.vectors.embedding_folder import NAME
-from explorer.data.vectors.vector_corpus import VectorCorpus, opened
+from explorer.data.vectors.opening import opened
+from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.errors import StrataError
 from explorer.measuring.neighbours.vector_search import searchable
 from explorer.progress import finish

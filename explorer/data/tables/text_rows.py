@@ -155,7 +155,7 @@ def graded_pairs(table: Table, roles: ColumnRoles, name: str = "") -> tuple[Grad
         )
     gold = _kept(numbers, faults)
     check_spread(table, score, gold)
-    parts = _kept(map(_squeezed, table.column(part)), faults) if part else ("",) * len(gold)
+    parts = _kept(map(squeezed, table.column(part)), faults) if part else ("",) * len(gold)
     report = report_on(table, faults, tuple(zip(first, second, gold, strict=True)), first + second, gold)
     return GradedPairs(name or table.name, first, second, gold, parts), replace(report, same_twice=same)
 
@@ -164,7 +164,7 @@ def labelled(table: Table, roles: ColumnRoles, name: str = "") -> tuple[Labelled
     """Texts with their classes; exact duplicates are kept, as in the published sets."""
     columns = _sentence_columns(table, roles, text_sets.LABELLED_TEXTS)
     label = roles.column("label") or ""
-    cells = tuple(map(_squeezed, table.column(label)))
+    cells = tuple(map(squeezed, table.column(label)))
     faults = _faults(table, text_sets.LABELLED_TEXTS, columns, ["" if cell else NO_LABEL for cell in cells])
     labels, (first, *second) = _kept(cells, faults), (_kept(column, faults) for column in columns)
     count = len(set(labels))
@@ -198,7 +198,7 @@ def _sentence_columns(table: Table, roles: ColumnRoles, kind: Kind) -> Columns:
     _check_kind(table, roles, kind)
     roles.check(table)
     columns = (roles.column(text.role) for text in kind.texts)
-    return tuple(tuple(map(_squeezed, table.column(column))) for column in columns if column is not None)
+    return tuple(tuple(map(squeezed, table.column(column))) for column in columns if column is not None)
 
 
 def _check_kind(table: Table, roles: ColumnRoles, kind: Kind) -> None:
@@ -206,7 +206,7 @@ def _check_kind(table: Table, roles: ColumnRoles, kind: Kind) -> None:
         raise WrongColumns(f"The columns of {table.name} are chosen as {roles.kind}, not as {kind}. Choose again.")
 
 
-def _squeezed(cell: str) -> str:
+def squeezed(cell: str) -> str:
     """A sentence with single spaces between words and none around them."""
     return " ".join(cell.split())
 

@@ -10,8 +10,8 @@ import json
 import mmap
 import shutil
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -21,110 +21,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer import in_words, places, typed_json
-from explorer.data.vectors import embedding_folder, vector_files
+from explorer.data.tables.text_rows import squeezed
+from explorer.data.vectors import vector_files
+from explorer.data.vectors.sentence_rows import KeyList, SentenceRows, encoded
 from explorer.data.vectors.vector_files import VectorFiles, VectorOrigin, changed, damaged_shard
-from explorer.errors import DataError, NotWritable, StrataError, UnreadableFile, WrongColumns
-from explorer.places import check_regular, given_path
+from explorer.errors import DataError, NotWritable, UnreadableFile
 from explorer.progress import Progress, Work
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
-NPY, PARQUET = ".npy", ".parquet"
-ROLES = ("sentence", "vector")  # of columns
 FOLDER, ABOUT = "vectors", "corpus.json"
 TEXTS, ENDS, VECTORS, ZERO = "texts.bin", "ends.npy", "vectors.npy", "zero.npy"
-VERSION = "2"  # of what a folder holds; a new one if that changes, so that folders of the old one are not used
+LENGTHS, KEYS, PLACES = "lengths.npy", "keys.npy", "places.npy"
+VERSION = "3"  # of what a folder holds; a new one if that changes, so that folders of the old one are not used
 BYTES = 2**24  # of a file that are added to a digest at once
 ROWS = 256  # that are normalised at once, in float64: they stay in the cache of a processor
 SPARE = 2**26  # bytes of the disk that stay free
 SETTLED = 10**9  # nanoseconds after a change in which another one could leave the same time
 NAMED = 5  # rows with a zero vector that are named
 _digests: dict[tuple[tuple[int, ...], ...], tuple[str, ...]] = {}  # of files that have not changed since
-
-
-def is_vectors(source: str) -> bool:
-    """Whether a source names vectors: a file by its ending, or a folder that `embed` wrote."""
-    with suppress(OSError, StrataError):  # the path of its manifest is too long, or its own cannot be looked up
-        path = given_path(source)
-        if path.suffix.lower() == NPY or (path / embedding_folder.NAME).is_file():
-            return True
-        if path.suffix.lower() == PARQUET and path.is_file():  # one of text alone is a table
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-
-            with suppress(pa.ArrowException, ValueError, OSError):
-                return any(vector_files.is_vector(field.type) for field in pq.read_schema(path))
-    return False
-
-
-def opened(
-    source: str | Path,
-    text: str | Path | None = None,
-    columns: Mapping[str, str] | None = None,
-    title: str | None = None,
-) -> VectorFiles:
-    """The vectors of a source.
-
-    `text` is the file of the sentences of a .npy, `columns` are names by role, and `title` is the layer & pooling
-    whose vectors are taken of those that `embed` wrote.
-    """
-    path, ending = given_path(source), Path(source).suffix.lower()
-    chosen = dict(columns or {})
-    for role in chosen:
-        if role not in ROLES:
-            raise WrongColumns(f"Vectors have no role {role!r}; their roles are {' and '.join(ROLES)}.")
-    if not path.exists():
-        raise UnreadableFile(f"There is no {path}. Check the spelling, or give the full path.")
-    if text is not None and ending != NPY:
-        raise DataError(f"{path.name} holds its own sentences, so a text file cannot be given. Leave it out.")
-    if path.is_dir():
-        return _of_embed(path, chosen, title)
-    if ending == PARQUET:
-        return vector_files.ParquetFiles(path.name, [path], chosen.get("sentence"), chosen.get("vector"), title)
-    if ending != NPY:
-        raise UnreadableFile(
-            f"{path.name} is no file of vectors. Choose a folder that `embed` wrote, a {PARQUET} file with columns of "
-            f"sentences and vectors, or a {NPY} file with a .txt file of the same name."
-        )
-    if chosen:
-        raise WrongColumns(f"{path.name} has no columns. Leave their names out.")
-    return vector_files.NpyFile(path, given_path(text) if text is not None else None)
-
-
-def _of_embed(folder: Path, columns: Mapping[str, str], title: str | None) -> VectorFiles:
-    """The shards of an embedding, which has to be complete and to hold its sentences."""
-    check_regular(folder / embedding_folder.NAME)
-    manifest = embedding_folder.read_manifest(folder) if (folder / embedding_folder.NAME).is_file() else None
-    if manifest is None:
-        raise UnreadableFile(
-            f"{folder} has no {embedding_folder.NAME}, so `embed` did not write it. Choose its folder --out, or a file."
-        )
-    there = embedding_folder.shards_in(folder)
-    lost = next((number for number in range(manifest.shards) if number not in there), None)
-    if lost is not None:
-        count = manifest.shards - sum(number < manifest.shards for number in there)
-        raise DataError(
-            f"{folder.name} lacks {count:,} of {manifest.shards:,} shards, such as "
-            f"{embedding_folder.shard_path(folder, lost).name}. Start the same `embed` command again: it embeds the "
-            "rest."
-        )
-    if not manifest.with_text:
-        raise DataError(
-            f"{folder.name} was embedded without its sentences. Embed the text again with --with-text into another "
-            "folder."
-        )
-    paths = [embedding_folder.shard_path(folder, number) for number in range(manifest.shards)]
-    for number, path in enumerate(paths):
-        if not embedding_folder.has_rows(path, manifest, *manifest.range_of(number)):
-            raise damaged_shard(
-                path.name, folder.name, f"does not have the rows that its {embedding_folder.NAME} states"
-            )
-    found = vector_files.ParquetFiles(
-        folder.name, paths, columns.get("sentence", embedding_folder.TEXT), columns.get("vector"), title
-    )
-    found.checksums = tuple(embedding_folder.stated_checksum(folder, path) for path in paths)
-    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +57,8 @@ class VectorCorpus:
     zero: Rows  # rows whose vector is zero
     text_bytes: mmap.mmap | bytes  # all sentences in UTF-8, one after the other
     ends: Rows  # of each sentence in them
+    lengths: NDArray[np.float64]  # of the vectors as they were given
+    by_sentence: SentenceRows
     title: str | None = None  # layer & pooling, if `embed` wrote them
     origin: VectorOrigin | None = None
 
@@ -197,16 +115,26 @@ class VectorCorpus:
         """The sentences of some rows."""
         return tuple(self.text(int(row)) for row in rows)
 
+    def given(self, rows: Rows) -> Floats:
+        """The vectors of some rows (row, width) with the lengths that they were given with."""
+        return np.asarray(self.vectors[rows] * self.lengths[rows, None], dtype=np.float32)
+
     def place_of(self, sentence: str) -> int | None:
         """The first row with this sentence; None if there is none."""
-        wanted = sentence.encode("utf-8", "replace")
-        at = self.text_bytes.find(wanted) if wanted else -1
-        while at >= 0:
-            row = int(np.searchsorted(self.ends, at, side="right"))
-            if (self._start(row), int(self.ends[row])) == (at, at + len(wanted)):
-                return row
-            at = self.text_bytes.find(wanted, at + 1)
-        return None
+        return next(iter(self.rows_of((sentence,))[0]), None)
+
+    def rows_of(self, sentences: Sequence[str]) -> list[list[int]]:
+        """The rows with each of some sentences as written, else with other spaces; none for an empty sentence."""
+        found = self._rows_of(sentences)
+        others = [at for at, rows in enumerate(found) if not rows]
+        for at, rows in zip(others, self._rows_of([squeezed(sentences[at]) for at in others], squeezed), strict=True):
+            found[at] = rows
+        return found
+
+    def _rows_of(self, sentences: Sequence[str], form: Callable[[str], str] = str) -> list[list[int]]:
+        """The rows whose text has the form that a sentence is."""
+        candidates = zip(sentences, self.by_sentence.candidates(sentences), strict=True)
+        return [[row for row in rows if text and form(self.text(row)) == text] for text, rows in candidates]
 
     def _start(self, row: int) -> int:
         return int(self.ends[row - 1]) if row else 0
@@ -239,7 +167,7 @@ def prepared(files: VectorFiles) -> Work[VectorCorpus]:
     try:
         digest = yield from digest_of(files)
         folder = places.cache_folder() / FOLDER / _hex(VERSION, digest)[:32]
-        found = _opened(files, digest, folder)
+        found = _stored_for(files, folder)
         if found is None:
             room = "Make room there, or set STRATA_CACHE to a folder on a larger disk."
             with places.writing(folder, room):
@@ -252,7 +180,7 @@ def prepared(files: VectorFiles) -> Work[VectorCorpus]:
                     f"{in_words.size(free)} are free. {room}"
                 )
             yield from _prepare(files, digest, folder)
-            found = _opened(files, digest, folder)
+            found = _stored_for(files, folder)
     except OSError as error:
         raise UnreadableFile(f"{files.name} cannot be read: {error.strerror or error}.") from error
     if found is None:
@@ -264,47 +192,58 @@ def _hex(*parts: str | Sequence[str]) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _opened(files: VectorFiles, digest: str, folder: Path) -> VectorCorpus | None:
+def stored(
+    folder: Path, name: str, title: str | None = None, origin: VectorOrigin | None = None
+) -> VectorCorpus | None:
     """The corpus in a folder of the cache; None if there is none, or a damaged one."""
     try:
         about = typed_json.parsed((folder / ABOUT).read_bytes())
-        vectors, zero, ends = (np.load(folder / name, mmap_mode="r") for name in (VECTORS, ZERO, ENDS))
+        mapped = (np.load(folder / name, mmap_mode="r") for name in (VECTORS, ZERO, ENDS, LENGTHS, KEYS, PLACES))
+        vectors, zero, ends, lengths, keys, rows = mapped
         with (folder / TEXTS).open("rb") as file:
             texts = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if ends[-1] else b""
-    except (OSError, ValueError, EOFError, IndexError):
+        digest = about["digest"]
+    except (OSError, ValueError, EOFError, IndexError, KeyError, TypeError):
         return None
-    if len(texts) != ends[-1] or about != _about(files) or vectors.shape != (files.rows, files.width):
+    if len(texts) != ends[-1] or vectors.ndim != 2 or about != _about(len(ends), vectors.shape[1], digest):
         return None
-    return VectorCorpus(files.name, digest, folder, vectors, zero, texts, ends, files.title, files.origin)
+    by_sentence = SentenceRows(keys, rows)
+    return VectorCorpus(name, digest, folder, vectors, zero, texts, ends, lengths, by_sentence, title, origin)
 
 
-def _about(files: VectorFiles) -> dict[str, int]:
-    return {"rows": files.rows, "width": files.width}
+def _stored_for(files: VectorFiles, folder: Path) -> VectorCorpus | None:
+    """The corpus of some files in a folder of the cache."""
+    found = stored(folder, files.name, files.title, files.origin)
+    return found if found is not None and found.vectors.shape == (files.rows, files.width) else None
+
+
+def _about(rows: int, width: int, digest: str) -> dict[str, int | str]:
+    return {"rows": rows, "width": width, "digest": digest}
 
 
 def _prepare(files: VectorFiles, digest: str, folder: Path) -> Work[None]:
     """Write the files of a corpus, which get their names together once the user's files are known to be the same."""
     ends, zero = np.empty(files.rows, dtype=np.int64), np.zeros(files.rows, dtype=bool)
+    lengths, keys = np.empty(files.rows), KeyList()
     row = end = 0
     with ExitStack() as stack:
         # the first of them gets its name last: it says that the others are whole
-        names = (ABOUT, TEXTS, VECTORS, ENDS, ZERO)
-        about, texts, vectors, of_ends, of_zero = (
-            stack.enter_context(places.whole_file(folder / name)) for name in names
-        )
+        names = (ABOUT, TEXTS, VECTORS, ENDS, ZERO, LENGTHS, KEYS, PLACES)
+        about, texts, vectors, *arrays = (stack.enter_context(places.whole_file(folder / name)) for name in names)
         shape = {"descr": "<f4", "fortran_order": False, "shape": (files.rows, files.width)}
         np.lib.format.write_array_header_2_0(vectors, shape)
         for numbers, sentences in files.blocks():
             some = slice(row, row := row + len(sentences))
             if row > files.rows:
                 raise changed(files.name)
-            known = _unit_rows(files.name, numbers, some.start)
+            known, lengths[some] = _unit_rows(files.name, numbers, some.start)
             vectors.write(known.tobytes())
             zero[some] = ~known.any(axis=1)
-            encoded = [text.encode("utf-8", "replace") for text in sentences]
-            texts.write(b"".join(encoded))
-            ends[some] = end + np.cumsum([len(text) for text in encoded])
-            end += sum(map(len, encoded))
+            written = [encoded(text) for text in sentences]
+            texts.write(b"".join(written))
+            ends[some] = end + np.cumsum([len(text) for text in written])
+            end += sum(map(len, written))
+            keys.add(sentences)
             yield Progress(f"checking {files.name}", row, files.rows)
         try:
             same = row == files.rows and (yield from digest_of(files)) == digest
@@ -314,14 +253,14 @@ def _prepare(files: VectorFiles, digest: str, folder: Path) -> Work[None]:
             raise changed(files.name)
         if zero.all():
             raise DataError(f"Every vector of {files.name} is zero, which has no cosine. Encode its sentences again.")
-        np.save(of_ends, ends)
-        np.save(of_zero, np.flatnonzero(zero))
-        about.write(json.dumps(_about(files)).encode())
+        for file, array in zip(arrays, (ends, np.flatnonzero(zero), lengths, *keys.sorted()), strict=True):
+            np.save(file, array)
+        about.write(json.dumps(_about(files.rows, files.width, digest)).encode())
 
 
-def _unit_rows(name: str, vectors: vector_files.Numbers, first: int) -> Floats:
-    """The vectors with length 1; an error for one that is not finite."""
-    found = np.empty(vectors.shape, dtype=np.float32)
+def _unit_rows(name: str, vectors: vector_files.Numbers, first: int) -> tuple[Floats, NDArray[np.float64]]:
+    """The vectors with length 1, and their lengths; an error for one that is not finite."""
+    found, lengths = np.empty(vectors.shape, dtype=np.float32), np.empty(len(vectors))
     for start in range(0, len(vectors), ROWS):
         known = vectors[start : start + ROWS].astype(np.float64)
         finite = np.isfinite(known).all(axis=1)
@@ -332,8 +271,10 @@ def _unit_rows(name: str, vectors: vector_files.Numbers, first: int) -> Floats:
                 f"Row {first + start + row:,} of {name} has the number {value} in its vector. Every number has to be "
                 "finite: leave such rows out, or encode their sentences again."
             )
-        found[start : start + ROWS] = unit(known)
-    return found
+        some = slice(start, start + ROWS)
+        found[some] = unit(known)
+        lengths[some] = (known * found[some]).sum(axis=1)
+    return found, lengths
 
 
 def unit(vectors: NDArray[Any]) -> NDArray[np.float32]:

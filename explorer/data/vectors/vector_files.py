@@ -123,7 +123,7 @@ class NpyFile(VectorFiles):
                         raise self._other_count(start + len(texts))
                     yield vectors, texts
         except OSError as error:
-            raise _closed(self._path, error) from error
+            raise closed(self._path, error) from error
         more = sum(1 for _ in sentences)
         if more:
             raise self._other_count(self.rows + more)
@@ -162,7 +162,7 @@ def _npy_header(path: Path) -> tuple[tuple[int, ...], np.dtype[Any], bool, int]:
             shape, by_column, dtype = _READERS[version](file)
             offset = file.tell()
     except OSError as error:
-        raise _closed(path, error) from error
+        raise closed(path, error) from error
     except _FAULTS as error:
         raise _damaged_npy(path, str(error) or type(error).__name__) from None
     if dtype.hasobject:
@@ -182,7 +182,8 @@ def _npy_header(path: Path) -> tuple[tuple[int, ...], np.dtype[Any], bool, int]:
     return shape, dtype, by_column, offset
 
 
-def _closed(path: Path, error: OSError) -> UnreadableFile:
+def closed(path: Path, error: OSError) -> UnreadableFile:
+    """The error for a file that the system does not let read."""
     return UnreadableFile(f"{path} cannot be read: {error.strerror or error}. Check its permissions.")
 
 
@@ -217,8 +218,8 @@ class ParquetFiles(VectorFiles):
         stored = {name: kind.value_type if pa.types.is_dictionary(kind) else kind for name, kind in kinds.items()}
         texts = [name for name, kind in stored.items() if pa.types.is_string(kind) or pa.types.is_large_string(kind)]
         lists = [column for column, kind in kinds.items() if is_vector(kind)]
-        self._text = _chosen(name, "text", "sentences", texts, text, TEXT_NAMES)
-        self._vectors = _chosen(name, "lists of floats", "vectors", lists, vectors, VECTOR_NAMES)
+        self._text = chosen(name, "text", "sentences", texts, text, TEXT_NAMES)
+        self._vectors = chosen(name, "lists of floats", "vectors", lists, vectors, VECTOR_NAMES)
         self.columns = self._text, self._vectors
         kind = kinds[self._vectors]
         self.dtype = np.dtype(kind.value_type.to_pandas_dtype())
@@ -298,7 +299,7 @@ def is_vector(kind: Any) -> bool:
     return bool(lists and pa.types.is_floating(kind.value_type))
 
 
-def _chosen(name: str, kind: str, what: str, there: Sequence[str], asked: str | None, usual: Sequence[str]) -> str:
+def chosen(name: str, kind: str, what: str, there: Sequence[str], asked: str | None, usual: Sequence[str]) -> str:
     """The column that is asked for; else the one with a usual name, or the only one."""
     listed = ", ".join(f"'{one}'" for one in there[:LISTED]) or "none"
     if asked is not None and asked not in there:

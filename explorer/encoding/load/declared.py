@@ -21,9 +21,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from explorer.encoding.locate import configuration, families, layout, weights
+from explorer.encoding.locate import configuration, families, layout, stored_vectors, weights
 from explorer.encoding.read import parts, pooling
-from explorer.encoding.read.head_facts import SIMCSE, RolePrompts
+from explorer.encoding.read.head_facts import AS_GIVEN, SIMCSE, RolePrompts
 from explorer.errors import BadChoice, ModelError, UnsupportedModel
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ def declared(folder: Path) -> str | None:
 
 def _declared(folder: Path) -> tuple[str | None, pooling.Reading | None]:
     """The words, and the layer & pooling without maps if it is one (normalisation aside)."""
+    if stored_vectors.are_in(folder):
+        return AS_GIVEN, None
     listed = [module for module in layout.modules(folder) if module.kind not in ("Transformer", "Dropout")]
     if not listed:
         place = layout.transformer(folder)
@@ -86,11 +88,15 @@ def _declared(folder: Path) -> tuple[str | None, pooling.Reading | None]:
 
 def poolings(folder: Path) -> tuple[str, ...]:
     """The poolings of the grid of a model."""
+    if stored_vectors.are_in(folder):
+        return stored_vectors.POOLINGS
     return pooling.DECODER_POOLINGS if families.is_decoder(layout.settings(folder)) else pooling.GRID_POOLINGS
 
 
 def grid(folder: Path) -> tuple[pooling.Reading, ...]:
-    """Every cell of the grid of a model, in its order."""
+    """Every cell of the grid of a model, in its order; none of vectors alone, which have their model default."""
+    if stored_vectors.are_in(folder):
+        return ()
     return pooling.readings(layout.last_layer(folder), poolings(folder))
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer import errors
 from explorer.encoding.load import checking, declared, hardware, model_tokenizer
-from explorer.encoding.locate import families, layout, model_names, weights
+from explorer.encoding.locate import families, layout, model_names, stored_vectors, weights
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read import attention as attentions
 from explorer.progress import Progress, Work
@@ -66,6 +66,7 @@ def importing() -> Work[None]:
 
 def load(found: Found, precision: str = "auto", device: str = "auto", attention: str = attentions.SDPA) -> Encoder:
     """Load the encoder in a folder. `attention` 'eager' gives attention weights, and is slower."""
+    stored_vectors.refuse(found.folder, found.name)
     for _ in importing():
         pass
     from explorer.encoding.read.encoder import Encoder

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from explorer.encoding.locate import configuration, families, lookup
+from explorer.encoding.locate import configuration, families, lookup, stored_vectors
 from explorer.errors import HubUnreachable, ModelNotFound, NotAModelFolder, NotWeights, StrataError, UnsupportedModel
 
 # in transformers' order of preference; an index names the shards of weights
@@ -218,6 +218,8 @@ def family(folder: Path) -> str:
 
 def last_layer(folder: Path) -> int:
     """The number of the last layer of a model; layer 0 is the embedding output."""
+    if stored_vectors.are_in(folder):
+        return 0
     path = transformer(folder) / "config.json"
     stated = configuration.settings(path)
     names = tuple(dict.fromkeys(row.layers for row in families.FAMILIES if row.layers))

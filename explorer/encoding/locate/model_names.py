@@ -12,7 +12,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from explorer import run_folder
-from explorer.encoding.locate import layout, lookup
+from explorer.data.vectors import vector_corpus
+from explorer.encoding.locate import layout, lookup, stored_vectors
 from explorer.errors import HubUnreachable, ModelError, ModelGated, ModelNotFound, NotAModelFolder, StrataError
 from explorer.places import given_path
 from explorer.progress import Phase, Progress, Work, finish
@@ -46,6 +47,11 @@ class Found:
 
 def of_folder(name: str, folder: Path, revision: str | None = None) -> Found:
     """A folder as a model. Its files are not checked here but when it is loaded."""
+    if stored_vectors.are_in(folder):
+        found = vector_corpus.stored(folder, name)
+        if found is None:
+            raise NotAModelFolder(f"The copy of '{name}' in {folder} is damaged. Remove that folder, and try again.")
+        return Found(name, folder, found.digest)
     try:
         digest = lookup.files_digest(folder, layout.parts(folder))
         base = layout.base(folder)
@@ -73,7 +79,7 @@ def find(source: str, online: bool = False) -> Found:
     The network is used only if `online` is true and this disk lacks the model: without a connection, a
     request can take half a minute.
     """
-    if online:
+    if online or stored_vectors.is_named(source.strip()):
         return finish(fetch(source))
     name = lookup.unlinked(source.strip())
     folder = lookup.of_name(name)
@@ -127,7 +133,13 @@ def shown_name(source: str) -> str:
 
 
 def fetch(source: str) -> Work[Found]:
-    """Find a model as `find` does, but download it from the hub if this disk lacks it, or the base of an adapter."""
+    """Find a model as `find` does, but download it from the hub if this disk lacks it, or the base of an adapter.
+
+    Vectors are checked and copied first, if that was not done before.
+    """
+    if stored_vectors.is_named(source.strip()):
+        vectors = yield from stored_vectors.read(source.strip())
+        return Found(vectors.name, vectors.folder, vectors.digest)
     with suppress(HubUnreachable):
         return find(source)
     name = lookup.unlinked(source.strip())

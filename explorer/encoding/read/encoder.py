@@ -17,6 +17,7 @@ from explorer.encoding.read.head import Head
 from explorer.encoding.read.head_facts import NO_PROMPTS, RolePrompts
 from explorer.encoding.read.pooling import FUNCTIONS, GRID_POOLINGS, OWN, Reading, Row, cell_of, pooled, rows
 from explorer.errors import BadChoice, TokenizerMissing, UnsupportedModel
+from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -64,6 +65,8 @@ class Views:
 
 class Encoder:
     """A loaded model that encodes sentences. It never changes, so threads can share it."""
+
+    at_once = 8192  # texts that are tokenised between two progress reports
 
     def __init__(
         self,
@@ -141,6 +144,16 @@ class Encoder:
                     ids[place] = numbers
                 self._check_cut(cut, limit)
         return Tokens(ids=ids, truncated=len(too_long))
+
+    def tokenised(self, texts: Sequence[str], max_length: int | None = None, prompt: str | None = None) -> Work[Tokens]:
+        """Many texts as `tokens` gives them, in parts, so that the work can be stopped."""
+        ids, truncated = [], 0
+        for start in range(0, len(texts), self.at_once):
+            yield Progress("tokenising sentences", start, len(texts))
+            some = self.tokens(texts[start : start + self.at_once], max_length, prompt)
+            ids += some.ids
+            truncated += some.truncated
+        return Tokens(ids, truncated)
 
     def words(self, sentence: str, limit: int) -> tuple[list[int], list[tuple[int, int, int] | None], int]:
         """A sentence's token ids, truncated; the word of each with its start and end; and how many it has untruncated.

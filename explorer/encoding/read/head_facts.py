@@ -11,6 +11,8 @@ from explorer.encoding.read import parts
 from explorer.encoding.read.pooling import LAST, Reading, reading_of, title_of
 
 LAST_NORM, SIMCSE = "last_norm", "supervised_simcse"
+AS_GIVEN = "vectors as given"  # those that another program computed, which have no layers
+UNLIMITED = 2**20  # the tokens of a text that they allow: it is looked up as a whole
 REMARKS = {LAST_NORM: "after the last norm", SIMCSE: "as in supervised SimCSE"}
 _FIELD, _OPTIONAL = re.compile(r"\{(\w+)\}"), re.compile(r"\[([^]]*)\]")
 
@@ -94,6 +96,8 @@ class HeadFacts:
     @property
     def words(self) -> str:
         """`mean of the last layer → Dense 512 (tanh) → normalised, after the prompt 'query: '`."""
+        if self.remark == AS_GIVEN:
+            return AS_GIVEN
         prompt = f"after the prompt {self.prompt!r}" if self.prompt else ""
         remark = REMARKS.get(self.remark, self.remark)
         return ", ".join(filter(None, (" → ".join(self.stages), remark, prompt)))

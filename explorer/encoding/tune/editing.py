@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import torch
 from torch import Tensor, nn
 
-from explorer.encoding.locate import families, lookup
+from explorer.encoding.locate import families, lookup, stored_vectors
 from explorer.encoding.read.encoder import Encoder, every_layer
 from explorer.encoding.read.head import Head
 from explorer.errors import BadChoice, UnsupportedModel
@@ -129,6 +129,7 @@ class Stack:
 
 def stack(encoder: Encoder) -> Stack:
     """Find the layers of an encoder and prove it: every possible cut must return the states of its layer."""
+    stored_vectors.refuse(encoder.folder, encoder.name)
     model, ids = encoder.model, torch.tensor(encoder.tokens(["A sentence."]).ids, device=encoder.device)
     parts, limit, count = dict(model.named_modules()), _ROUNDING[encoder.precision], model.config.num_hidden_layers
     # the outermost list with one part for each layer; one of the norms outside of it may follow the last layer

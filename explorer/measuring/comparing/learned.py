@@ -43,6 +43,7 @@ NOT_HELD_OUT = (
     "Small differences in meaning are not judged: a run trained on sentences of the probe packs, or chose its "
     "checkpoint by them."
 )
+NO_VECTORS = "Small differences in meaning are not judged: there are no vectors of the sentences of the probe packs."
 HOW_SURE = (
     "In brackets the 95 % confidence intervals, by a paired bootstrap. Those of small differences are so wide that all "
     "of them hold together with 95 %. A case is a paraphrase and a pair with that difference, of 60 pairs of each; it "

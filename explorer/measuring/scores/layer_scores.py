@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from explorer import escaping, in_words
 from explorer.data.text_sets import GradedPairs
+from explorer.encoding.read.head_facts import UNLIMITED
 from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, Reading, Row, cell_of
 from explorer.errors import BadChoice
 from explorer.in_words import rounded
@@ -22,7 +23,7 @@ from explorer.measuring.scores import metrics
 from explorer.measuring.scores.correlation import ROUNDOFF, SAME, SAME_VECTOR, measured
 from explorer.measuring.scores.metrics import AGGREGATES, MEAN, agreement, metrics_of
 from explorer.measuring.scores.pair_cosines import Cosines, pair_cosines
-from explorer.progress import Progress, Work
+from explorer.progress import Work
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
@@ -39,8 +40,6 @@ ARE_NOT_FINITE = (  # of several
     "or choose another layer & pooling."
 )
 
-# sentences that are tokenised between two progress reports
-AT_A_TIME = 8192
 # the names of columns on pages, where values have another one
 _TITLES = {
     "reading": "layer & pooling",
@@ -74,6 +73,11 @@ class LayerScores:
     also: Mapping[Reading, Cosines] = field(default_factory=dict)
     not_finite: tuple[Reading, ...] = ()
     _known: dict[tuple[str, ...], NDArray[np.float64]] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def limit(self) -> int | None:
+        """The tokens that were read of a sentence at most; None of vectors that another program computed."""
+        return None if self.max_length == UNLIMITED else self.max_length
 
     @property
     def last(self) -> int:
@@ -232,14 +236,8 @@ def score_layers(
     Only cosines are kept: the vectors of a chunk of pairs are dropped before the next chunk.
     """
     started = time.perf_counter()
-    ids: list[list[int]] = []
-    truncated = 0
-    for start in range(0, len(pairs.sentences), AT_A_TIME):  # in parts, so that the work can be stopped
-        yield Progress("tokenising sentences", start, len(pairs.sentences))
-        some = encoder.tokens(pairs.sentences[start : start + AT_A_TIME], max_length)
-        ids += some.ids
-        truncated += some.truncated
-    cosines, of_each = yield from pair_cosines(encoder, pairs, ids, also)
+    tokens = yield from encoder.tokenised(pairs.sentences, max_length)
+    cosines, of_each = yield from pair_cosines(encoder, pairs, tokens.ids, also)
     exact = LayerScores(
         rows=encoder.rows,
         cosines=cosines,
@@ -250,7 +248,7 @@ def score_layers(
         precision=encoder.precision,
         device=encoder.device,
         max_length=encoder.limit(max_length),
-        truncated=truncated,
+        truncated=tokens.truncated,
         sentences=len(pairs.sentences),
         seconds=time.perf_counter() - started,
         poolings=encoder.poolings,
@@ -342,7 +340,7 @@ def as_json(found: Found, pairs: GradedPairs, scores: LayerScores) -> str:
         "pairs": len(pairs),
         "precision": scores.precision,
         "device": scores.device,
-        "max_length": scores.max_length,
+        "max_length": scores.limit,
         "sentences": scores.sentences,
         "truncated": scores.truncated,
         "seconds": round(scores.seconds, 3),
@@ -378,8 +376,7 @@ def as_text(
         lines.append(scores.not_measured_text)
     if why := why_none(scores, metric):
         lines.append(f"No score: {why}.")
-    lines.append(
-        f"{scores.precision} on {scores.device}, at most {scores.max_length} tokens, {scores.truncated:,} of "
-        f"{scores.sentences:,} sentences truncated, measured in {scores.seconds:.1f} s"
-    )
+    sentences = f"{scores.sentences:,} sentences"
+    cut = scores.limit and f"at most {scores.limit} tokens, {scores.truncated:,} of {sentences} truncated"
+    lines.append(f"{scores.precision} on {scores.device}, {cut or sentences}, measured in {scores.seconds:.1f} s")
     return "\n".join(lines)

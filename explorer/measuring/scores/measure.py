@@ -17,6 +17,7 @@ import numpy as np
 
 from explorer.data.text_sets import GradedPairs, digest_of
 from explorer.encoding.load import declared, hardware
+from explorer.encoding.locate import stored_vectors
 from explorer.encoding.read.pooling import GRID_POOLINGS, Reading, Row
 from explorer.errors import BadChoice, NotWritable
 from explorer.knobs import Knobs, knob
@@ -89,7 +90,11 @@ def shelf_key(found: Found, pairs: GradedPairs, settings: Settings) -> str:
 
 
 def load_encoder(found: Found, settings: Settings) -> Encoder:
-    """Load the encoder in the chosen precision and on the chosen device."""
+    """Load the encoder, or open its vectors, in the chosen precision and on the chosen device."""
+    if stored_vectors.are_in(found.folder):
+        from explorer.encoding.load import stored_encoder
+
+        return stored_encoder.encoder(found, settings.precision, settings.device)
     from explorer.encoding.load.loading import load
 
     return load(found, precision=settings.precision, device=settings.device)

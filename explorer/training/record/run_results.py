@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from explorer import run_folder
-from explorer.data import shared_rows, sources, text_sets
+from explorer.data import sample, shared_rows, sources, text_sets
 from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.labelled import labelled_sets, training_rows
 from explorer.data.set_items import several
 from explorer.data.shared_rows import NONE_SHARED, SharedRows
 from explorer.encoding.load.hardware import MEASURED
-from explorer.encoding.locate import model_names
+from explorer.encoding.locate import model_names, stored_vectors
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import SetNotFound, StrataError
 from explorer.evaluating.results.result_files import Origin, Result, ScoredModel, revision_of
@@ -24,10 +24,11 @@ from explorer.evaluating.results.scored_task import RUN_TEST, Measured, ScoredTa
 from explorer.evaluating.tasks import column_of, judges
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, Tuning, as_trained, judge, judged
-from explorer.measuring.comparing.learned import NOT_HELD_OUT
+from explorer.measuring.comparing.learned import NO_VECTORS, NOT_HELD_OUT
 from explorer.measuring.comparing.learned_facts import NOTHING, Learned
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.metrics import SPEARMAN
+from explorer.measuring.sentences.probe_cosines import sentences_of
 from explorer.training.record import runs
 from explorer.training.record.status import FINISHED, REPORT, Status
 
@@ -254,5 +255,7 @@ def known_probes(
     # a run whose text holds the packs, or whose checkpoint they chose
     if any(run.status().facts.packs_held_out is False for run in filter(None, map(run_of, found))):
         return Learned(why_none=NOT_HELD_OUT)
+    if any(stored_vectors.lack(one.folder, sentences_of(sample.probe_packs())) for one in found):
+        return Learned(why_none=NO_VECTORS)
     exact = {(one.precision, one.max_length) for one in settings} == {("float32", None)}
     return verdict.tuning.probes if exact and verdict.tuning and verdict.tuning.probes.packs else None

@@ -27,8 +27,8 @@ from explorer.data.tables.files import read_bytes, read_file
 from explorer.data.tables.table import Table
 from explorer.data.tables.text_rows import Report
 from explorer.data.text_sets import SENTENCES, GradedPairs, Kind, Sentences, digest_of
-from explorer.data.vectors import embedding_folder, vector_corpus, vector_files
-from explorer.encoding.locate import model_names
+from explorer.data.vectors import opening, vector_corpus, vector_files
+from explorer.encoding.locate import model_names, stored_vectors
 from explorer.encoding.read.pooling import Reading
 from explorer.evaluating.tasks import judges
 from explorer.measuring.neighbours import vector_search
@@ -242,7 +242,12 @@ def columns_of(file: str) -> tuple[str, ...]:
 
 
 def found(source: str) -> model_names.Found:
-    """Find the folder of a model on this disk, without a network. Digests are cached by file."""
+    """Find the folder of a model on this disk, without a network. Digests are cached by file.
+
+    Vectors that another program computed are read in the background first (`sidebar_choice.encoder`).
+    """
+    if stored_vectors.is_named(source) and not stored_vectors.are_read(source):
+        raise errors.VectorsUnread(f"The vectors of '{source}' are being read. Wait until this is done.")
     return model_names.find(source)
 
 
@@ -331,7 +336,7 @@ class _NotKeptError(Exception):
 def corpus_on_disk(source: str, title: str) -> vector_corpus.VectorCorpus | None:
     """The vectors under a layer & pooling, or the only ones; None, with progress shown, until they are checked."""
     opened = _opened(source, title)
-    key = f"vectors on disk {source} {opened.columns} {_stamp(source)}"
+    key = f"vectors on disk {source} {opened.columns} {opening.stamps(source)}"
     return jobs.result(key, f"Vectors of {opened.name}", lambda: vector_corpus.prepared(opened))
 
 
@@ -341,18 +346,8 @@ def index_on_disk(corpus: vector_corpus.VectorCorpus, kind: str | None) -> vecto
     return jobs.result(key, f"Index of {corpus.name}", lambda: vector_search.searchable(corpus, kind))
 
 
-def _stamp(source: str, *_: object) -> places.Stamps:
-    """A value that differs once one of the files is another one, or is written to."""
-    path = places.given_path(source)
-    if path.is_dir():
-        files = [path / embedding_folder.NAME, *sorted((path / embedding_folder.SHARDS).glob("*.parquet"))]
-    else:
-        files = [path, path.with_suffix(".txt")]
-    return places.stamps(files)
-
-
-@by_stamp(_stamp, 16)
+@by_stamp(lambda source, *_: opening.stamps(source), 16)
 def _opened(source: str, title: str) -> vector_files.VectorFiles:
     with suppress(errors.WrongColumns):
-        return vector_corpus.opened(source, title=title)
-    return vector_corpus.opened(source)
+        return opening.opened(source, title=title)
+    return opening.opened(source)

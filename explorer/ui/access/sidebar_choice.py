@@ -15,10 +15,11 @@ import streamlit as st
 from explorer.data import sample, sources, uploads
 from explorer.data.graded import sets, sts
 from explorer.data.text_sets import LABELLED_TEXTS, PAIRS, SCORED_PAIRS, TRIPLETS, GradedPairs, Kind
+from explorer.data.vectors import opening
 from explorer.encoding.load import declared
 from explorer.encoding.locate import lookup, model_names
 from explorer.encoding.read.pooling import OWN, Reading
-from explorer.errors import BadChoice, HubUnreachable, SetNotFound, StrataError
+from explorer.errors import BadChoice, HubUnreachable, SetNotFound, StrataError, VectorsUnread
 from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings
@@ -181,6 +182,10 @@ def encoder(source: str) -> model_names.Found | None:
     except HubUnreachable as error:
         messages.trouble(error)
         offer(FETCH.format(source), lambda: model_names.fetch(source))
+    except VectorsUnread:
+        key = f"reading {source} {opening.stamps(source)}"
+        if jobs.finished_job(key, f"Vectors of {sources.shown(source)}", lambda: model_names.fetch(source)):
+            st.rerun()  # the sidebar lists their layer & pooling
     except StrataError as error:
         messages.trouble(error)
     return None

@@ -114,9 +114,11 @@ def _another_model() -> None:
         "Another model",
         key=ANOTHER,
         on_change=choose,
-        placeholder="hub id or folder",
+        placeholder="hub id, folder or vectors",
         help="A hub id (`org/name` or `org/name@revision`), its link, or a folder as saved by transformers, "
-        "sentence-transformers or SimCSE. Nothing is downloaded before you confirm it.",
+        "sentence-transformers or SimCSE. Nothing is downloaded before you confirm it. Or sentences with vectors that "
+        "another program computed: a .jsonl or .parquet file, a .npy file with a .txt of the same name, or a folder "
+        "of such files.",
     )
 
 

@@ -15,7 +15,7 @@ import streamlit as st
 from explorer.data import map_sentences, sources, uploads
 from explorer.data.tables.files import ENDINGS, read_bytes
 from explorer.data.text_sets import Attribute, GradedPairs, Sentences
-from explorer.data.vectors.vector_corpus import is_vectors
+from explorer.data.vectors.opening import is_vectors
 from explorer.errors import StrataError
 from explorer.evaluating.tasks.judges import LABEL, judged
 from explorer.knobs import whole_in

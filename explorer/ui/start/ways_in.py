@@ -166,7 +166,9 @@ def model_a(scored: sidebar_choice.ModelScores) -> None:
     best = scores.best(metric)
     name = messages.plain(scored.found.name)
     line = f"**{name}** has {scores.last} layers and encodes up to {scores.max_length} tokens."
-    if scores.own_title:
+    if scores.limit is None:
+        line = f"**{name}** is vectors that another program computed."
+    elif scores.own_title:
         line += f" Model default: {messages.plain(scores.own_title)}."
     if best is not None:
         line += (

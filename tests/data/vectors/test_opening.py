@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import struct
 
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from explorer.data.vectors import embedding_folder, vector_corpus, vector_files
-from explorer.data.vectors.vector_corpus import is_vectors, opened
+from explorer.data.vectors.opening import is_vectors, opened
 from explorer.errors import CannotResume, DataError, UnreadableFile, WrongColumns
 from explorer.progress import finish
 from tests.data.vectors.made_vectors import ROWS, SENTENCES, VECTORS, WIDTH, fixed, table
@@ -155,9 +156,10 @@ def test_a_row_without_its_vector_is_named(tmp_path, row, words):
 def test_what_holds_no_vectors_is_none(tmp_path, npy):
     (tmp_path / "a.csv").write_text("a,b\n1,2\n")
     pq.write_table(pa.table({"sentence": SENTENCES}), tmp_path / "text.parquet")
-    for source in ("sample", str(tmp_path), str(tmp_path / "a.csv"), str(tmp_path / "text.parquet"), "\0", "~no/x", ""):
+    (empty := tmp_path / "empty").mkdir()
+    for source in ("sample", str(empty), str(tmp_path / "a.csv"), str(tmp_path / "text.parquet"), "\0", "~no/x", ""):
         assert not is_vectors(source)
-    for source, words in ((tmp_path, "no manifest.json"), (tmp_path / "a.csv", "no file of vectors")):
+    for source, words in ((empty, "no file of vectors"), (tmp_path / "a.csv", "no file of vectors")):
         with pytest.raises(UnreadableFile, match=words):
             opened(source)
     with pytest.raises(UnreadableFile, match="There is no"):
@@ -307,3 +309,53 @@ def test_any_changed_byte_of_a_shard_is_noticed(folder):
             finish(vector_corpus.prepared(opened(folder)))
     shard(folder, 3).write_bytes(data)
     assert finish(vector_corpus.prepared(opened(folder))).texts(range(len(LINES))) == tuple(LINES)
+
+
+def json_lines(path, texts=SENTENCES, vectors=VECTORS, **names):
+    text, vector = names.get("text", "text"), names.get("vector", "embedding")
+    rows = zip(texts, vectors.astype(float).tolist(), strict=True)
+    path.write_text("".join(json.dumps({"id": 1, text: one, vector: other}) + "\n" for one, other in rows))
+    return path
+
+
+def test_json_lines_are_vectors_with_their_sentences_as_written(tmp_path):
+    texts = ["two  spaces", " before", "a\nline", "\u00a0", "e\u0301", "\u00e9", "\U0001f600"]
+    path = json_lines(tmp_path / "theirs.jsonl", texts)
+    assert is_vectors(str(path))
+    vectors, sentences = read(opened(path))
+    np.testing.assert_array_equal(vectors, VECTORS)
+    assert list(sentences) == texts
+    named = json_lines(tmp_path / "named.jsonl", text="title", vector="numbers")
+    assert opened(named).columns == ("title", "numbers")
+    assert opened(named, columns={"sentence": "title", "vector": "numbers"}).width == WIDTH
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('{"text": "x", "embedding": [1, 2]}', "Line 8 of theirs.jsonl has 2 numbers as 'embedding'; the first line"),
+        ('{"text": "x"}', "Line 8 of theirs.jsonl has no list of numbers as 'embedding'"),
+        ('{"text": 7, "embedding": [1, 2, 3, 4]}', "Line 8 of theirs.jsonl has no sentence: 'text' is not text"),
+        ('["x", [1, 2, 3, 4]]', "Line 8 of theirs.jsonl is not an object of JSON"),
+        ('{"text": "x", "embedding": [1, 2, 3', "Line 8 of theirs.jsonl is not an object of JSON"),
+    ],
+)
+def test_a_line_that_is_no_sentence_with_its_vector_is_named(tmp_path, line, words):
+    path = json_lines(tmp_path / "theirs.jsonl")
+    path.write_text(path.read_text() + line + "\n")
+    with pytest.raises(DataError, match=re.escape(words)):
+        read(opened(path))
+
+
+def test_a_folder_of_files_is_their_rows_in_the_order_of_their_names(tmp_path, npy):
+    table(tmp_path / "a.parquet", fixed(VECTORS[::-1].copy()), texts=[f"{text} (a)" for text in SENTENCES])
+    json_lines(tmp_path / "z.jsonl", [f"{text} (z)" for text in SENTENCES])
+    (tmp_path / "notes.md").write_text("What these are.")
+    assert is_vectors(str(tmp_path))
+    vectors, sentences = read(opened(tmp_path))
+    np.testing.assert_array_equal(vectors, np.concatenate([VECTORS[::-1], VECTORS, VECTORS]))
+    assert sentences[ROWS - 1 : ROWS + 1] == [f"{SENTENCES[-1]} (a)", SENTENCES[0]]
+    assert sentences[-1] == f"{SENTENCES[-1]} (z)"
+    json_lines(tmp_path / "z.jsonl", vectors=VECTORS[:, :3])
+    with pytest.raises(DataError, match=r"a\.parquet has vectors of width 4, and z\.jsonl of width 3"):
+        opened(tmp_path)

@@ -9,7 +9,8 @@ import pytest
 
 from explorer import places
 from explorer.data.vectors import vector_corpus
-from explorer.data.vectors.vector_corpus import opened, unit
+from explorer.data.vectors.opening import opened
+from explorer.data.vectors.vector_corpus import unit
 from explorer.errors import DataError
 from explorer.progress import finish
 from tests.data.vectors.made_vectors import ROWS, SENTENCES, VECTORS, fixed, table

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from explorer.data.vectors import vector_corpus
-from explorer.data.vectors.vector_corpus import opened
+from explorer.data.vectors.opening import opened
 from explorer.errors import BadChoice
 from explorer.measuring.neighbours import vector_search
 from explorer.measuring.neighbours.vector_index import IndexSetting, suited

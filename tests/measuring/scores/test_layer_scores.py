@@ -51,7 +51,7 @@ def test_a_sub_corpus_without_a_correlation_leaves_the_mean_empty_and_unknown_wa
 def test_cutting_the_set_into_chunks_or_tokenising_in_portions_changes_nothing(tiny_encoder, few_pairs, monkeypatch):
     whole = finish(score_layers(tiny_encoder, few_pairs, max_length=6))
     assert whole.truncated > 0
-    monkeypatch.setattr(layer_scores, "AT_A_TIME", 2)
+    monkeypatch.setattr(type(tiny_encoder), "at_once", 2)
     portions = finish(score_layers(tiny_encoder, few_pairs, max_length=6))
     assert portions.truncated == whole.truncated
     assert np.array_equal(portions.cosines, whole.cosines, equal_nan=True)

@@ -7,7 +7,8 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 
-from explorer.data.vectors.vector_corpus import opened, prepared
+from explorer.data.vectors.opening import opened
+from explorer.data.vectors.vector_corpus import prepared
 from explorer.measuring.maps.map_tables import large_map
 from explorer.measuring.maps.projection import MapSettings
 from explorer.progress import finish

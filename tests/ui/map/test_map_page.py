@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from explorer.data import map_sentences
-from explorer.data.vectors.vector_corpus import opened, prepared
+from explorer.data.vectors.opening import opened
+from explorer.data.vectors.vector_corpus import prepared
 from explorer.drawing.sentences import sentence_maps
 from explorer.measuring.maps import map_tables as large_map_module
 from explorer.measuring.maps import projection
