@@ -22,9 +22,13 @@ from numpy.typing import NDArray
 from explorer.data.vectors import vector_corpus
 from explorer.data.vectors.embedding_folder import NAME
 from explorer.data.vectors.opening import opened
-from explorer.data.vectors.vector_corpus import VectorCorpus
+from explorer.data.vectors.vector_corpus import VectorCorpus, unit
+from explorer.encoding.locate.model_names import find
+from explorer.encoding.read.pooling import OWN
 from explorer.errors import StrataError
 from explorer.measuring.neighbours.vector_search import searchable
+from explorer.measuring.scores.measure import Settings, load_encoder
+from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from tests.fuzz import mutants
 from tests.fuzz.cases import Fault
@@ -45,7 +49,7 @@ def prepare(folder: Path) -> None:
 def attempt(seed: int, folder: Path, place: Path) -> None:
     """Make and damage vectors of one kind, and use them."""
     drawn = Random(seed)
-    drawn.choice((_npy, _npy, _parquet, _searched_folder, _resumed))(drawn, folder, place)
+    drawn.choice((_npy, _npy, _parquet, _json_lines, _searched_folder, _resumed))(drawn, folder, place)
 
 
 def _npy(drawn: Random, folder: Path, place: Path) -> None:
@@ -85,6 +89,21 @@ def _parquet(drawn: Random, folder: Path, place: Path) -> None:
     found = _opened(path, damaged or not usual or not _searchable(vectors))
     table, (text, vector) = pq.read_table(path), opened(path).columns  # their names may be damaged, too
     _check(drawn, found, np.array(table[vector].to_pylist(), dtype=float), table[text].to_pylist())
+
+
+def _json_lines(drawn: Random, folder: Path, place: Path) -> None:
+    """A model of vectors: a sentence has its own vector, and one that is not there is refused."""
+    path, vectors = place / "mine.jsonl", _vectors(drawn).astype(np.float64)
+    rows = zip(_texts(len(vectors)), vectors.tolist(), strict=True)
+    path.write_text("".join(json.dumps({"text": text, "embedding": row}) + "\n" for text, row in rows))
+    damaged = drawn.random() < 0.5
+    if damaged:
+        _damage(drawn, path)
+    _opened(path, damaged or not _searchable(vectors))
+    row = drawn.randrange(len(vectors) + 1)
+    with _refused_only_if(damaged or row == len(vectors) or not vectors[row].any()):
+        found = finish(of_reading(load_encoder(find(str(path)), Settings()), [f"Sentence {row}."], OWN))
+        assert damaged or np.allclose(unit(found.astype(np.float64)), unit(vectors[row : row + 1]), atol=1e-5)
 
 
 def _searched_folder(drawn: Random, folder: Path, place: Path) -> None:

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from explorer.data.vectors import vector_corpus
+from explorer.data.vectors import opening, vector_corpus
 from explorer.data.vectors.embedding_folder import Manifest, StoredReading
 from explorer.data.vectors.vector_corpus import unit
 from explorer.data.vectors.vector_files import NpyFile
+from explorer.encoding.locate import stored_vectors
+from explorer.encoding.locate.model_names import find
 from explorer.measuring.maps.projection import MapSettings
 from explorer.measuring.neighbours import vector_search
 from explorer.measuring.neighbours.vector_index import HNSW, IVF, suited
@@ -63,6 +65,14 @@ def opened(desk: Desk, x: Any) -> Hashable:
     return answered(desk, keys[0], (x.vectors, x.texts))
 
 
+def as_model(desk: Desk, x: Any) -> Hashable:
+    path = npy(desk, x, "mine").files[0]
+    before = set(stored_vectors._read)
+    assert find(str(path)).digest == finish(vector_corpus.digest_of(NpyFile(path)))
+    (key,) = set(stored_vectors._read) - before or {(str(path), opening.stamps(str(path)))}
+    return answered(desk, key, (x.vectors, x.texts))
+
+
 def large_map(desk: Desk, x: Any) -> Hashable:
     corpus = SimpleNamespace(digest=x.corpus, name=x.name)
     return key_of(desk, map_view, lambda: map_view._large_map(corpus, x.settings))
@@ -86,6 +96,7 @@ STORES: Mapping[str, Store] = {
         embedding,
     ),
     "Opened vectors": Store({"vectors": VECTORS, "texts": TEXTS}, SECONDS, opened, bases=4),
+    "Vectors as a model": Store({"vectors": VECTORS, "texts": TEXTS}, SECONDS, as_model, bases=4),
     "Maps of vectors": Store(
         {"corpus": drawn.digest, "settings": one_of(MapSettings("PCA"), MapSettings("PCA", seed=1),
                                                     MapSettings("UMAP"), MapSettings("UMAP", min_dist=0.5))},

@@ -39,6 +39,7 @@ BYTES = 2**24  # of a file that are added to a digest at once
 ROWS = 256  # that are normalised at once, in float64: they stay in the cache of a processor
 SPARE = 2**26  # bytes of the disk that stay free
 SETTLED = 10**9  # nanoseconds after a change in which another one could leave the same time
+SIZES = 1e-15, 1e15  # of a vector whose numbers have squares in float32
 NAMED = 5  # rows with a zero vector that are named
 _digests: dict[tuple[tuple[int, ...], ...], tuple[str, ...]] = {}  # of files that have not changed since
 
@@ -116,8 +117,8 @@ class VectorCorpus:
         return tuple(self.text(int(row)) for row in rows)
 
     def given(self, rows: Rows) -> Floats:
-        """The vectors of some rows (row, width) with the lengths that they were given with."""
-        return np.asarray(self.vectors[rows] * self.lengths[rows, None], dtype=np.float32)
+        """The vectors of some rows (row, width) with their own lengths, as far as float32 can square these."""
+        return np.asarray(self.vectors[rows] * np.clip(self.lengths[rows, None], *SIZES), dtype=np.float32)
 
     def place_of(self, sentence: str) -> int | None:
         """The first row with this sentence; None if there is none."""
