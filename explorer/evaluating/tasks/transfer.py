@@ -103,6 +103,7 @@ def transfer(
     vectors = yield from encoded(encoder, task.texts, max_length, kept)
     table = np.full((len(kept), len(MEASURES), len(seeds)), np.nan)
     right = np.full((len(seeds), len(task.scored)), np.nan)
+    default: dict[int, tuple[NDArray[np.intp], NDArray[np.intp]]] = {}  # labels and predictions, by place of the seed
     rows = {split: order_of(one) for split, one in task.splits.items()}
     setting = _setting(encoder, task, probe, seeds, max_length)
 
@@ -116,7 +117,7 @@ def transfer(
             setting,
             scored_task.Items(right.mean(axis=0), digest=task.digest),
             time.perf_counter() - started,
-            ends=scored_task.ends([(MEASURES[0], bootstrap.mean_ends(right.mean(axis=0)))]),
+            ends=scored_task.ends(zip(MEASURES, _ends(right.mean(axis=0), default), strict=True)),
         )
 
     # the model default first: what is kept of work that is stopped has the items
@@ -131,10 +132,20 @@ def transfer(
                 macro = f1_score(gold, found, average="macro", zero_division=0.0)
                 table[kept.index(title), :, which] = 100 * accuracy_score(gold, found), 100 * macro
                 if title == MODEL_DEFAULT:
-                    right[which, rows[task.split]] = found == gold
+                    right[which, rows[task.split]], default[which] = found == gold, (gold, found)
         scored = [known for known in kept if known in order[: place + 1]]
         yield scored_task.SoFar(f"scored {title}", place + 1, len(kept), measured=measured(scored))
     return measured(kept)
+
+
+def _ends(
+    right: NDArray[np.float64], default: Mapping[int, tuple[NDArray[np.intp], NDArray[np.intp]]]
+) -> tuple[tuple[float, float] | None, ...]:
+    """The interval of each measure under the model default, from what each row gets, labels and predictions."""
+    if not default:
+        return None, None
+    labels, predictions = zip(*default.values(), strict=True)
+    return bootstrap.mean_ends(right), bootstrap.macro_f1_ends(labels[0], np.stack(predictions))
 
 
 def check_choice(probe: str, seeds: Sequence[int]) -> None:
