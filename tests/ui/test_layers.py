@@ -6,7 +6,7 @@ from sklearn.metrics import average_precision_score
 
 from explorer.data import sample, sources, uploads
 from explorer.encoding.locate.model_names import find
-from explorer.encoding.read.pooling import parse
+from explorer.encoding.read.pooling import OWN, parse
 from explorer.evaluating.tasks import judges
 from explorer.measuring.comparing.comparison import default_reading
 from explorer.measuring.scores.measure import Settings
@@ -107,3 +107,23 @@ def test_the_figure_stands_alone(bundled_scores):
 def test_a_file_name_is_safe_whatever_the_set_is_called():
     assert downloads.file_name("org/model-../../x <b>.csv") == "org-model-..-..-x-b-.csv"
     assert downloads.file_name("///") == "strata"
+
+
+def test_vectors_that_another_program_computed_have_their_score_and_no_layers(furnished, place, tmp_path):
+    pairs, drawn = sample.pairs(), np.random.default_rng(0)
+    np.save(tmp_path / "theirs.npy", drawn.normal(size=(len(pairs.sentences), 8)))
+    (tmp_path / "theirs.txt").write_text("\n".join(pairs.sentences), encoding="utf-8")
+    opened(furnished, "layers", model=str(tmp_path / "theirs.npy"), sts="sample")
+    assert not furnished.error
+    scores = finish(judges.judged(pairs).measured(find(str(tmp_path / "theirs.npy")), Settings()))
+    assert cards(furnished) == {layers.DEFAULT: f"{scores.score(OWN, 'Spearman'):.2f}"}
+    assert [box.value for box in furnished.selectbox if box.key == "reading"] == [OWN.title]
+
+
+def test_a_file_without_vectors_of_the_set_says_how_many_are_missing(furnished, tmp_path):
+    np.save(tmp_path / "theirs.npy", np.eye(3))
+    (tmp_path / "theirs.txt").write_text("One.\nTwo.\nThree.", encoding="utf-8")
+    opened(furnished, "layers", model=str(tmp_path / "theirs.npy"), sts="sample")
+    count = len(sample.pairs().sentences)
+    shown = words(furnished.error)[0].replace("\\", "")
+    assert f"theirs.npy has no vector of {count:,} of {count:,} sentences" in shown
