@@ -205,7 +205,7 @@ def _of_vectors(options: argparse.Namespace) -> str:
     files = opening.opened(options.vectors, options.text, flags.roles(options), options.reading)
     found = output.shown(vector_corpus.prepared(files))
     search = output.shown(vector_search.searchable(found, INDEXES.get(options.index or "")))
-    place = found.place_of(query)
+    place = found.place_of(options.query)
     by = _encoder(found, options) if place is None else place
     longest = options.max_length or (found.origin.max_length if found.origin else None)
     wanted = (

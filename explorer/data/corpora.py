@@ -45,6 +45,7 @@ def corpus(
     *,
     online: bool = False,
     keep_duplicates: bool = False,
+    as_written: bool = False,
     divide: bool = True,
 ) -> tuple[Corpus, tuple[Report, ...]]:
     """The rows of all sources in order, with a report on each of them.
@@ -52,9 +53,10 @@ def corpus(
     A source is a name in `SHIPPED`, the name of a set, or a file; of a set named without a split, such as
     "STS-B", sentences are taken from all its splits, and scored pairs from its train split, if it has one. `columns`
     are corrections to the files' columns, by role. A sentence that occurs several times is kept once, unless
-    `keep_duplicates`. Scores are scaled to 0 to 1 by the lowest and the highest of their source, so that sources with
-    different scales can be joined. Labelled texts, also of a folder with a file for each split, are divided into
-    training, validation and test rows, unless `divide` is false.
+    `keep_duplicates`. Sentences of files have single spaces between words, unless `as_written`. Scores are scaled to 0
+    to 1 by the lowest and the highest of their source, so that sources with different scales can be joined. Labelled
+    texts, also of a folder with a file for each split, are divided into training, validation and test rows, unless
+    `divide` is false.
     """
     if not sources:
         raise BadChoice(f"No training text is named. Give '{SAMPLE}', a set such as 'STS-B train', or a file.")
@@ -66,7 +68,7 @@ def corpus(
         of_labelled = [training_rows.read(source, columns, divide) for source in sources]
         joined_rows = training_rows.joined([rows for rows, _ in of_labelled])
         return joined_rows, tuple(report for _, own in of_labelled for report in own)
-    read = (_read(source, wanted, columns or {}, online, keep_duplicates) for source in sources)
+    read = (_read(source, wanted, columns or {}, online, keep_duplicates, as_written) for source in sources)
     names, parts, reports = zip(*read, strict=True)
     joined: Columns = tuple(tuple(chain.from_iterable(column)) for column in zip(*parts, strict=True))
     if wanted == text_sets.SENTENCES and not keep_duplicates:
@@ -261,7 +263,7 @@ def of_texts(name: str, texts: Sequence[str], again: int = 0) -> Sentences:
 
 
 def _read(
-    source: str, wanted: Kind, columns: Mapping[str, str], online: bool, keep_duplicates: bool
+    source: str, wanted: Kind, columns: Mapping[str, str], online: bool, keep_duplicates: bool, as_written: bool
 ) -> tuple[str, Columns, Report]:
     if source == SAMPLE and wanted == text_sets.SCORED_PAIRS:
         return source, *_scored(sample.train_part())  # without the test half and the dev part
@@ -269,7 +271,7 @@ def _read(
     if table is not None:
         roles = _roles(table, columns)
         _refuse_if(_what_is_missing(roles.kind, wanted), wanted, table.name)
-        return table.name, *_rows(table, roles, wanted, keep_duplicates)
+        return table.name, *_rows(table, roles, wanted, keep_duplicates, as_written)
     _refuse_if(_what_is_missing(kind, wanted), wanted, source)
     given: tuple[tuple[str, ...], ...]
     if source == SAMPLE and wanted == text_sets.SENTENCES:
@@ -315,7 +317,9 @@ def _roles(table: Table, columns: Mapping[str, str]) -> ColumnRoles:
     )
 
 
-def _rows(table: Table, roles: ColumnRoles, wanted: Kind, keep_duplicates: bool) -> tuple[Columns, Report]:
+def _rows(
+    table: Table, roles: ColumnRoles, wanted: Kind, keep_duplicates: bool, as_written: bool
+) -> tuple[Columns, Report]:
     """A table as rows of the required kind: the first columns of a richer kind, or all its sentences."""
     if wanted.answer:
         pairs, report = text_rows.graded_pairs(table, roles)
@@ -328,7 +332,7 @@ def _rows(table: Table, roles: ColumnRoles, wanted: Kind, keep_duplicates: bool)
         cells = tuple((cell,) for column in own for cell in table.column(column))
         stacked = replace(table, columns=("sentence",), rows=cells, lines=table.lines * len(own))
         roles = ColumnRoles.of(wanted, {"sentence": "sentence"})
-        rows, report = text_rows.sentences(stacked, roles, keep_duplicates=keep_duplicates)
+        rows, report = text_rows.sentences(stacked, roles, keep_duplicates=keep_duplicates, as_written=as_written)
         return (rows.texts,), report
     needed = (text.role for text in wanted.texts)
     return text_rows.texts(table, ColumnRoles.of(wanted, dict(zip(needed, columns, strict=False))))

@@ -21,7 +21,7 @@ from explorer import in_words, places
 from explorer.data import uploads
 from explorer.data.tables.columns import is_mostly_numbers, is_number, is_recognised
 from explorer.data.tables.table import Table, check_width, listed, named
-from explorer.data.tables.text_files import decoded, is_tabbed
+from explorer.data.tables.text_files import as_written, decoded, is_tabbed, with_newlines
 from explorer.errors import UnreadableFile
 from explorer.escaping import unguarded
 
@@ -65,6 +65,8 @@ def read_bytes(name: str, data: bytes) -> Table:
     ending = Path(name).suffix.lower()
     if ending == ".parquet":
         return parquet_table(name, data)
+    if ending == ".csv":  # a cell in quotes keeps its line ends
+        return csv_table(name, as_written(name, data))
     return TEXT_FORMATS[ending](name, decoded(name, data))
 
 
@@ -88,7 +90,7 @@ def csv_table(name: str, text: str) -> Table:
 
     Without the names, a single long line would leave `sentence1,sentence2` as one column of that name.
     """
-    lines = [line for line in text.split("\n", SAMPLE)[:SAMPLE] if line.strip()]
+    lines = [line for line in with_newlines(text).split("\n", SAMPLE)[:SAMPLE] if line.strip()]
 
     def are_names(cells: Sequence[str]) -> bool:
         return len(cells) > 1 and all(map(is_recognised, cells))
@@ -132,7 +134,7 @@ def _cut(lines: Iterable[str], delimiter: str, *, strict: bool = False) -> Reade
 
 def _rows(name: str, text: str, delimiter: str) -> Iterator[Row]:
     # strict: else an unclosed quote would silently include the rest of the file
-    reader = _cut(io.StringIO(text), delimiter, strict=True)
+    reader = _cut(io.StringIO(text, newline=""), delimiter, strict=True)
     start = 1
     try:
         for fields in reader:

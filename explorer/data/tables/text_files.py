@@ -38,6 +38,16 @@ HEAD = 2**16  # bytes by which a file is recognised as a table
 
 def decoded(name: str, data: bytes) -> str:
     """The text of a file, with newlines as line ends and without the byte order mark."""
+    return with_newlines(as_written(name, data))
+
+
+def with_newlines(text: str) -> str:
+    """A text with newlines as line ends."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def as_written(name: str, data: bytes) -> str:
+    """The text of a file with the line ends that it has, without the byte order mark."""
     check_kind(name, data)
     encoding = "utf-16" if data.startswith(UTF_16_MARKS) else "utf-8-sig"
     if encoding != "utf-16" and (at := data.find(0)) >= 0:
@@ -57,7 +67,7 @@ def decoded(name: str, data: bytes) -> str:
         raise _not_utf8(name, error, f"{error.start + len(data) - len(body)} (line {line})") from None
     if not text.strip():
         raise UnreadableFile(f"{name} is empty. Choose a file with at least one sentence in it.")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return text
 
 
 def check_kind(name: str, data: bytes) -> None:
@@ -100,10 +110,7 @@ def is_streamed(path: Path) -> bool:
 
 
 def sentences(path: Path, start: Place = FIRST) -> Iterator[tuple[Place, str]]:
-    """Every sentence from a place on, with its own place; a sentence without a word is "".
-
-    As in other files, single spaces separate its words, and there are none around it.
-    """
+    """Every sentence from a place on as it is written, with its own place; a sentence without a word is ""."""
     try:
         with path.open("rb") as file:
             if start == FIRST:
@@ -116,7 +123,7 @@ def sentences(path: Path, start: Place = FIRST) -> Iterator[tuple[Place, str]]:
             while line := file.readline(LONGEST + 1):
                 for at, text in enumerate(_lines_in(path.name, line, offset)):
                     if at >= before:
-                        yield Place(offset, at), " ".join(text.split())
+                        yield Place(offset, at), "" if text.isspace() else text
                 offset, before = offset + len(line), 0
     except OSError as error:
         raise UnreadableFile(
@@ -139,9 +146,7 @@ def _lines_in(name: str, line: bytes, offset: int) -> list[str]:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
         raise _not_utf8(name, error, f"{offset + len(line) - len(body) + error.start}") from None
-    if "\r" not in text:
-        return [text]
-    return text.removesuffix("\n").removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return with_newlines(text.removesuffix("\n").removesuffix("\r")).split("\n")
 
 
 def _not_utf8(name: str, error: UnicodeDecodeError, offset: str) -> UnreadableFile:

@@ -90,7 +90,7 @@ def report_on(
     table: Table, faults: Sequence[str], rows: Sequence[Hashable], texts: Sequence[str], gold: Sequence[float] = ()
 ) -> Report:
     """Build the report on a table of which `rows` were kept; `texts` are all their sentences."""
-    counts = sorted(text.count(" ") + 1 for text in texts)  # the texts have single spaces
+    counts = sorted(len(text.split()) for text in texts)
     return Report(
         rows_read=len(table.rows) + len(table.ragged),
         rows_kept=len(rows),
@@ -106,10 +106,13 @@ def report_on(
 
 
 def sentences(
-    table: Table, roles: ColumnRoles, name: str = "", *, keep_duplicates: bool = False
+    table: Table, roles: ColumnRoles, name: str = "", *, keep_duplicates: bool = False, as_written: bool = False
 ) -> tuple[Sentences, Report]:
-    """The distinct sentences, in file order; `keep_duplicates` keeps those that were seen before."""
-    (texts,) = columns = _sentence_columns(table, roles, text_sets.SENTENCES)
+    """The distinct sentences, in file order.
+
+    `keep_duplicates` keeps those that were seen before, and `as_written` every space, tab and line end in them.
+    """
+    (texts,) = columns = _sentence_columns(table, roles, text_sets.SENTENCES, as_written=as_written)
     first_at = {text: at for at, text in reversed(tuple(enumerate(texts)))}
     again = ["" if keep_duplicates or first_at[text] == at else AGAIN for at, text in enumerate(texts)]
     faults = _faults(table, text_sets.SENTENCES, columns, again)
@@ -194,16 +197,22 @@ def read_labelled(
     return labelled(table, guess(table, text_sets.LABELLED_TEXTS).corrected(columns or {}), name)
 
 
-def _sentence_columns(table: Table, roles: ColumnRoles, kind: Kind) -> Columns:
+def _sentence_columns(table: Table, roles: ColumnRoles, kind: Kind, *, as_written: bool = False) -> Columns:
+    """The column of each role; a cell without a word is ""."""
     _check_kind(table, roles, kind)
     roles.check(table)
+    read = _written if as_written else squeezed
     columns = (roles.column(text.role) for text in kind.texts)
-    return tuple(tuple(map(squeezed, table.column(column))) for column in columns if column is not None)
+    return tuple(tuple(map(read, table.column(column))) for column in columns if column is not None)
 
 
 def _check_kind(table: Table, roles: ColumnRoles, kind: Kind) -> None:
     if roles.kind != kind:
         raise WrongColumns(f"The columns of {table.name} are chosen as {roles.kind}, not as {kind}. Choose again.")
+
+
+def _written(cell: str) -> str:
+    return "" if cell.isspace() else cell
 
 
 def squeezed(cell: str) -> str:

@@ -237,7 +237,9 @@ class ParquetFiles(VectorFiles):
             try:
                 for batch in _opened_parquet(path).iter_batches(AT_ONCE, columns=list(self.columns)):
                     vectors = self._values(batch.column(self._vectors), row)
-                    texts = [" ".join((text or "").split()) for text in batch.column(self._text).to_pylist()]
+                    texts = [
+                        text if text and not text.isspace() else "" for text in batch.column(self._text).to_pylist()
+                    ]
                     row += len(texts)
                     yield vectors, texts
             except KeyError:

@@ -73,7 +73,10 @@ class SentenceLookup:
                 f"Row {first:,} of {name}, '{_cut(text)}', has the vector zero, which has no cosine. Encode it again."
             )
         for row in rows[1:]:
-            if float(self.vectors.vectors[first] @ self.vectors.vectors[row]) < ALIKE:
+            if (
+                self.vectors.text(row) == self.vectors.text(first)
+                and float(self.vectors.vectors[first] @ self.vectors.vectors[row]) < ALIKE
+            ):
                 raise DataError(
                     f"Rows {first:,} and {row:,} of {name} have the same sentence, '{_cut(text)}', and different "
                     "vectors. Check that vectors and sentences are in the same order."

@@ -2,7 +2,8 @@
 
 A text file of one sentence per line is read twice and never held in memory: once to find where each shard begins, and
 once shard by shard. Tables and published sets are read whole. Rows are numbered from 0, in the order of the texts;
-sentences that occur several times are kept, those without a word are left out.
+sentences that occur several times are kept, those without a word are left out. Those of files stay as they are
+written, with every space, tab and line end.
 """
 
 from __future__ import annotations
@@ -204,8 +205,9 @@ def _read(text: TextSource, stamp: tuple[int, ...]) -> tuple[tuple[str, ...], in
             "may be of any size."
         )
     source = str(text.path or text.source)
+    columns = dict(text.columns)
     rows, reports = corpora.corpus(
-        (source,), text_sets.SENTENCES, dict(text.columns), online=text.online, keep_duplicates=True
+        (source,), text_sets.SENTENCES, columns, online=text.online, keep_duplicates=True, as_written=True
     )
     empty = sum(dropped.count for report in reports for dropped in report.dropped if dropped.reason == text_rows.EMPTY)
     return rows.texts[0], empty

@@ -297,7 +297,7 @@ TEXTS = {
 
 def read_whole(path):
     table = read_file(path)
-    return text_rows.sentences(table, guess(table, SENTENCES), keep_duplicates=True)[0].texts
+    return text_rows.sentences(table, guess(table, SENTENCES), keep_duplicates=True, as_written=True)[0].texts
 
 
 @pytest.mark.parametrize("data", TEXTS.values(), ids=TEXTS)
@@ -305,6 +305,8 @@ def test_the_sentences_are_those_of_the_reader_of_files_and_reading_goes_on_from
     path = tmp_path / "text.txt"
     path.write_bytes(data)
     assert is_streamed(path)
+    lines = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    assert read_whole(path) == tuple(line for line in lines if line.split())
     assert tuple(text for _, text in sentences(path) if text) == read_whole(path)
     path.write_bytes(data)
     every = list(sentences(path))

@@ -37,6 +37,12 @@ def test_any_row_has_length_1_and_its_sentence_which_is_found_by_its_text_whole(
         assert found.texts(range(ROWS)) == tuple(lines)
         asked = "a b", "b", "ab", "a", "é", "", "c", "ba"
         assert [found.place_of(text) for text in asked] == [0, 2, 3, 4, 6, None, None, None]
+    lines = ["a  b", "a", " a\u00a0a ", "a b", "\tb", "b "]
+    npy.with_suffix(".txt").write_text("\n".join([*lines, "b"]), encoding="utf-8")
+    for found in (corpus(npy), corpus(table(tmp_path / "mine.parquet", fixed(), texts=[*lines, "b"]))):
+        assert found.texts(range(ROWS)) == (*lines, "b")
+        assert [found.place_of(text) for text in (*lines, "b")] == list(range(ROWS)), "as written"
+        assert [found.place_of(text) for text in ("a a", "a   b", " b", "a  a  a")] == [2, 3, 6, None], "by its words"
 
 
 @pytest.mark.parametrize(
