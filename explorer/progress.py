@@ -74,6 +74,7 @@ class Progress:
     total: int
     unit: str = ""  # "bytes" are shown as KB, MB or GB
     about: str = ""  # of a phase: a name, such as that of the model that is loaded
+    note: str = ""  # a line to read before the work goes on, such as what is not read of the texts
 
     @property
     def text(self) -> str:

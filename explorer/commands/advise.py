@@ -52,8 +52,8 @@ def advise(options: argparse.Namespace) -> None:
     begun = _begun(name)
     if begun is None:
         found = output.shown(advice.proposal(data, asked, name))
-        for method, error in found.advice.failures.items():
-            output.say(f"{method}: {error}")
+        for line in (*(f"{method}: {error}" for method, error in found.advice.failures.items()), *found.cut):
+            output.say(line)
         output.say(f"{advice.in_text(found)}, about {in_words.duration(found.seconds)}")
         if options.estimate:
             return

@@ -21,6 +21,7 @@ from explorer.evaluating.results.result_files import ScoredModel, path_of, read
 from explorer.evaluating.tasks import Subject, retrieval, transfer, word_models
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import CI
+from explorer.progress import map_progress
 from explorer.training.record.run_results import scored
 
 if TYPE_CHECKING:
@@ -135,9 +136,10 @@ def evaluate(options: argparse.Namespace) -> int:
         raise errors.BadChoice("Fine-tuned tasks are evaluated by one process. Start the command without torchrun.")
     share = slice(world.rank, None, world.size) if world else slice(None)
     message = "Stopped. What was measured is saved; the same command goes on from there."
+    work = evaluation(models, tasks, chosen, share)
     if world and not world.main:
-        message = ""
-    found = output.finish_or_stop(evaluation(models, tasks, chosen, share), message)
+        message, work = "", map_progress(work, lambda progress: replace(progress, note=""))
+    found = output.finish_or_stop(work, message)
     if world:
         found = _of_all(found, list(product([model for model, _ in models], found.columns)), world)
         world.leave()
@@ -222,6 +224,8 @@ def _print_estimate(
         if cost.fits:
             about += f", {cost.fits:,} trainings, {in_words.size(cost.disk)} on the disk meanwhile"
         print(f"{name}, {task}: about {usual}, at most {most}; {about}")
+        if cost.cut is not None and cost.cut.text:
+            print(f"  {cost.cut.text}")
     if expected.reused:
         print(f"{len(expected.reused)} more {'are' if len(expected.reused) > 1 else 'is'} saved already.")
     for text in (*expected.missing, *expected.failed):

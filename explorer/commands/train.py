@@ -108,7 +108,9 @@ def train(options: argparse.Namespace) -> None:
             f"{options.processes} -m explorer train …': 'accelerate launch' starts one where there is no GPU."
         )
     if options.estimate:
-        print(output.shown(try_out(_recipe(options), options.online)).words)
+        tried = output.shown(try_out(_recipe(options), options.online))
+        for line in filter(None, (tried.words, tried.cut and tried.cut.text)):
+            print(line)
         return
     if options.resume:
         run = runs.named(options.resume, options.out)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from explorer.encoding.read.encoder import Encoder
+    from explorer.measuring.sentences.cut_texts import CutTexts
 
 Vectors = NDArray[np.float32]  # (text, width)
 
@@ -63,6 +64,7 @@ class TaskCost:
     probing: float
     probing_at_most: float  # if no training of SentEval's classifier stops early
     disk: int  # bytes of the temporary file of vectors
+    cut: CutTexts | None = None  # texts that are longer than what is read of them
 
     @property
     def seconds(self) -> float:

@@ -24,6 +24,7 @@ from explorer.evaluating.results.scored_task import EVALUATED, Measured, Options
 from explorer.evaluating.tasks import Subject, Task, column_of, load
 from explorer.evaluating.tasks.word_models import WordSubject
 from explorer.measuring.scores.measure import Settings
+from explorer.measuring.sentences.cut_texts import CutTexts
 from explorer.progress import Progress, Work, map_progress
 
 KEEP_EVERY = 10.0  # seconds between two results so far that are saved
@@ -61,6 +62,9 @@ class Cell:
 
         Of long work, what is measured so far is saved now and then: if it is stopped, it goes on from there.
         """
+        cut = self.cut()
+        if cut is not None and cut.text:
+            yield Progress(f"counting tokens of {self.task.name}", 0, 0, note=f"{self.labels}: {cut.text}")
         work = self.subject.score(self.task, replace(self.options, titles=self.lacking))
         last, unsaved = time.monotonic(), None
         try:
@@ -72,7 +76,7 @@ class Cell:
                     last, unsaved = time.monotonic(), None
                 yield progress
         except StopIteration as end:
-            whole = self._joined(end.value)
+            whole = self._joined(replace(end.value, cut=cut))
             return self._narrowed(whole), whole
         except GeneratorExit:  # it is stopped
             if unsaved is not None:
@@ -91,9 +95,19 @@ class Cell:
             new = joined(self.saved.measured, new, self.subject.every_title)
         return Result(self.model, self.scored, new)
 
+    @property
+    def labels(self) -> str:
+        """The task and the model, for a message."""
+        return f"{self.scored.name}, {self.model.name}"
+
+    def cut(self) -> CutTexts | None:
+        """How many texts are longer than the model reads of them; None for a model without a transformer."""
+        return None if isinstance(self.subject, WordSubject) else self.task.cut(self.subject, self.options)
+
     def cost(self) -> Work[TaskCost | None]:
         """Estimate what the lacking layers & poolings take; None for a model without a transformer."""
-        return (yield from self.subject.cost(self.task, replace(self.options, titles=self.lacking)))
+        cost = yield from self.subject.cost(self.task, replace(self.options, titles=self.lacking))
+        return None if cost is None else replace(cost, cut=self.cut())
 
     def _narrowed(self, result: Result) -> Result:
         """The result with the wanted layers & poolings and the model default alone."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,45 +21,21 @@ from explorer.training.recipe import Recipe
 if TYPE_CHECKING:
     from explorer.data.sources import RunSet
     from explorer.encoding.read.encoder import Encoder
+    from explorer.measuring.sentences.cut_texts import CutTexts
 
 SHARE = 0.05  # of items that are missed
 SHOWN = 3  # queries
 SEARCHED = "The base puts a right passage at rank 1 for {right:,} of your {of}; it misses {missed:,}."
 ORDERED = "The base has {score:.1f} % of your {of} in the right order."
 CORRELATED = "The base has a Spearman of {score:.1f} on your {of}."
-MOST_COUNTED = 20_000  # texts whose tokens are counted
-CUT = "{count:,} of {of:,} texts are longer than the {limit:,} tokens that {who}: the rest of them is not read."
 LITTLE = "There is little to gain: test it on harder rows, or expect a result that could be chance."
-
-
-@dataclass(frozen=True)
-class CutTexts:
-    """How many of the training texts are longer than what a training reads of them, and than the model can read."""
-
-    of: int
-    trained: int  # that are longer than the training's limit
-    trained_limit: int
-    read: int  # longer than the model's
-    read_limit: int
-
-    @property
-    def text(self) -> str:
-        """What is cut and what to do, in words; "" if nothing is."""
-        texts = []
-        if self.trained and self.trained_limit < self.read_limit:
-            found = CUT.format(count=self.trained, of=self.of, limit=self.trained_limit, who="this training reads")
-            texts.append(f"{found} Raise max_length, up to {self.read_limit:,}.")
-        if self.read:
-            found = CUT.format(count=self.read, of=self.of, limit=self.read_limit, who="the model reads")
-            texts.append(f"{found} Split them, or choose a model that reads more.")
-        return " ".join(texts)
 
 
 @dataclass(frozen=True)
 class BeforeStart:
     """What there is to say of a text and its base before a training starts."""
 
-    cut: CutTexts
+    cut: CutTexts | None  # None of documents, of which spans are read
     room: RoomToGain | None  # None for sets that no vectors alone are scored on
 
 
@@ -107,11 +82,9 @@ def before_start(recipe: Recipe, *, scored: bool = True) -> Work[BeforeStart]:
     """Count what is too long and, if `scored`, score the base under its model default on the first test set."""
     texts = training_texts.read_texts(recipe)
     encoder = loading.load(model_names.find(recipe.model), precision="float32", device=recipe.device)
-    every = list(dict.fromkeys(chain.from_iterable(texts.corpus.texts)))[:MOST_COUNTED]
-    limit = min(recipe.schedule().max_length, encoder.max_length) if recipe.kind.trains() else encoder.max_length
-    trained, read = (encoder.tokens(every, one).truncated for one in (limit, encoder.max_length))
+    longest = recipe.schedule().max_length if recipe.kind.trains() else None
     room = yield from room_to_gain(encoder, texts.tests[0] if texts.tests and scored else None)
-    return BeforeStart(CutTexts(len(every), trained, limit, read, encoder.max_length), room)
+    return BeforeStart(training_texts.cut(texts.corpus, encoder, longest), room)
 
 
 def room_to_gain(encoder: Encoder, test: RunSet | None) -> Work[RoomToGain | None]:

@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
+from transformers import AutoTokenizer
 
 from explorer import in_words
 from explorer.data import sample
+from explorer.data.tables import files
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks import retrieval, tasks_of, transfer
@@ -276,6 +278,27 @@ def test_every_task_is_estimated_that_is_not_saved_and_again_measures_what_is(de
     assert after.measured.score() == before.measured.score()
 
 
+def test_texts_that_are_longer_than_is_read_are_said_before_the_start_and_in_the_json_of_each_task(desk, evaluate):
+    tokenizer = AutoTokenizer.from_pretrained(str(desk / "one"))
+    pairs = files.read_file(desk / "data" / "STS17_en" / "test.tsv")
+    texts = {" ".join(text.split()) for name in ("sentence1", "sentence2") for text in pairs.column(name)}
+    tokens = [len(tokenizer(text)["input_ids"]) for text in texts]
+    limit = sorted(tokens)[len(tokens) // 2]
+    task, limits = ("--task", "STS17"), ("--max-length", limit)
+    told, _ = evaluate(*task, *limits, "--estimate")
+    longer = sum(one > limit for one in tokens)
+    assert 0 < longer < len(texts)
+    said = f"{longer} of {len(texts)} texts are longer than the {limit} tokens"
+    assert said in told
+    out, err = evaluate(*task, *limits, "--json")
+    assert f"STS17, one: {said}" in err
+    (row,) = json.loads(out)
+    cut = {name: row["cut"][name] for name in ("of", "used", "used_limit", "read_limit")}
+    assert cut == {"of": len(texts), "used": longer, "used_limit": limit, "read_limit": tokenizer.model_max_length}
+    again, err = evaluate(*task, *limits, "--json")
+    assert json.loads(again)[0]["cut"] == row["cut"], "a saved result has it, too"
+
+
 def test_what_is_saved_is_not_measured_again(desk, evaluate, monkeypatch):
     tasks = ("--task", "STS17", "--task", write_labelled(desk / "own"), *FEW, "--json")
     first, err = evaluate(*tasks)
@@ -312,7 +335,7 @@ def test_a_signal_keeps_what_was_measured_and_the_same_command_goes_on(desk, eva
     monkeypatch.setattr(result_files, "write", signalled)
     tasks = ("--task", "STS17", "--task", "STS17-es-es")
     _, err = evaluate(*tasks, code=143)
-    assert err == "Stopped. What was measured is saved; the same command goes on from there.\n"
+    assert err.splitlines()[-1] == "Stopped. What was measured is saved; the same command goes on from there."
     (first,) = result_files.read_all(desk / "results")[0]
     monkeypatch.setattr(result_files, "write", write)
     assert f"not measured again (--again does): {first.model.name}: {first.task.name}" in evaluate(*tasks)[1]

@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 
 import pytest
+from transformers import AutoTokenizer
 
 from explorer.__main__ import _options, main
 from explorer.commands import train as train_command
@@ -15,6 +16,7 @@ from explorer.studies.plans import plan_file
 from explorer.studies.plans.plan import Plan
 from explorer.training.loop import resume_state as states
 from explorer.training.loop.learner import Learner
+from explorer.training.loop.training_texts import read_texts
 from explorer.training.recipe import Recipe
 from explorer.training.recipe_file import read
 from explorer.training.record import runs
@@ -145,6 +147,20 @@ def test_an_estimate_is_told_and_nothing_is_left(place, words, done):
     assert "s per step, about " in out
     assert " KB on disk" in out
     assert names(place) == before
+
+
+def test_texts_that_are_cut_are_said_before_the_first_step_and_stand_on_the_card(place, done):
+    words = words_of(recipe(place, "simcse", settings={"max_length": 6, "steps": 2}))
+    tokenizer = AutoTokenizer.from_pretrained(str(place.model))
+    texts = set(read_texts(recipe(place, "simcse")).corpus.texts[0])
+    longer = sum(len(tokenizer(text)["input_ids"]) > 6 for text in texts)
+    assert 0 < longer < len(texts)
+    said = f"{longer} of {len(texts)} texts are longer than the 6 tokens that this training reads"
+    assert said in done(*words, "--estimate")[0]
+    assert said in done(*words, "--name", "cuts")[1]
+    run = runs.named("cuts")
+    assert f"{longer} of {len(texts)} texts, at 6 tokens" in (run.model / "README.md").read_text("utf-8")
+    assert said in run.log_tail(100)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
+from transformers import AutoTokenizer
 
 from explorer.data.graded.question_pairs import QuestionPairs
 from explorer.data.retrieval_sets import of_pairs, retrieval_set
@@ -23,8 +24,9 @@ from explorer.evaluating import tasks
 from explorer.evaluating.encoded import titles_of
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks import Subject
-from explorer.evaluating.tasks.retrieval import choice_text, chosen, intervals, retrieval, search
+from explorer.evaluating.tasks.retrieval import Retrieval, choice_text, chosen, intervals, retrieval, search
 from explorer.measuring.neighbours.ranking_judge import MEASURES, measures, reciprocal_ranks
+from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import Progress, finish
 from tests.shown_numbers import written
@@ -127,7 +129,17 @@ def test_the_items_are_the_queries_and_what_decides_the_scores_is_stated(found, 
     stated = {"documents": 120, "queries": 26, "queries without a relevant document (excluded)": 0}
     assert stated.items() <= found.setting.items()
     assert found.setting["relevant documents per query"] == pytest.approx(27 / 26, abs=0.01)
-    assert found.setting["distinct texts truncated"] == 0
+
+
+def test_queries_and_documents_are_counted_that_are_longer_than_is_read_with_their_prompts(task, declared):
+    limit = 8
+    subject = Subject(declared, Settings(max_length=limit), lambda *_: declared)
+    found = Retrieval("own", task).cut(subject, Options(query_prompt="the dog ", document_prompt=""))
+    tokenizer = AutoTokenizer.from_pretrained(str(declared.folder))
+    texts = {*task.documents, *(f"the dog {query}" for query in task.queries)}
+    longer = sum(len(tokenizer(text)["input_ids"]) > limit for text in texts)
+    assert (found.of, found.used, found.used_limit) == (len(texts), longer, limit)
+    assert 0 < longer < len(texts)
 
 
 def test_fewer_documents_than_are_ranked_are_all_found_and_the_first_of_several_answers_counts(declared):

@@ -274,11 +274,13 @@ def metrics(desk: Desk, x: Any) -> Hashable:
     return own(tuple(one.loss for one in run_status.numbers(desk.folder).lines()), x.losses)
 
 
-def sentences_cut(desk: Desk, x: Any) -> Hashable:
-    of = (x.model, x.pairs.digest, x.settings)
-    reader = SimpleNamespace(tokens=lambda some, most: SimpleNamespace(truncated=0), limit=lambda most: of)
-    desk.patch.setattr(cached, "encoder", lambda *_: reader)
-    return own(own_pairs_form.share_cut(found(x), named(x.pairs, x), x.settings), (of, 0.0))
+def texts_cut(desk: Desk, x: Any) -> Hashable:
+    of = (x.model, x.pairs.digest, x.settings, x.most, x.use)
+    desk.patch.setattr(cached, "encoder", lambda *_: SimpleNamespace(max_length=256))
+    desk.patch.setattr(own_pairs_form.cut_texts, "count", lambda *_: of)
+    pairs = named(x.pairs, x)
+    given = pairs.digest, lambda: pairs.sentences, x.settings, x.most, x.use
+    return own(own_pairs_form.cut_texts_of(found(x), *given), of)
 
 
 def two(draw: Any) -> Any:
@@ -377,6 +379,6 @@ STORES: Mapping[str, Store | tuple[Store, ...]] = {
     "Tables of plans": Store({**WEIGHTS, "content": CONTENT, "state": one_of("finished", "stopped!")}, {}, plans),
     "Estimates": Store({**WEIGHTS, "content": CONTENT, "steps": one_of(10, 20)}, {"rows": one_of(1, 2)}, estimates),
     "Metrics of runs": Store({"losses": one_of((1.0, 2.0), (1.0, 3.0), (4.0, 2.0), (1.0, 2.0, 3.0))}, {}, metrics),
-    "Sentences cut": Store({"model": drawn.digest, "pairs": drawn.pairs, "settings": drawn.settings}, NAMED,
-                           sentences_cut),
+    "Texts cut": Store({"model": drawn.digest, "pairs": drawn.pairs, "settings": drawn.settings,
+                        "most": one_of(None, 128), "use": one_of("training", "evaluation")}, NAMED, texts_cut),
 }  # fmt: skip

@@ -8,7 +8,7 @@ from transformers import AutoTokenizer
 from explorer.data.sources import HELD_OUT
 from explorer.measuring.neighbours.ranking_judge import MRR
 from explorer.progress import finish
-from explorer.studies.room_to_gain import CORRELATED, ORDERED, SEARCHED, CutTexts, RoomToGain, before_start
+from explorer.studies.room_to_gain import CORRELATED, ORDERED, SEARCHED, RoomToGain, before_start
 from explorer.training.loop.preparing import prepare
 from tests import trainings
 
@@ -72,9 +72,7 @@ def test_texts_that_are_longer_than_the_training_or_the_model_reads_are_counted(
     found = finish(before_start(recipe)).cut
     tokenizer = AutoTokenizer.from_pretrained(str(place.model))
     lengths = [len(tokenizer(text)["input_ids"]) for text in texts]
-    assert (found.of, found.trained_limit) == (40, 12)
-    assert found.trained == sum(length > 12 for length in lengths) > 0
+    assert (found.of, found.used_limit) == (40, 12)
+    assert found.used == sum(length > 12 for length in lengths) > 0
     assert found.read == sum(length > found.read_limit for length in lengths)
-    assert f"{found.trained} of 40 texts are longer than the 12 tokens that this training reads" in found.text
-    assert CutTexts(40, 0, 12, 0, 64).text == ""
-    assert "this training" not in CutTexts(40, 5, 64, 5, 64).text, "both limits are one"
+    assert f"{found.used} of 40 texts are longer than the 12 tokens that this training reads" in found.text

@@ -127,7 +127,9 @@ class ProgressLine:
         return self
 
     def tell(self, progress: Progress) -> None:
-        """Show the progress, at most ten times a second."""
+        """Show the progress, at most ten times a second, and each note above it."""
+        if progress.note:
+            self.say(progress.note)
         now = time.monotonic()
         if self._terminal and now - self.shown > 0.1:
             say(f"\r\033[K{progress.text} {progress.amount}", end="")

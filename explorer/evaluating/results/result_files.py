@@ -24,6 +24,7 @@ from explorer import places, typed_json
 from explorer.data.text_sets import digest_of
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating.results.scored_task import COSTS, Items, Measured, QueryIntervals, ScoredTask, Setting
+from explorer.measuring.sentences.cut_texts import CutTexts
 
 META = "model_meta.json"  # in every folder of results, as mteb wants it
 EXPERIMENTS = "experiments"  # what mteb calls results under settings of their own
@@ -100,6 +101,7 @@ class _Content:
     seconds: float = 0.0
     intervals: QueryIntervals | None = None
     ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    cut: CutTexts | None = None
 
 
 def revision_of(digest: str, revision: str | None) -> str:
@@ -221,6 +223,7 @@ def _read(path: Path) -> Result | None:
         content.seconds,
         content.intervals,
         content.ends or _main_ends(content),
+        content.cut,
     )
     return Result(content.model, content.task, measured)
 
@@ -273,6 +276,7 @@ def _content(result: Result) -> dict[str, Any]:
         "seconds": measured.seconds,
         "intervals": measured.intervals and asdict(measured.intervals),
         "ends": dict(measured.ends),
+        "cut": measured.cut and asdict(measured.cut),
     }
 
 

@@ -22,6 +22,7 @@ from explorer.measuring.neighbours.vector_index import FLAT, IVF
 from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.metrics import measures_of
+from explorer.measuring.sentences.cut_texts import CutTexts
 from explorer.progress import Progress
 
 # a new version if the meaning of scores changes, such as by another list of C, so that old results are not reused
@@ -282,6 +283,7 @@ class Measured:
     intervals: QueryIntervals | None = None  # of a retrieval set
     # the 95 % CI of each measure under the model default, where it is known
     ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    cut: CutTexts | None = None  # texts that are longer than what is read of them, where they are counted
 
     def score(self, title: str = MODEL_DEFAULT, measure: str | None = None) -> float:
         """The mean over seeds of a measure, by default the main one; NaN for what was not measured."""

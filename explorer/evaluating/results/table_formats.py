@@ -97,6 +97,7 @@ def as_json(results: Sequence[Result]) -> str:
         row |= {"split": measured.split, "seeds": measured.seeds, "setting": {**task.settings, **measured.setting}}
         row |= {"intervals": asdict(measured.intervals)} if measured.intervals else {}
         row |= {"ends": dict(measured.ends)} if measured.ends else {}
+        row |= {"cut": asdict(measured.cut)} if measured.cut else {}
         scores = {
             one: {name: in_words.rounded(measured.score(one, name)) for name in measured.measures}
             for one in measured.titles

@@ -23,6 +23,8 @@ from explorer.errors import BadChoice
 from explorer.evaluating.encoded import TaskCost, of_encoding
 from explorer.evaluating.results.scored_task import OF_ENCODING, Measured, Options, ScoredTask, stated
 from explorer.measuring.scores.measure import Load, Settings, load_encoder, resolved
+from explorer.measuring.sentences import cut_texts
+from explorer.measuring.sentences.cut_texts import CutTexts
 from explorer.places import given_path
 from explorer.progress import Progress, Work
 
@@ -130,6 +132,10 @@ class Task(ABC, Generic[Data]):
         """Estimate what it takes, without evaluating it: the time of the encoding alone."""
         yield Progress(f"loading {subject.found.name}", 0, 0)
         return of_encoding(subject.encoder, self.texts, self.length(subject))
+
+    def cut(self, subject: Subject, options: Options) -> CutTexts:
+        """How many of its texts are longer than what is read of them."""
+        return cut_texts.count(subject.encoder, self.texts, self.length(subject), cut_texts.EVALUATION)
 
     def length(self, subject: Subject) -> int | None:
         """The number of tokens that are read of a text; None for the model's own."""

@@ -35,10 +35,12 @@ from explorer.evaluating.tasks import Subject, Suite, Task
 from explorer.measuring.neighbours import ranking_judge, vector_index
 from explorer.measuring.scores import bootstrap, correlation
 from explorer.measuring.scores.verdict import CI
+from explorer.measuring.sentences import cut_texts
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
+    from explorer.measuring.sentences.cut_texts import CutTexts
 
 LEAST = 10  # queries of an interval: that of a few that are all alike would have no width
 SEARCH_MEASURES = (ranking_judge.MRR, *scored_task.COSTS)
@@ -69,6 +71,11 @@ class Retrieval(Task[retrieval_sets.RetrievalSet]):
     def texts(self) -> Sequence[str]:
         """All distinct queries and documents."""
         return self.data.texts
+
+    def cut(self, subject: Subject, options: scored_task.Options) -> CutTexts:
+        """How many queries and documents are longer than what is read of them, after their prompts."""
+        texts = prompted(self.data, chosen(subject.encoder, *options.prompts))
+        return cut_texts.count(subject.encoder, texts, self.length(subject), cut_texts.EVALUATION, prompt="")
 
     def score(self, subject: Subject, options: scored_task.Options) -> Work[scored_task.Measured]:
         """Rank the documents under each layer & pooling."""
@@ -107,7 +114,7 @@ def retrieval(
         of_query[kept.index(title)] = ranking_judge.measures(found.places, task.judgements)
 
     work = ranked(encoder, task, titles=kept, k=ranking_judge.DEPTH, max_length=limit, prompts=prompts, take=take)
-    encodings = yield from work
+    yield from work
     default = of_query[kept.index(MODEL_DEFAULT)]
     return scored_task.Measured(
         split=task.split,
@@ -119,7 +126,6 @@ def retrieval(
             "queries": len(task),
             **task.counts,
             "relevant documents per query": round(sum(map(len, task.judgements)) / len(task), 2),
-            "distinct texts truncated": encodings.truncated,
             "query prompt": prompts.query,
             "document prompt": prompts.document,
             "index": vector_index.FLAT,
@@ -174,14 +180,18 @@ def ranked(
     A prompt is put before every query and every document, in place of the model's. A layer & pooling under which all
     documents have the same vector, such as [CLS] of layer 0, has no ranking.
     """
-    texts = *(prompts.document + text for text in task.documents), *(prompts.query + text for text in task.queries)
-    encodings = yield from encoded(encoder, texts, max_length, titles, prompt="")
+    encodings = yield from encoded(encoder, prompted(task, prompts), max_length, titles, prompt="")
     for title in titles:
         vectors = correlation.unit(encodings.of(title))
         corpus, asked = np.split(vectors, [len(task.documents)])
         if ranking_judge.rankable(corpus, asked):
             take(title, (yield from ranking_judge.batch_search(corpus, asked, k, index or vector_index.IndexSetting())))
     return encodings
+
+
+def prompted(task: retrieval_sets.RetrievalSet, prompts: RolePrompts) -> tuple[str, ...]:
+    """The documents and the queries, each after its prompt."""
+    return *(prompts.document + text for text in task.documents), *(prompts.query + text for text in task.queries)
 
 
 def of_encoder(encoder: Encoder, limit: int) -> dict[str, scored_task.Setting]:

@@ -62,6 +62,15 @@ class AdviceOptions(Knobs):
         help="The set that the answer is of.",
     )
     method: tuple[str, ...] = knob((), repeated=True, help="A method to try.", empty="those that fit the text")
+    max_length: int | None = knob(
+        None,
+        item=int,
+        low=3,
+        high=8192,
+        title="Maximum length",
+        help="Most tokens that a training reads of a text; the rest of longer ones is not read.",
+        empty="each method's own, mostly 128",
+    )
 
 
 @dataclass(frozen=True)
@@ -83,6 +92,15 @@ class Proposal:
     advice: Advice
     seconds: float
 
+    @property
+    def cut(self) -> tuple[str, ...]:
+        """Of which methods a text is longer than is read, in words; methods that read alike are one line."""
+        methods: dict[str, list[str]] = {}
+        for method, cost in self.advice.costs.items():
+            if cost.cut is not None and cost.cut.text:
+                methods.setdefault(cost.cut.text, []).append(method)
+        return tuple(f"{', '.join(of)}: {text}" for text, of in methods.items())
+
 
 def proposal(data: OwnData, options: AdviceOptions, name: str = "") -> Work[Proposal]:
     """The largest plan that is expected to end within the time limit, from one step of each method."""
@@ -92,7 +110,7 @@ def proposal(data: OwnData, options: AdviceOptions, name: str = "") -> Work[Prop
     for place, method in enumerate(fitting):
         yield Progress(f"one step of {method}", place, len(fitting))
         try:
-            costs[method] = yield from amounts.cost(data, method, options.model)
+            costs[method] = yield from amounts.cost(data, method, options.model, options.max_length)
         except StrataError as error:
             failures[method] = str(error)
     if not costs:
@@ -104,7 +122,7 @@ def proposal(data: OwnData, options: AdviceOptions, name: str = "") -> Work[Prop
     if found is None:
         raise _too_short(data, options, costs)
     amount, seconds = found
-    variants = tuple(_variant(data, method, cost, amount) for method, cost in costs.items())
+    variants = tuple(_variant(data, method, cost, amount, options.max_length) for method, cost in costs.items())
     plan = Plan(
         name or usual_name(data, options),
         models=(options.model,),
@@ -155,7 +173,8 @@ def usual_name(data: OwnData, options: AdviceOptions) -> str:
     """The name of the plan, the same for the same text, model and options, so that it goes on where it ended."""
     word = re.sub(r"[^A-Za-z0-9]+", "-", sources.shown(data.source)).strip("-")[:30] or "text"
     model = model_names.find(options.model).digest
-    return f"advice-{word}-{digest_of((json.dumps([asdict(data), asdict(options), model]),))[:6]}"
+    stated = {name: value for name, value in asdict(options).items() if value is not None}
+    return f"advice-{word}-{digest_of((json.dumps([asdict(data), stated, model]),))[:6]}"
 
 
 def begin(found: Proposal, *, of_app: bool = False) -> PlanFolder:
@@ -320,8 +339,8 @@ def _part(whole: Variant, advice: Advice, part: int) -> tuple[Variant, float]:
     return replace(whole, label=label, settings={**whole.settings, "rows": rows}), share
 
 
-def _variant(data: OwnData, method: str, cost: TrainingCost, amount: Amount) -> Variant:
-    settings = {**own_data.own_settings(method), **amounts.settings(data, method, amount)}
+def _variant(data: OwnData, method: str, cost: TrainingCost, amount: Amount, max_length: int | None) -> Variant:
+    settings = {**own_data.own_settings(method), **amounts.settings(data, method, amount, max_length)}
     fewer = {"rows": str(cost.own(amount.rows))} if amount.rows < data.rows else {}
     return Variant(method, {**settings, **fewer}, method)
 

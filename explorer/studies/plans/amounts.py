@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 
 from explorer import methods
+from explorer.measuring.sentences.cut_texts import CutTexts
 from explorer.progress import Work
 from explorer.studies.plans import own_data
 from explorer.studies.plans.own_data import OwnData
@@ -38,6 +39,7 @@ class TrainingCost:
     step: float = 0.0
     steps: float = 0.0  # in all folds
     in_a_row: float = 1.0  # what the method trains on in a row of the text: two sentences of a scored pair
+    cut: CutTexts | None = None  # texts that are longer than it reads
 
     def own(self, rows: int) -> int:
         """How many of the method's own rows so many of the text are."""
@@ -53,11 +55,11 @@ def is_large(data: OwnData) -> bool:
     return data.rows > own_data.MOST_FOLDED
 
 
-def cost(data: OwnData, method: str, model: str) -> Work[TrainingCost]:
+def cost(data: OwnData, method: str, model: str, max_length: int | None = None) -> Work[TrainingCost]:
     """What a training on all rows takes, from one step of it; the base is scored once for several of them."""
     started = loaded = time.monotonic()
     whole = amounts(data)[0]
-    given = own_data.recipe(data, method, model, settings(data, method, whole))
+    given = own_data.recipe(data, method, model, settings(data, method, whole, max_length))
     work = try_out(replace(given, seeds=tuple(range(1, FIRST_SEEDS + 1))))
     while True:
         try:
@@ -67,7 +69,7 @@ def cost(data: OwnData, method: str, model: str) -> Work[TrainingCost]:
             evaluations = (found.seconds - found.step_seconds * found.steps) / FIRST_SEEDS
             steps = found.steps / FIRST_SEEDS
             in_a_row = steps / _steps(whole) if is_large(data) else 1.0
-            return TrainingCost(loaded - started + evaluations, found.step_seconds, steps, in_a_row)
+            return TrainingCost(loaded - started + evaluations, found.step_seconds, steps, in_a_row, found.cut)
         loaded = time.monotonic()  # the last report comes before the first step
         yield progress
 
@@ -82,8 +84,10 @@ def amounts(data: OwnData) -> list[Amount]:
     return [replace(one, share=_steps(one) / _steps(whole)) for one in found if one.rows >= LEAST_ROWS]
 
 
-def settings(data: OwnData, method: str, amount: Amount) -> dict[str, bool | int | float | str]:
-    """The settings of a training of such an amount."""
+def settings(
+    data: OwnData, method: str, amount: Amount, max_length: int | None = None
+) -> dict[str, bool | int | float | str]:
+    """The settings of a training of such an amount; without a `max_length` it reads the method's number of tokens."""
     kind = methods.load(method)
     blend = {} if kind.predicts() else BLEND  # a class layer is of one encoder
     if is_large(data):
@@ -94,7 +98,8 @@ def settings(data: OwnData, method: str, amount: Amount) -> dict[str, bool | int
         whole = few.get("steps") or kind.schedule.with_values(few).updates(kind.items({}, data.rows))
         steps = max(LEAST_STEPS, round(int(whole) * amount.share))
         values = {**few, "steps": steps}
-    return {**values, "evaluate_every": max(1, steps // EVALUATIONS), **blend}
+    length = {"max_length": max_length} if max_length and "max_length" in kind.knobs else {}
+    return {**values, "evaluate_every": max(1, steps // EVALUATIONS), **blend, **length}
 
 
 def _epochs(rows: int) -> int:

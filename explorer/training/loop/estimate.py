@@ -24,7 +24,7 @@ from explorer.evaluating.probes.class_rows import RowsJudge
 from explorer.measuring.scores.judge import Judge
 from explorer.methods import Autocast, PredictedClasses, changing, untouched
 from explorer.progress import Phase, Progress, Work, finish
-from explorer.training.loop import folds, judging, preparing, stages
+from explorer.training.loop import folds, judging, preparing, stages, training_texts
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import Estimate
 from explorer.training.loop.processes import World
@@ -324,9 +324,10 @@ def _tried(recipe: Recipe, online: bool) -> Work[Estimate]:
     there = next(place for place in (folder, *folder.absolute().parents) if place.is_dir())
     if prepared.folds:
         of_fold = yield from folds.prepare(prepared, 1, recipe.seeds[0], (), mine=False)
-        found = try_folds(Learner(of_fold, recipe.seeds[0], world), prepared, there).estimate
+        tried = try_folds(Learner(of_fold, recipe.seeds[0], world), prepared, there)
     else:
-        found = try_stages(stages.tried(prepared, recipe.seeds[0], world), prepared, there).estimate
-    if found is None:
+        tried = try_stages(stages.tried(prepared, recipe.seeds[0], world), prepared, there)
+    if tried.estimate is None:
         raise BadChoice(f"{recipe.method} is fitted in closed form: there are no steps to estimate. Start the run.")
-    return found
+    cut = training_texts.cut(prepared.corpus, prepared.encoder, tried.last.schedule.max_length)
+    return replace(tried.estimate, cut=cut)

@@ -16,6 +16,7 @@ from explorer.data import sources
 from explorer.measuring.comparing.nothing_learned import NothingLearned
 from explorer.measuring.scores.metrics import ClassScores
 from explorer.measuring.scores.verdict import RunVerdict, Sentence, Verdict, sentence
+from explorer.measuring.sentences.cut_texts import CutTexts
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
@@ -144,6 +145,7 @@ class Estimate:
     added: int = 0  # of the trained weights, those in parts that the method adds
     elsewhere: float = 0.0  # of the seconds, those of sets that it is not trained for
     folds: int = 0  # that are trained for each seed before all rows are
+    cut: CutTexts | None = None  # training texts that are longer than is read of them; of a training in stages the last
 
     @property
     def words(self) -> str:

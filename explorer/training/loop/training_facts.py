@@ -24,9 +24,10 @@ from explorer.measuring.comparing.nothing_learned import (
 )
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.judge import PACKS, Floats
+from explorer.measuring.sentences.cut_texts import CutTexts
 from explorer.methods import Method
 from explorer.progress import Phase, Work, in_phase
-from explorer.training.loop import folds, judging, preparing, stages
+from explorer.training.loop import folds, judging, preparing, stages, training_texts
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import (
     SAME,
@@ -48,6 +49,7 @@ class TrainingFacts:
     _prepared: preparing.Prepared | None
     learner: Learner | None
     base: dict[str, Floats]  # (2, item), by evaluation set, and of the probe packs
+    texts_cut: CutTexts | None = None  # of the last text that was counted
     results: list[SeedScores]
     folds: list[FoldScores]  # of the seed under way
     best_seed: int  # the seed whose weights the model has in the end
@@ -124,6 +126,15 @@ class TrainingFacts:
     def _kept_result(self) -> SeedScores | None:
         """The scores of the seed whose weights the model has; None before it is done."""
         return next((one for one in self.results if one.seed == self.best_seed), None)
+
+    def count_cut_texts(self, learner: Learner) -> str:
+        """How many texts of a stage, or of all folds, are cut, in words; "" if none are, or if it was said before."""
+        if self.prepared.folds and self.texts_cut is not None:
+            return ""
+        corpus = self.prepared.corpus if self.prepared.folds else learner.prepared.corpus
+        longest = learner.schedule.max_length if learner.method.trains() else None
+        self.texts_cut = training_texts.cut(corpus, self.prepared.encoder, longest)
+        return self.texts_cut.text if self.texts_cut else ""
 
     @property
     def cut(self) -> Cut | None:

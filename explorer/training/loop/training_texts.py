@@ -1,19 +1,27 @@
 """Read the text of a run, of all its stages, and its evaluation sets; hold rows out."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from explorer.data import corpora, retrieval_sets, shared_rows, sources, splitting
 from explorer.data.shared_rows import SharedRows
-from explorer.data.text_sets import Corpus, GradedPairs, Score
+from explorer.data.text_sets import DOCUMENTS, Corpus, GradedPairs, Score
 from explorer.errors import BadChoice, TooFewRows
 from explorer.measuring.scores.judge import Judge
 from explorer.measuring.scores.metrics import LEAST_PAIRS
+from explorer.measuring.sentences import cut_texts
+from explorer.measuring.sentences.cut_texts import CutTexts
 from explorer.training.loop.elsewhere import Choice
 from explorer.training.recipe import Recipe, naming
+
+if TYPE_CHECKING:
+    from explorer.encoding.read.encoder import Encoder
 
 DIGEST = "_digest"
 HELD_OUT_SHARE = 0.1  # of the rows
@@ -68,6 +76,18 @@ class Texts:
         """Digests of the texts of stages by their name in recipe.yaml."""
         digests = (one.digests(number) for number, one in enumerate(self.stages, start=1))
         return dict(chain.from_iterable(one.items() for one in digests))
+
+
+def cut(corpus: Corpus, encoder: Encoder, longest: int | None = None) -> CutTexts | None:
+    """How many training texts are longer than a training reads; None of documents, of which spans are drawn.
+
+    A training reads at most the encoder's number of tokens, and as many if no `longest` is given.
+    """
+    if corpus.kind == DOCUMENTS:
+        return None
+    return cut_texts.count(
+        encoder, tuple(chain.from_iterable(corpus.texts)), longest and min(longest, encoder.max_length)
+    )
 
 
 def read_texts(recipe: Recipe, online: bool = False) -> Texts:

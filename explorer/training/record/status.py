@@ -26,6 +26,7 @@ from explorer.measuring.comparing import learned_facts as learning
 from explorer.measuring.comparing.nothing_learned import NothingLearned
 from explorer.measuring.scores.metrics import SPEARMAN, item_by_main, no_score_in_words
 from explorer.measuring.scores.verdict import RunVerdict, by_use
+from explorer.measuring.sentences.cut_texts import CutTexts
 from explorer.progress import Phase
 from explorer.training.loop.computed import Computed
 from explorer.training.loop.measured_facts import (
@@ -139,8 +140,10 @@ class RunFacts:
     )
     # how many rows of the text are drawn; None if all are trained on
     drawn: DrawnRows | None = field(
-        default=None,
-        metadata=fact(lambda training: training.prepared.drawn, "Training rows", page="trains on {words}"),
+        default=None, metadata=fact(lambda training: training.prepared.drawn, "Training rows", page="trains on {words}")
+    )
+    texts_cut: CutTexts | None = field(  # training texts that are longer than is read of them
+        default=None, metadata=fact(lambda training: training.texts_cut, "Training texts cut", page="cuts {words}")
     )
     # sets elsewhere that share too many texts with those of the run, or could not be read when it was resumed
     left_out: str = field(

@@ -52,7 +52,7 @@ def form() -> None:
     st.subheader(TITLE)
     st.caption(ABOUT)
     knobs = AdviceOptions.knobs
-    columns = st.columns([5, 5, 3])
+    columns = st.columns([5, 5, 3, 3])
     with columns[0]:
         source = _text()
     with columns[1]:
@@ -63,11 +63,13 @@ def form() -> None:
         )  # fmt: skip
     with columns[2]:
         minutes = controls.draw(FORM, knobs["minutes"], step=5.0, format="%g", width="stretch")
+    with columns[3]:
+        longest = controls.draw(FORM, knobs["max_length"], width="stretch", placeholder="usual")
     st.button("All plans", key=LEAVE, icon=":material/checklist:", on_click=leave)
     if not source or minutes is None:
         return
     model = sidebar_choice.chosen().source
-    asked = AdviceOptions(model=model, minutes=minutes, test=test)
+    asked = AdviceOptions(model=model, minutes=minutes, test=test, max_length=longest)
     now = cached.inputs_digest((model,), filter(None, (source, asked.test)))
 
     def make() -> Work[Proposal]:
@@ -82,6 +84,8 @@ def form() -> None:
         return
     found: Proposal = job.result
     st.markdown("\n".join(f"- {messages.plain(line)}" for line in found.advice.data.lines))
+    for line in found.cut:
+        st.warning(messages.plain(line), icon=":material/content_cut:")
     for method, why in found.advice.failures.items():
         st.warning(messages.plain(FAILS.format(method, why)), icon=":material/block:")
     text = f"Model {sources.shown(model)}: {in_text(found)}. About {in_words.duration(found.seconds)}."

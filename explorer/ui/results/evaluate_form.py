@@ -33,6 +33,7 @@ STOPPED = "Stopped: {}. What was measured is saved."
 LAST = "_the last evaluation"
 SAVED, AGAIN = "Results that are saved already are not measured again.", "Saved results are measured again."
 SHOWN = 12  # names of tasks
+CUT = "Some texts are not read to their end."
 FORM = "evaluate"
 USUAL, DEFAULT, EVERY = "usual", MODEL_DEFAULT, ALL
 TITLE_NAMES = {USUAL: "automatic", DEFAULT: "the model default only", EVERY: "all"}
@@ -205,6 +206,9 @@ def _buttons(choice: EvaluationChoice) -> None:
         if any(cost is None for _, _, cost in found.costs):
             text += " Models without a transformer are not in the estimate."
         st.info(text, icon=":material/speed:")
+        known = ((model, task, cost.cut.text) for model, task, cost in found.costs if cost and cost.cut)
+        if cut := tuple(f"{task}, {model}: {text}" for model, task, text in known if text):
+            st.warning(_listed(CUT, cut), icon=":material/content_cut:")
         _tell_troubles(found)
     else:
         jobs.progress_of(estimate)

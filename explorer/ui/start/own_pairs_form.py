@@ -1,8 +1,10 @@
 """The form for an uploaded file: what it holds, a report on its rows, and the pages that can use it."""
 
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from typing import Literal
 
 import streamlit as st
@@ -13,7 +15,9 @@ from explorer.data.tables import columns, text_rows
 from explorer.data.tables.table import ColumnRoles, Table
 from explorer.encoding.locate.model_names import Found
 from explorer.errors import StrataError
+from explorer.escaping import one_line
 from explorer.measuring.scores.measure import Settings
+from explorer.measuring.sentences import cut_texts
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.frame import page_list, sidebar
@@ -21,13 +25,13 @@ from explorer.ui.widgets import controls
 
 NONE = "(none)"
 SCORES = "Scores"
-ESTIMATED_ON = 4000  # sentences: the share of those that are cut
 SAME_TWICE = (
     "{:,} rows hold the same sentence twice. Every model gives them a cosine of 1: check the columns, or delete these "
     "rows where their score is not the highest."
 )
 LAYERS, TRAIN, SEARCH, MAP = "pages/layers.py", "pages/train.py", "pages/search.py", "pages/map.py"
 PLANS = "pages/plans.py"
+NONE_CUT = "Every text is read to its end: none is longer than {:,} tokens."
 SPLIT_PAIRS = "**{:,} pairs** in {:,} families (pairs that share a sentence stay together)"
 HALVES = "{:,} in the dev half, {:,} in the test half"
 CHOSEN = "Kept on this machine and chosen in the sidebar: {}."
@@ -120,10 +124,7 @@ def _from_table(table: Table) -> None:
         messages.number(cards, SCORES, f"{low:g} to {high:g}")
         messages.number(cards, "Words a sentence", f"{report.median_words:g}", f"at most {report.most_words}")
         messages.number(cards, "Exact duplicates", f"{report.duplicates:,}")
-        choice = sidebar_choice.chosen()
-        with suppress(StrataError):  # the encoder has troubles of its own, which the top of the page tells
-            limit, share = share_cut(choice.found(), pairs, choice.settings)
-            messages.number(cards, "Sentences cut", f"{share:.1%}", f"at {limit} tokens")
+        _too_long(text_sets.SCORED_PAIRS, 2, len(pairs), pairs.digest, lambda: pairs.sentences)
         for dropped in report.dropped:
             st.warning(messages.plain(str(dropped)), icon=":material/filter_alt:")
         if report.set_aside:
@@ -177,14 +178,34 @@ def _kept_files() -> None:
             )
 
 
-@cached.by_stamp(lambda found, pairs, settings: (found.digest, pairs.digest, settings), 16, "Counting tokens …")
-def share_cut(_found: Found, _pairs: text_sets.GradedPairs, _settings: Settings) -> tuple[int, float]:
-    """At how many tokens an encoder cuts a sentence, and what share of a set it cuts, estimated on some thousands."""
+def _too_long(kind: text_sets.Kind, texts: int, rows: int, digest: str, read: Callable[[], Sequence[str]]) -> None:
+    """How many texts are longer than what the model and the method that fits the rows read, before either begins.
+
+    `texts` are in a row, and `digest` is that of what `read` gives.
+    """
+    from explorer.methods import load, suggested
+
+    method = suggested(kind, texts, rows)
+    longest = load(method).schedule.max_length if method and load(method).trains() else None
+    choice = sidebar_choice.chosen()
+    with suppress(StrataError):  # the encoder has troubles of its own, which the top of the page tells
+        found = choice.found()
+        measured = cut_texts_of(found, digest, read, choice.settings, choice.settings.max_length, cut_texts.EVALUATION)
+        trained = cut_texts_of(found, digest, read, choice.settings, longest, cut_texts.TRAINING)
+        of_method = (f"With {method}: {line}" for line in trained.lines if line not in measured.lines)
+        if lines := [*measured.lines, *of_method]:
+            st.warning("\n\n".join(map(messages.plain, lines)), icon=":material/content_cut:")
+        else:
+            st.caption(NONE_CUT.format(trained.used_limit))
+
+
+@cached.by_stamp(lambda found, digest, read, *how: (found.digest, digest, *how), 16, "Counting tokens …")
+def cut_texts_of(
+    _found: Found, _digest: str, _read: Callable[[], Sequence[str]], _settings: Settings, _most: int | None, _use: str
+) -> cut_texts.CutTexts:
+    """How many texts are longer than an encoder reads in a use, which is at most so many tokens."""
     encoder = cached.encoder(_found, _settings)
-    step = max(1, len(_pairs.sentences) // ESTIMATED_ON)  # from all over the file: it may be sorted by length
-    some = _pairs.sentences[::step]
-    cut = encoder.tokens(some, _settings.max_length).truncated
-    return encoder.limit(_settings.max_length), cut / len(some)
+    return cut_texts.count(encoder, _read(), _most and min(_most, encoder.max_length), _use)
 
 
 def kind_chosen(table: Table, recognised: text_sets.Kind) -> text_sets.Kind:
@@ -207,6 +228,11 @@ def show(name: str, data: bytes, table: Table, kind: text_sets.Kind) -> None:
     used = ", ".join(f"{column} ({role})" for role in kind.roles if (column := roles.column(role)))
     st.markdown(f"**{len(table.rows):,} rows of {kind.title}**: {messages.plain(used)}. {ABOUT[kind]}")
     st.dataframe([dict(zip(table.columns, row, strict=True)) for row in table.rows[:PREVIEW]], hide_index=True)
+    used_columns = [table.column(column) for text in kind.texts if (column := roles.column(text.role))]
+    digest = text_sets.digest_of((hashlib.sha256(data).hexdigest(), used))
+    _too_long(
+        kind, len(used_columns), len(table.rows), digest, lambda: [one_line(cell) for cell in chain(*used_columns)]
+    )
     scored, parted = kind in sidebar_choice.SCORED, kind not in (text_sets.BACK_TRANSLATIONS, text_sets.DOCUMENTS)
 
     def button(label: str, icon: str, page: str, choose: Callable[[str], dict[str, str]]) -> None:

@@ -13,9 +13,11 @@ from explorer.data.graded.sets import SetKind
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
 from explorer.ui.runs import run_status, training_form, training_queue
+from explorer.ui.train import knob_form
 from explorer.ui.widgets import controls, downloads
 
 if TYPE_CHECKING:
+    from explorer.measuring.sentences.cut_texts import CutTexts
     from explorer.studies.room_to_gain import BeforeStart
     from explorer.training.recipe import Recipe
 
@@ -23,6 +25,7 @@ NAME = "run name"
 _STARTED, _TIMED = "_run started", "_recipe timed"
 FEW = 2000  # rows, of which a step is timed without being asked
 ESTIMATE = "Estimate: {}."
+READ_MORE = "Read {:,} tokens"
 
 
 def buttons(recipe: Recipe | None) -> None:
@@ -59,6 +62,8 @@ def buttons(recipe: Recipe | None) -> None:
         )
         if found is not None:
             st.info(messages.plain(ESTIMATE.format(found.words)), icon=":material/speed:")
+            if found.cut is not None and not _reads_own(recipe):  # else it is said before
+                _cut_texts(recipe, found.cut)
     st.caption("The same run from the command line:")
     st.code(recipe.command(), language=None, wrap_lines=True)
     again = "Repeat the run with `python -m explorer train --recipe recipe.yaml`."
@@ -71,6 +76,11 @@ def _is_on_own_rows(recipe: Recipe) -> bool:
     if test is None or not recipe.trains:
         return False
     return test in sources.OWN_ROWS or _is_own(test)
+
+
+def _reads_own(recipe: Recipe) -> bool:
+    """Whether a training reads or is tested on something of the visitor."""
+    return _is_on_own_rows(recipe) or any(map(_is_own, recipe.data))
 
 
 def _is_own(source: str) -> bool:
@@ -97,7 +107,7 @@ def _stop_timing() -> None:
 
 def _base_on_test(recipe: Recipe) -> None:
     """What is too long and the base's score, once a background job has both; nothing for what is not the visitor's."""
-    if not _is_on_own_rows(recipe) and not any(map(_is_own, recipe.data)):
+    if not _reads_own(recipe):
         return
     # what decides the score: the models and texts as they are, the rows that are held out, and the device
     now = cached.inputs_digest((recipe.model,), (*recipe.data, *recipe.tests))
@@ -105,10 +115,23 @@ def _base_on_test(recipe: Recipe) -> None:
     parts = recipe.data, sorted(recipe.columns.items()), recipe.tests, recipe.keeps_duplicates, recipe.device, length
     key = f"base on test {now} {recipe.kind.rows} {parts}"
     job = jobs.follow(key, "the base on the test rows", lambda: _tested(recipe))
-    st.fragment(_gain, run_every=1.0 if job.live else None)(job, job.live)
+    st.fragment(_gain, run_every=1.0 if job.live else None)(recipe, job, job.live)
 
 
-def _gain(job: jobs.Job, was_live: bool) -> None:
+def _cut_texts(recipe: Recipe, cut: CutTexts) -> None:
+    """How many texts are longer than is read of them, and a button that has more read."""
+    if not cut.text:
+        return
+    line = st.container(horizontal=True, vertical_alignment="center")
+    line.markdown(messages.plain(cut.text), width="stretch")
+    field = knob_form.key_of(recipe.method, "max_length")
+    if cut.can_read_more and field in st.session_state:
+        read = partial(st.session_state.update, {field: cut.read_limit})
+        if line.button(READ_MORE.format(cut.read_limit), key="read more", icon=":material/expand:", on_click=read):
+            st.rerun()  # the form, of which this fragment is a part
+
+
+def _gain(recipe: Recipe, job: jobs.Job, was_live: bool) -> None:
     if job.live:
         st.caption("Reading your text and testing the base …")
         return
@@ -117,8 +140,8 @@ def _gain(job: jobs.Job, was_live: bool) -> None:
     every: BeforeStart | None = job.result  # a failed job says nothing: the start shows its error
     if every is None:
         return
-    if every.cut.text:
-        st.caption(messages.plain(every.cut.text))
+    if every.cut is not None:
+        _cut_texts(recipe, every.cut)
     found = every.room
     if found is None:
         return

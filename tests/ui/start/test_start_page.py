@@ -4,6 +4,7 @@ import os
 from unittest import mock
 
 import pytest
+from transformers import AutoTokenizer
 
 from explorer import run_folder
 from explorer.data import corpora, sources, splitting
@@ -11,6 +12,8 @@ from explorer.data.graded import sets
 from explorer.data.graded.sets import SetIdentity
 from explorer.data.sources import identity, written
 from explorer.data.text_sets import SCORED_PAIRS, GradedPairs
+from explorer.encoding.locate.lookup import BUNDLED
+from explorer.encoding.locate.model_names import find
 from explorer.training.record import runs
 from explorer.ui import layers
 from explorer.ui.runs import training_form
@@ -196,6 +199,24 @@ def test_find_the_best_layer_opens_layers_with_the_pairs_chosen_and_no_page_read
     assert fresh.selectbox(key="sts").value == kept()
     opened(fresh, "layers")  # the test's own runs start from the page it knows of
     assert layers.BEST_ON_DEV in cards(fresh)
+
+
+@pytest.mark.parametrize("scored", [True, False])
+def test_an_upload_says_how_many_texts_the_model_and_the_fitting_method_cut(fresh, monkeypatch, scored):
+    """By the tokenizer of transformers, for a model that reads 256 tokens and a method that trains on 128."""
+    columns = "sentence1,sentence2,score" if scored else "query,passage"
+    rows = [f"The dog sees the cat {row}.,{'the cat and the dog ' * (20 * row)}{row}" for row in range(1, 31)]
+    upload(
+        fresh, "\n".join([columns, *(row + f",{number % 5}.5" * scored for number, row in enumerate(rows))]).encode()
+    )
+    tokenizer = AutoTokenizer.from_pretrained(str(find(BUNDLED).folder))
+    texts = {cell.strip() for row in rows for cell in row.split(",")}
+    tokens = [len(tokenizer(text, truncation=False)["input_ids"]) for text in texts]
+    told = " ".join(words(fresh.warning))
+    for limit in (128, 256):
+        longer = sum(one > limit for one in tokens)
+        assert f"{longer} of {len(texts)} texts are longer than the {limit} tokens" in told
+    assert "Raise max_length, up to 256" in told
 
 
 def test_train_on_them_opens_train_with_text_dev_and_test_set(fresh, nothing_is_measured):
