@@ -20,7 +20,7 @@ from explorer.measuring.scores.verdict import ElsewhereVerdict, Verdict
 from explorer.measuring.sentences import word_tables
 from explorer.measuring.sentences.probe_cosines import PackWords
 from explorer.measuring.sentences.word_pairs import WordPair
-from explorer.studies.plans import plan_report, plan_table
+from explorer.studies.plans import plan_columns, plan_report
 from explorer.training.record.status import FINISHED, Status
 from tests.shown_numbers import numbers
 from tests.studies.plans.test_plan import found
@@ -206,14 +206,14 @@ def test_a_plan_adds_up_in_its_table_in_its_verdict_and_in_its_figure(tmp_path):
     for edges, one in list(verdicts())[:60]:
         status = Status(FINISHED, verdict=verdict.RunVerdict(one, one), seconds=10.0)
         table = found(tmp_path, (status,) * 2)
-        header, (base, row) = plan_table.written(table)
+        header, (base, row) = table_formats.shown(*plan_columns.written(table))
         cells = {name.partition(" (")[0]: at for at, name in enumerate(header)}
         (before,), (after, _) = numbers(base[cells["test"]]), numbers(row[cells["test"]])
-        difference, low, high = numbers(row[cells[plan_table.GAIN]])
+        difference, low, high = numbers(row[cells[plan_columns.GAIN]])
         adds_up(before, after, difference, low, high)
         tells_from_0(edges, (low, high))
         said = plan_report.verdict(table).text
-        assert numbers(said[said.index("half: ") :])[:6] == [after, 0, difference, 95, low, high]
+        assert numbers(said[said.index("Spearman): ") :])[:6] == [after, 0, difference, 95, low, high]
         (mark,) = plan_report.marks(plan_report.scored(table))
         assert numbers(mark.change) == [difference, low, high]
 
@@ -247,13 +247,15 @@ def test_an_end_is_never_rounded_to_0_nor_past_the_difference_beside_it(numbers,
 
 
 def test_a_file_for_programs_has_a_hyphen_for_a_minus_and_texts_keep_theirs():
-    cells = ["m−1", "−0.42", "+0.10 (−0.89 to +1.05)", "−3.20 ± 0.10", "SICK-R −1.10 (−1.60 to −0.62), worse"]
-    csv = table_formats.written("csv", ["a"] * 5, [cells]).splitlines()[1]
-    assert csv == 'm−1,-0.42,0.10,-0.89,1.05,-3.20,0.10,"SICK-R −1.10 (−1.60 to −0.62), worse"'
-    latex = table_formats.written("latex", ["a"] * 5, [cells])
-    assert "& $-$0.42 & +0.10 ($-$0.89 to +1.05) & $-$3.20 $\\pm$ 0.10 &" in latex
-    assert "−" not in latex, "pdflatex does not know it"
-    assert "−0.42" in table_formats.written("markdown", ["a"] * 5, [cells])
+    header = [table_formats.TableColumn("a", is_text=True), table_formats.TableColumn("b", "Spearman")]
+    gap = table_formats.Number(-0.4211, low=-0.891, high=1.05, text=in_words.change(-0.42, -0.891, 1.05))
+    rows = [["m−1", table_formats.Number(-3.2, 0.1)], ["m−2", gap]]
+    csv = table_formats.written("csv", header, rows).splitlines()[1:]
+    assert csv == ["m−1,b,,Spearman,-3.2,0.1,,,1", "m−2,b,,Spearman,-0.4211,,-0.891,1.05,1"]
+    latex = table_formats.written("latex", header, rows)
+    assert "m$-$2 & $-$0.42 ($-$0.89 to +1.05) \\\\" in latex
+    assert "m$-$1 & $-$3.20 $\\pm$ 0.10 \\\\" in latex
+    assert "−0.42" in table_formats.written("markdown", header, rows)
 
 
 def test_pairs_of_the_packs_are_shown_with_one_minus_sign():

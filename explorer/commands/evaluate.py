@@ -20,6 +20,7 @@ from explorer.evaluating.results import rank_groups, result_table, scored_task, 
 from explorer.evaluating.results.result_files import ScoredModel, path_of, read
 from explorer.evaluating.tasks import Subject, retrieval, transfer, word_models
 from explorer.measuring.scores.measure import Settings
+from explorer.measuring.scores.metrics import measure_in_words
 from explorer.measuring.scores.verdict import CI
 from explorer.progress import map_progress
 from explorer.training.record.run_results import scored
@@ -267,9 +268,7 @@ def _table(found: EvaluationResult, options: argparse.Namespace) -> str:
     rows = result_table.models(results)
     ranking = None if options.measure else rank_groups.ranked(rows, tasks)
     letters = dict(zip(ranking.names, ranking.letters, strict=True)) if ranking else {}
-    header, cells = result_table.cells(
-        rows, tasks, measure=options.measure, letters=letters, with_ends=flags.form(options) == "csv"
-    )
+    header, cells = result_table.cells(rows, tasks, measure=options.measure, letters=letters)
     table = flags.table(options, header, cells)
     if flags.form(options):
         return table
@@ -279,7 +278,7 @@ def _table(found: EvaluationResult, options: argparse.Namespace) -> str:
         name, measured = f"{labels[one.task.digest]}, {one.model.name}", one.measured
         measure = options.measure or measured.measures[0]
         if measure in measured.ends:
-            lines.append(f"{name}, {measure}: {CI} {in_words.interval(*measured.ends[measure])}\n")
+            lines.append(f"{name}, {measure_in_words(measure)}: {CI} {in_words.interval(*measured.ends[measure])}\n")
         if measured.intervals and measured.intervals.choice:
             lines.append(f"{name}, {retrieval.choice_text(measured.intervals.choice)}\n")
     none = [

@@ -42,7 +42,7 @@ def plan(options: argparse.Namespace) -> None:
     finished already are not trained again; a run that fails is left behind and named. The runs are in checkpoints (or
     in STRATA_RUNS), and the Train page shows them too.
     """
-    from explorer.studies.plans import execution, plan_folder, plan_report, plan_table, row_curve
+    from explorer.studies.plans import execution, plan_columns, plan_folder, plan_report, plan_table, row_curve
     from explorer.studies.plans.plan import cells, sets_of, with_sets
     from explorer.studies.plans.plan_file import read
 
@@ -96,7 +96,7 @@ def plan(options: argparse.Namespace) -> None:
         numbers = {**plan_table.as_json(found), "row_curves": row_curve.as_json(curves)}
         print(json.dumps(numbers, ensure_ascii=False, indent=1))
     else:
-        print(flags.table(options, *plan_table.written(found)), end="")
+        print(flags.table(options, *plan_columns.written(found)), end="")
     if failed:
         raise SystemExit(1)
 
@@ -155,14 +155,7 @@ def reproduce(options: argparse.Namespace) -> None:
         for plan in found.plans.values():
             failed |= worked_off(plan)
         output.finish_or_stop(reproduction.base_scores(found), f"Interrupted. Go on with {AGAIN}.")
-    header, rows = reproduction.written(found)
-    notes: list[str] = []
-    if not flags.form(options):  # in a terminal, what rows share is a note below them
-        notes = list(dict.fromkeys(row[-1] for row in rows))
-        rows = [[*row[:-1], f"[{notes.index(row[-1]) + 1}]"] for row in rows]
-    print(flags.table(options, header, rows), end="")
-    for number, note in enumerate(notes, start=1):
-        print(f"[{number}] {note}")
+    print(flags.table(options, *reproduction.written(found)), end="")
     if failed:
         raise SystemExit(1)
 

@@ -1,16 +1,12 @@
 """Test result files, the table of results with published scores next to it, and its formats."""
 
-import csv
 import io
 import json
-import shutil
-import subprocess
 import zipfile
 from dataclasses import replace
 from statistics import fmean, stdev
 
 import numpy as np
-import pandas
 import pytest
 
 from explorer.data import reference_scores
@@ -21,7 +17,6 @@ from explorer.evaluating.results.result_table import models, rows_for, what_diff
 from explorer.evaluating.results.scored_task import LOGISTIC, Items, Measured
 from explorer.evaluating.tasks import published, sts, transfer
 from tests.evaluating.results_by_hand import result, task
-from tests.rendered import Shown
 
 
 def by_name(results):
@@ -144,7 +139,7 @@ def test_scores_of_unlike_measures_have_no_average_and_no_rank():
     searched = [result(model, "NFCorpus", score, measure="nDCG@10") for model, score in (("a", 30), ("b", 20))]
     rows, tasks = models([*results, *searched]), [task("MR"), task("NFCorpus")]
     assert rows[0].average(tasks) is None
-    assert result_table.cells(rows, tasks)[0] == ["model", "MR", "NFCorpus"]
+    assert list(map(str, result_table.cells(rows, tasks)[0])) == ["model", "MR (accuracy)", "NFCorpus (nDCG@10)"]
     assert ranked(rows, tasks) is None
 
 
@@ -162,8 +157,8 @@ def test_the_deviation_of_an_average_is_that_of_the_averages():
 def test_the_best_average_comes_first_and_only_models_with_every_task_are_ranked():
     results = [result(model, name, score) for model, name, score in (("a", "MR", 70), ("a", "CR", 72), ("b", "MR", 80),
                                                                     ("b", "CR", 82), ("c", "MR", 99))]  # fmt: skip
-    header, rows = result_table.cells(models(results), [task("MR"), task("CR")])
-    assert header == ["model", "MR", "CR", "average of 2"]
+    header, rows = table_formats.shown(*result_table.cells(models(results), [task("MR"), task("CR")]))
+    assert header == ["model", "MR (accuracy)", "CR (accuracy)", "average of 2 (accuracy)"]
     assert rows == [["b", "80.00", "82.00", "81.00"], ["a", "70.00", "72.00", "71.00"], ["c", "99.00", "", ""]]
     right, wrong = [1.0] * 90 + [0.0] * 10, [1.0] * 50 + [0.0] * 50
     scored = ("a", "MR", 90, right), ("b", "MR", 50, wrong), ("c", "CR", 10, wrong)
@@ -379,96 +374,3 @@ def test_a_variable_names_the_folder_and_the_archive_has_every_file(tmp_path, mo
     monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "elsewhere"))
     assert result_files.write(result("m", "MR", 80)).is_relative_to(tmp_path / "elsewhere")
     assert len(result_files.read_all()[0]) == 1
-
-
-NASTY = [
-    "[CLS] pooling",
-    "*starred",
-    "a_b & 50 % #1 $x$ {y} ~z ^2 \\cmd",
-    "x|y <b>z</b> -- >",
-    "<http://x.org> [l](http://y.z) `c`",
-    "",
-]
-HEADER = ["[model]", "*task*", "www.x.org"]
-ROWS = [[name, "-0.50 ± 0.10", name] for name in NASTY]
-SCORES = ["model", "STS-B", "average"], [["all_MiniLM & co|x", "82.03 ± 0.45", ""], ["=cmd", "1.00", "2.00"]]
-
-
-def test_csv_and_markdown_give_the_cells_back_and_no_text_is_a_formula():
-    text = table_formats.written("csv", HEADER, [*ROWS, *SCORES[1], ["a\r=1+1", "b\n=2", "\r=3"]])
-    found = list(csv.reader(io.StringIO(text, newline="")))
-    assert found == [HEADER, *ROWS, SCORES[1][0], ["'=cmd", "1.00", "2.00"], ["a\r=1+1", "b\n=2", "'\r=3"]]
-    shown = Shown(table_formats.written("markdown", HEADER, ROWS))
-    assert shown.cells == [[" ".join(cell.split()) for cell in row] for row in (HEADER, *ROWS)]
-    assert (shown.tags, shown.found_later) == ({"table", "thead", "tbody", "tr", "th", "td"}, [])
-
-
-def test_columns_with_an_empty_cell_are_aligned_in_markdown_and_text():
-    lines = table_formats.as_markdown(*SCORES).splitlines()
-    assert lines[1] == "| --- | ---: | ---: |"
-    assert {line.replace(r"\|", "").count("|") for line in lines} == {4}
-    lines = table_formats.as_text(*SCORES).splitlines()
-    assert lines[2].startswith("=cmd")
-    assert lines[1].index("±") > len("all_MiniLM & co|x")
-
-
-def test_latex_escapes_what_it_would_read_also_at_the_beginning_of_a_row():
-    lines = table_formats.as_latex(HEADER, ROWS).splitlines()
-    assert [line[:3] for line in lines[3:7] if not line.startswith("\\")] == ["{[}", "{[}", "{*}"]
-    assert not [line for line in lines if line.lstrip().startswith(("[", "*"))]
-    text = table_formats.written("latex", *SCORES)
-    assert r"all\_MiniLM \& co\textbar{}x & 82.03 $\pm$ 0.45 &  \\" in text
-    assert text.splitlines()[1] == r"\begin{tabular}{lrr}"
-    assert [text.count(rule) for rule in (r"\toprule", r"\midrule", r"\bottomrule")] == [1, 1, 1]
-
-
-def test_a_name_with_control_characters_is_obeyed_by_no_terminal_and_refused_by_no_latex():
-    header, row = ["model"], ["\x1b[31mred\x07\x9b"]
-    assert table_formats.as_text(header, [row]) == "model\n\ufffd[31mred\ufffd\ufffd\n"
-    assert table_formats.as_latex(header, [row]).splitlines()[5] == r"{[}31mred \\"
-
-
-@pytest.mark.parametrize(
-    ("cell", "written"),
-    [("-0.50", "$-$0.50"), ("-0.50 ± 0.10", r"$-$0.50 $\pm$ 0.10"),
-     ("+1.10 (-3.20 to 5.60)", "+1.10 ($-$3.20 to 5.60)"),
-     ("2024-05", "2024-05"), ("layer-6", "layer-6"), ("-6 of x", "-6 of x")],
-)  # fmt: skip
-def test_a_negative_number_has_a_minus_sign_in_latex_and_a_name_its_hyphen(cell, written):
-    assert f"m & {written} \\\\" in table_formats.as_latex(["model", "score"], [["m", cell]])
-
-
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex on the PATH")
-def test_latex_is_compiled_and_shows_the_cells(tmp_path):
-    """A table of ASCII: what an engine makes of other characters depends on its fonts."""
-    signs = [chr(code) for code in range(33, 127)]
-    rows = [[f"{sign} one", f"{sign}{sign}", sign] for sign in signs] + ROWS
-    lines = [
-        r"\documentclass{article}\usepackage{booktabs}\begin{document}",
-        *(table_formats.as_latex(HEADER, rows[at : at + 40]) for at in range(0, len(rows), 40)),
-        r"\end{document}",
-    ]
-    (tmp_path / "table.tex").write_text("\n\n".join(lines))
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "table.tex"]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
-    assert ended.returncode == 0, ended.stdout[-2000:]
-
-
-def test_csv_has_numbers_alone_in_columns_of_their_own_and_pandas_reads_them():
-    header = ["model", "MR", "CR", "gain", "seconds", "rank group"]
-    rows = [
-        ["one, two", "81.50 ± 2.12", "80.00 (1 of 2 seeds)", "−0.10 (−0.81 to +0.61)", "1,234", "a"],
-        ["other", "70.00 (60.10 to 79.90)", "", "", "5", "ab"],
-    ]
-    found = pandas.read_csv(io.StringIO(table_formats.as_csv(header, rows)))
-    assert list(found.columns) == ["model", "MR", "MR sd", "MR low", "MR high", "CR", "CR seeds", "gain", "gain low",
-                                   "gain high", "seconds", "rank group"]  # fmt: skip
-    texts = {"model", "rank group"}
-    assert all(found[column].dtype.kind in "if" for column in found.columns if column not in texts)
-    assert list(found["MR"]) == [81.5, 70.0]
-    assert (found["MR sd"][0], found["MR low"][1], found["gain"][0], found["gain high"][0]) == (2.12, 60.1, -0.1, 0.61)
-    assert (found["CR seeds"][0], found["seconds"][0], found["model"][0]) == (1, 1234, "one, two")
-
-
-def test_csv_of_a_table_without_rows_has_its_columns():
-    assert table_formats.as_csv(["model", "MR"], []).splitlines() == ["model,MR"]

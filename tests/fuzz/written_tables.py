@@ -16,10 +16,12 @@ from explorer.encoding.read.head_facts import HeadFacts, PooledLayers
 from explorer.encoding.read.pooling import LAST
 from explorer.escaping import unguarded
 from explorer.evaluating.results import table_formats
+from explorer.evaluating.results.table_formats import TableColumn
 from explorer.measuring.scores import layer_scores
 from explorer.training.loop.measured_facts import Adapters
 from explorer.training.record.model_card import card
 from explorer.ui import messages
+from tests.latex import read
 from tests.rendered import Shown
 from tests.training.record.test_model_card import changed, parsed
 
@@ -37,13 +39,6 @@ PARTS = (
 _CONTROLS = r"[\x00-\x1f\x7f-\x9f]"
 _TABLE = {"table", "thead", "tbody", "tr", "th", "td"}
 _NUMBERS = re.compile(r"[+-][0-9][-+0-9.,e± ()to]*")
-_LATEX = {
-    r"\textbackslash{}": "\\", r"\textasciitilde{}": "~", r"\textasciicircum{}": "^", r"\textbar{}": "|",
-    r"\textless{}": "<", r"\textgreater{}": ">", r"\textasciigrave{}": "`", r"$\pm$": "±", "-{}": "-", "$-$": "-",
-    "{[}": "[", "{*}": "*",
-    **{rf"\{sign}": sign for sign in "&%$#_{}"},
-}  # fmt: skip
-_SIGN = re.compile("|".join(map(re.escape, _LATEX)) + r"|[^\\{}$&#%_^~]")
 
 
 def attempt(seed: int, folder: Path, place: Path) -> None:
@@ -51,12 +46,16 @@ def attempt(seed: int, folder: Path, place: Path) -> None:
     drawn = Random(seed)
     width = drawn.choice((1, 2, 3))
     header, *rows = [[_text(drawn) for _ in range(width)] for _ in range(drawn.choice((2, 3, 5)))]
-    _check_csv(table_formats.as_csv(header, rows), [header, *rows])
+    columns = [TableColumn(name, is_text=True) for name in header]
+    measured = [*columns, TableColumn(header[0], header[-1], rows[0][0])]
+    of_numbers = [[*row, table_formats.Number(-1)] for row in rows]
+    expected = [[*row, header[0], rows[0][0], header[-1], "-1.0", "", "", "", "1"] for row in rows]
+    _check_csv(table_formats.as_csv(measured, of_numbers), [[*header, *table_formats.OF_NUMBERS], *expected])
     named = dict.fromkeys(header, "")
     _check_csv(layer_scores.as_csv([named, named]), [list(named)] + [[""] * len(named)] * 2)
-    _check_markdown(table_formats.as_markdown(header, rows), [header, *rows])
-    _check_latex(table_formats.as_latex(header, rows), [header, *rows])
-    _check_terminal(table_formats.as_text(header, rows), len(rows) + 1)
+    _check_markdown(table_formats.as_markdown(columns, rows), [header, *rows])
+    _check_latex(table_formats.as_latex(columns, rows), [header, *rows])
+    _check_terminal(table_formats.as_text(columns, rows), len(rows) + 1)
     for text in header:
         _check_page(text)
     if drawn.random() < 0.3:  # it takes longer
@@ -83,14 +82,14 @@ def _check_markdown(written: str, rows: Sequence[Sequence[str]]) -> None:
 
 
 def _check_latex(written: str, rows: Sequence[Sequence[str]]) -> None:
-    lines = [line.removesuffix(r" \\") for line in written.split("\n") if line.endswith(r" \\")]
-    assert not [line for line in lines if line.lstrip().startswith(("[", "*"))], "a row begins with an option"
-    for line, row in zip(lines, rows, strict=True):
-        for cell, text in zip(line.split(" & "), row, strict=True):
-            signs = [found[0] for found in _SIGN.finditer(cell)]
-            assert "".join(signs) == cell, f"{cell!r} has a command"
-            shown = "".join(_LATEX.get(sign, sign) for sign in signs)
-            assert shown.split() == re.sub(_CONTROLS, "", " ".join(text.split())).split()
+    titles, cells, *_ = read(written)
+    for row, texts in zip((titles, *cells), rows, strict=True):
+        assert [" ".join(cell.split()) for cell in row] == list(map(_set, texts)), "LaTeX sets another text"
+
+
+def _set(text: str) -> str:
+    seen = (one for one in " ".join(text.split()) if unicodedata.category(one) not in ("Cc", "Cf", "Cs", "Co", "Cn"))
+    return " ".join(unicodedata.normalize("NFC", " ".join("".join(seen).split())).split())
 
 
 def _check_terminal(written: str, lines: int) -> None:

@@ -262,12 +262,12 @@ def test_the_line_has_the_kind_of_the_worst_and_its_words():
     every = [outcome("/folder/own.csv", -1.6, -0.6), outcome("Sample search", -0.2, 0.8, "nDCG@10"), outcome("c", 1, 2)]
     found = verdict.elsewhere(every)
     assert found.text == (
-        "Elsewhere: own.csv −1.10 (−1.60 to −0.60), worse; Sample search nDCG@10 +0.30 (−0.20 to +0.80), could be "
-        "chance; c +1.50 (+1.00 to +2.00), better."
+        "Elsewhere: own.csv Spearman −1.10 (−1.60 to −0.60), worse; Sample search nDCG@10 +0.30 (−0.20 to +0.80), "
+        "could be chance; c Spearman +1.50 (+1.00 to +2.00), better."
     )
     assert [verdict.worst(every[start:]) for start in range(4)] == [WORSE, CHANCE, BETTER, UNKNOWN]
     without = ElsewhereVerdict("d", 10, 10, "Spearman", Verdict(exported=3.0))
-    assert verdict.elsewhere([without]).text == "Elsewhere: d no score that can be compared, not known."
+    assert verdict.elsewhere([without]).text == "Elsewhere: d Spearman no score that can be compared, not known."
     base = ElsewhereVerdict("d", 10, 10, "Spearman", Verdict(declared_base=3.0))
     assert verdict.elsewhere([base]) is None, "it is not trained yet"
     run = verdict.RunVerdict(elsewhere=tuple(every))

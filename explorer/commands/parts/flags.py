@@ -126,7 +126,7 @@ def form(options: argparse.Namespace) -> str:
     return next((name for name in ("json", *table_formats.FORMATS) if getattr(options, name, False)), "")
 
 
-def table(options: argparse.Namespace, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(options: argparse.Namespace, header: table_formats.Header, rows: table_formats.Rows) -> str:
     """The table in the form that was chosen."""
     chosen = form(options)
     return table_formats.written(chosen, header, rows) if chosen else table_formats.as_text(header, rows)

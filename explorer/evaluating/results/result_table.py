@@ -21,7 +21,8 @@ from explorer.data.tables.columns import plain
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating.results.result_files import Result, ScoredModel
 from explorer.evaluating.results.scored_task import COSTS, SENTEVAL, Measured, Options, ScoredTask, labels
-from explorer.measuring.scores.metrics import ACCURACY, METRICS
+from explorer.evaluating.results.table_formats import Number, TableCell, TableColumn
+from explorer.measuring.scores.metrics import ACCURACY, METRICS, measure_in_words
 
 AVERAGE, GROUP = "average of {}", "rank group"
 _OF_SEARCH = "MRR@10"
@@ -31,20 +32,6 @@ Floats = NDArray[np.float64]
 Runs = Sequence[Sequence[Measured]]  # (seed, task): the results of a model, trained once or with several seeds
 
 MOST_RUNS = 3  # that the name of a row lists
-
-
-@dataclass(frozen=True)
-class MeanScore:
-    """A score × 100: the mean over seeds, and their standard deviation if there are several."""
-
-    mean: float
-    std: float | None = None
-    lacking: str = ""  # `1 of 2 seeds`, if some have no score
-
-    def __str__(self) -> str:
-        mean = in_words.number(self.mean)
-        text = mean if self.std is None else f"{mean} ± {in_words.number(self.std)}"
-        return f"{text} ({self.lacking})" if self.lacking else text
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,23 +51,22 @@ class ModelRow:
         """What the first seed has on a task."""
         return self.runs[0].get(task.digest)
 
-    def cell(self, task: ScoredTask, title: str = MODEL_DEFAULT, measure: str | None = None) -> MeanScore | None:
+    def cell(self, task: ScoredTask, title: str = MODEL_DEFAULT, measure: str | None = None) -> Number | None:
         """The score on a task, of the seeds that have it; None if none has, or has such a measure."""
         if len(self.runs) > 1:
             every = [_score(run.get(task.digest), title, measure) for run in self.runs]
-            known = [score for score in every if score is not None]
-            lacking = f"{len(known)} of {len(every)} seeds" if len(known) < len(every) else ""
-            of_seeds = mean_score(known)
-            return of_seeds and replace(of_seeds, lacking=lacking)
+            return so_far(every)
         found = self.first(task)
         if found is None or title not in found.titles or (measure or found.measures[0]) not in found.measures:
             return None
         of_seeds = found.table[found.titles.index(title), found.measures.index(measure or found.measures[0])]
-        return mean_score([float(score) if math.isfinite(score) else None for score in of_seeds])
+        score = mean_score([float(score) if math.isfinite(score) else None for score in of_seeds])
+        ends = found.ends.get(measure or found.measures[0]) if title == MODEL_DEFAULT else None
+        return score if score is None or ends is None else replace(score, low=ends[0], high=ends[1])
 
     def average(
         self, tasks: Sequence[ScoredTask], title: str = MODEL_DEFAULT, measure: str | None = None
-    ) -> MeanScore | None:
+    ) -> Number | None:
         """The average over tasks; None unless every seed has every task, by measures of one name."""
         mains = {run[task.digest].measures[0] for run in self.runs for task in tasks if task.digest in run}
         if measure is None and len(mains) > 1:
@@ -188,19 +174,19 @@ def cells(
     title: str = MODEL_DEFAULT,
     measure: str | None = None,
     letters: Mapping[str, str] | None = None,
-    *,
-    with_ends: bool = False,
-) -> tuple[list[str], list[list[str]]]:
-    """The table as text, header and rows: the best average, or score, first, and "" for what is missing.
+) -> tuple[list[TableColumn], list[list[TableCell]]]:
+    """The table, header and rows: the best average, or score, first, and None for what is missing.
 
-    `letters` are the rank groups of models by name; `with_ends` writes the interval of a score behind it, where it is
-    known.
+    `letters` are the rank groups of models by name.
     """
     together = len(tasks) > 1 and are_alike(rows, tasks, measure)
     averages = {row.name: row.average(tasks, title, measure) for row in rows} if together else {}
-    last = [*([AVERAGE.format(len(tasks))] if averages else []), *([GROUP] if letters else [])]
-    header = ["model", *labels(tasks).values(), *last]
-    table = []
+    by = [measure_of(rows, task, measure) for task in tasks]
+    header = [TableColumn("model", is_text=True)]
+    header += [TableColumn(name, words) for name, words in zip(labels(tasks).values(), by, strict=True)]
+    header += [TableColumn(AVERAGE.format(len(tasks)), " or ".join(dict.fromkeys(filter(None, by))))] * bool(averages)
+    header += [TableColumn(GROUP, is_text=True)] * bool(letters)
+    table: list[list[TableCell]] = []
     sign = 1 if measure in COSTS else -1
 
     def place(row: ModelRow) -> list[float]:
@@ -209,14 +195,14 @@ def cells(
 
     for row in sorted(rows, key=place):
         scores = [row.cell(task, title, measure) for task in tasks] + ([averages[row.name]] if averages else [])
-        texts = ["" if score is None else str(score) for score in scores]
-        if with_ends and title == MODEL_DEFAULT and len(row.runs) == 1:
-            for at, task in enumerate(tasks):
-                found = row.first(task)
-                if found is not None and (ends := found.ends.get(measure or found.measures[0])):
-                    texts[at] += f" ({in_words.interval(*ends)})"
-        table.append([row.name, *texts, *([letters.get(row.name, "")] if letters else [])])
+        table.append([row.name, *scores, *([letters.get(row.name, "")] if letters else [])])
     return header, table
+
+
+def measure_of(rows: Sequence[ModelRow], task: ScoredTask, measure: str | None = None) -> str:
+    """The measure of the scores of a task in words; "" if no row has one."""
+    found = {run[task.digest].measures[0] for row in rows for run in row.runs if task.digest in run}
+    return " or ".join(sorted(map(measure_in_words, {measure} if measure and found else found)))
 
 
 def are_alike(rows: Sequence[ModelRow], tasks: Sequence[ScoredTask], measure: str | None = None) -> bool:
@@ -232,12 +218,18 @@ def _score(measured: Measured | None, title: str, measure: str | None) -> float 
     return score if math.isfinite(score) else None
 
 
-def mean_score(scores: Sequence[float | None]) -> MeanScore | None:
+def mean_score(scores: Sequence[float | None]) -> Number | None:
     """Mean and standard deviation over seeds; None if a seed lacks its score, since a mean of some would mislead."""
     known = [score for score in scores if score is not None]
     if not known or len(known) < len(scores):
         return None
-    return MeanScore(fmean(known), stdev(known) if len(known) > 1 else None)
+    return Number(fmean(known), stdev(known) if len(known) > 1 else None, seeds=len(known))
+
+
+def so_far(scores: Sequence[float | None]) -> Number | None:
+    """Mean and standard deviation over the seeds that have a score, with how many lack it; None if all do."""
+    found = mean_score([score for score in scores if score is not None])
+    return found and replace(found, of=len(scores))
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,10 +256,10 @@ class PublishedRow:
         published, measured = self.cell(task.name), row.cell(task, title, self.measure(task.name))
         return None if published is None or measured is None else in_words.gap(published.mean, measured.mean)
 
-    def cell(self, task: str) -> MeanScore | None:
+    def cell(self, task: str) -> Number | None:
         """The published score."""
         score = self.scores.get(task)
-        return None if score is None or score.value is None else MeanScore(score.value, score.std)
+        return None if score is None or score.value is None else Number(score.value, score.std, seeds=0)
 
 
 def rows_for(names: Sequence[str]) -> tuple[PublishedRow, ...]:

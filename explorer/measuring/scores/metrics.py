@@ -247,6 +247,12 @@ def measure_named(name: str) -> tuple[str, str] | None:
     return known.get(name)
 
 
+def measure_in_words(name: str) -> str:
+    """A measure of results as people read it: `Spearman`, `Spearman, wmean`; another one has its name."""
+    metric, aggregate = measure_named(name) or (name, AGGREGATES[0])
+    return metric if aggregate == AGGREGATES[0] else f"{metric}, {aggregate}"
+
+
 def named(written: str) -> str:
     """The metric with a name, in any case."""
     known = {name.lower(): name for name in METRICS if name != MEAN}

@@ -19,7 +19,7 @@ from explorer import in_words
 from explorer.data import sources
 from explorer.data.set_items import counted
 from explorer.measuring.scores.judge import Gap, Judge, PackChange, PairChange
-from explorer.measuring.scores.metrics import SPEARMAN, item_by_main
+from explorer.measuring.scores.metrics import item_by_main
 from explorer.measuring.scores.power import POWER
 
 if TYPE_CHECKING:
@@ -137,7 +137,12 @@ class Verdict:
 
         Without an interval on a set that chose the model: `+0.59, chose it`.
         """
-        return self._gap_with() + self.by_training
+        return self.gap_alone + self.by_training
+
+    @property
+    def gap_alone(self) -> str:
+        """The same without the part of training."""
+        return self._gap_with()
 
     @property
     def gap_with_ci(self) -> str:
@@ -350,19 +355,18 @@ def worst(every: Sequence[ElsewhereVerdict]) -> str:
 def elsewhere(every: Sequence[ElsewhereVerdict], lead: str = "Elsewhere") -> Sentence | None:
     """Say what became of sets that a model was not trained for; None if it was scored on none.
 
-    `Elsewhere: SICK-R test −1.10 (−1.60 to −0.62), worse; Sample search nDCG@10 +0.30 (−0.20 to +0.81), could be
-    chance.` The kind is that of the worst. Without a `lead` it is no sentence, but a cell of a table.
+    `Elsewhere: SICK-R test Spearman −1.10 (−1.60 to −0.62), worse; Sample search nDCG@10 +0.30 (−0.20 to +0.81), could
+    be chance.` The kind is that of the worst.
     """
     scored = [one for one in every if one.verdict.exported is not None]
     if not scored:
         return None
-    pieces: list[tuple[str, bool]] = [(lead, True), (": " * bool(lead), False)]
+    pieces: list[tuple[str, bool]] = [(lead, True), (": ", False)]
     for place, one in enumerate(scored):
-        measure = "" if one.measure == SPEARMAN else f" {one.measure}"
         gap = one.verdict.gap or "no score that can be compared"
-        text = f"{'; ' * bool(place)}{sources.shown(one.name)}{measure} {gap}, "
+        text = f"{'; ' * bool(place)}{sources.shown(one.name)} {one.measure} {gap}, "
         pieces += [(text, False), (WORDS[one.verdict.kind].lower(), True)]
-    return Sentence(worst(scored), (*pieces, ("." * bool(lead), False)))
+    return Sentence(worst(scored), (*pieces, (".", False)))
 
 
 def rendered(pieces: Marked, escape: Callable[[str], str], emphasise: Callable[[str], str]) -> str:

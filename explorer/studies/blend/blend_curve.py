@@ -213,7 +213,11 @@ def _share(alpha: float) -> float:
 def as_text(found: BlendCurve, alpha: float | None = None) -> str:
     """The table of scores and probe packs over α, and the verdict on one blend, by default the best on the dev set."""
     packs = tuple(found.packs(max(found.points)))
-    header = ("α", *map(found.label, found.sets), *packs)
+    header = [
+        table_formats.TableColumn("α", is_text=True),
+        *(table_formats.TableColumn(found.label(use), judge.measure) for use, judge in found.sets.items()),
+        *(table_formats.TableColumn(pack, metrics.DISTINGUISHED) for pack in packs),
+    ]
     scores = {use: found.scores(use) for use in found.sets}
     rows = [("base", *(in_words.number(judge.score(found.before[use])) for use, judge in found.sets.items()))]
     chosen = found.best if alpha is None else _share(alpha)

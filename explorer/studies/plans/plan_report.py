@@ -8,11 +8,13 @@ from explorer import in_words
 from explorer.data import sources
 from explorer.drawing.reports import standalone
 from explorer.drawing.scores.costs import MethodMark, RowMark, score_by_cost, score_by_rows
+from explorer.evaluating.results.table_formats import shown
 from explorer.knobs import percent_in
 from explorer.measuring.scores.verdict import BETTER, CI, UNKNOWN, WORSE, Sentence, Verdict, elsewhere
 from explorer.studies.plans import plan_file, row_curve
 from explorer.studies.plans.plan import NO_TEST
-from explorer.studies.plans.plan_table import TEST, PlanRow, PlanTable, written
+from explorer.studies.plans.plan_columns import written
+from explorer.studies.plans.plan_table import TEST, PlanRow, PlanTable
 from explorer.studies.plans.row_curve import RowCurve, RowPoint
 from explorer.studies.plans.seeds import ONE_SEED
 from explorer.training.loop.preparing import LIBRARIES
@@ -60,8 +62,9 @@ def verdict(found: PlanTable) -> Sentence | None:
     alone = "is the first row with a score" if len(found.rows) > 1 else "has a score"
     tested = "has the highest score" if others else alone
     test_set = sources.shown(best.cells[0].recipe.test or NO_TEST)
+    measure = best.cells[0].done.facts.measure_of(TEST) if best.cells[0].done else ""
     over = f"{in_words.signed(gain.shown_difference)} over the base ({CI} {gain.ends()}){gain.by_training}. "
-    text = f"{best.label} {tested} on {test_set}{so_far}: {best.score(TEST)}, {over}"
+    text = f"{best.label} {tested} on {test_set} ({measure}){so_far}: {best.score(TEST)}, {over}"
     _, _, _, low, high = gain.known
     text += "The interval includes 0, so the difference may be chance. " if low <= 0 <= high else ""
     # whether another row of the same base could be as good as the first, by the intervals of their scores; numbers of
@@ -106,11 +109,11 @@ def _ends(verdict: Verdict) -> tuple[float, float]:
 
 
 def _listed(names: list[str]) -> str:
-    shown = names[:MOST_NAMED]
-    rest = len(names) - len(shown)
+    first = names[:MOST_NAMED]
+    rest = len(names) - len(first)
     if rest:
-        return f"those of {', '.join(shown)} and {rest} more"
-    return f"that of {shown[0]}" if len(shown) == 1 else f"those of {', '.join(shown[:-1])} and {shown[-1]}"
+        return f"those of {', '.join(first)} and {rest} more"
+    return f"that of {first[0]}" if len(first) == 1 else f"those of {', '.join(first[:-1])} and {first[-1]}"
 
 
 def sets_in_words(found: PlanTable) -> str:
@@ -122,8 +125,8 @@ def sets_in_words(found: PlanTable) -> str:
 def how_in_words(found: PlanTable) -> str:
     """What the numbers of the table are."""
     return (
-        f"{', '.join(found.measures)} × 100. The row of the base is what is subtracted. An empty cell is a number that "
-        "is not there, such as a mean that lacks a seed."
+        f"{', '.join(found.measures)} × 100. The row of the base is what is subtracted. An empty cell was not "
+        "measured; a mean of some of the seeds says so, and a difference needs all of them."
     )
 
 
@@ -229,7 +232,7 @@ def repeating(found: PlanTable) -> list[str]:
         if cell.done is not None
     ]
     plan = found.plan
-    shown = replace(
+    without_folders = replace(
         plan,
         models=tuple(map(sources.shown, plan.models)),
         data=tuple(tuple(map(sources.shown, texts)) for texts in plan.data),
@@ -241,7 +244,7 @@ def repeating(found: PlanTable) -> list[str]:
         standalone.heading("To repeat it"),
         *([standalone.table(runs, {"seed": 0, "updates": 0, "seconds": 0})] if runs else []),
         standalone.note("Save this as plan.yaml, with the paths of your files, and give: python -m explorer plan FILE"),
-        standalone.code(plan_file.as_yaml(shown)),
+        standalone.code(plan_file.as_yaml(without_folders)),
         standalone.note(f"Written on {time.strftime('%d %B %Y').lstrip('0')} with {used}."),
     ]
 
@@ -257,7 +260,7 @@ def _scores(done: Status) -> dict[str, object]:
 def report(found: PlanTable, first: Sequence[str] = (), title: str = "") -> bytes:
     """The HTML file, of the table as it stands; `first` is HTML in place of the verdict on the best row."""
     rows, parts = scored(found), verdict(found)
-    header, lines = written(found)
+    header, lines = shown(*written(found))
     body = list(first)
     if not first:
         body += [standalone.verdict(one) for one in (parts, forgotten(found)) if one is not None]

@@ -1,31 +1,26 @@
-"""The table of a plan, from the folders of its runs and from saved results, as text and as JSON.
+"""The rows of a plan's table, from the folders of its runs and from saved results, and as JSON.
 
 First the rows of the bases, then one for each method and setting.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from statistics import fmean
 
-from explorer import in_words
-from explorer.data import sources
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import StrataError
 from explorer.evaluating.results import result_files, scored_task
-from explorer.evaluating.results.result_table import MeanScore, mean_score
+from explorer.evaluating.results.result_table import mean_score, so_far
+from explorer.evaluating.results.table_formats import Number
 from explorer.evaluating.tasks import column_of
 from explorer.measuring.scores.judge import Gap
-from explorer.measuring.scores.metrics import SPEARMAN
+from explorer.measuring.scores.metrics import SPEARMAN, measure_in_words
 from explorer.measuring.scores.verdict import (
     BETTER,
-    ELSEWHERE,
-    UNLEARNED,
-    WORDS,
     ElsewhereVerdict,
     RunVerdict,
     Verdict,
-    elsewhere,
 )
 from explorer.run_folder import model_name
 from explorer.studies.plans import plan_folder
@@ -39,11 +34,6 @@ from explorer.training.record.run_results import scored
 from explorer.training.record.status import Status
 
 BASE, TEST, DEV = "base", "test", "dev"
-ROW, SEEDS, DEV_SET, TEST_SET = "row", "seeds", "dev set", "test set"
-BEFORE, GAIN, SECONDS, PER_POINT, MEMORY = (
-    "base, trained layer & pooling", "difference to the base", "seconds", "seconds per point", "memory (GB)",
-)  # fmt: skip
-NOTHING = "nothing was learned with {} of {} seeds"
 NOT_YET = "{}: the plan has not evaluated it yet."
 WITHOUT = "{}: no result with the plan's data and settings, of {}. Resume the plan to evaluate them."
 
@@ -56,17 +46,23 @@ class PlanRow:
     cells: tuple[PlanCell, ...]
     tasks: Mapping[str, tuple[float | None, ...]]  # by the label of the task
 
-    def score(self, column: str) -> MeanScore | None:
+    def score(self, column: str) -> Number | None:
         """A score over all seeds; None if a seed lacks it, since a mean of some would mislead."""
         if column in self.tasks:
             return mean_score(self.tasks[column])
         return mean_score([_of_run(one.done, column) for one in self.cells])
 
+    def so_far(self, column: str) -> Number | None:
+        """The same of the seeds that have it, with how many lack it."""
+        if column in self.tasks:
+            return so_far(self.tasks[column])
+        return so_far([_of_run(one.done, column) for one in self.cells])
+
     @property
-    def before(self) -> MeanScore | None:
+    def before(self) -> Number | None:
         """The base's test score under the layer & pooling that is trained, which need not be its model default."""
         found = mean_score([_of_run(one.done, TEST, "same_reading_base") for one in self.cells])
-        return found and (found if found.std else MeanScore(found.mean, None))  # a layer has no seed, a new pooler has
+        return found and (found if found.std else Number(found.mean, None))  # a layer has no seed, a new pooler has
 
     @property
     def verdict(self) -> Verdict | None:
@@ -155,6 +151,7 @@ class PlanTable:
     rows: tuple[PlanRow, ...]
     bases: Mapping[str, Mapping[str, float | None]]  # by model, then by task
     unmeasured: tuple[str, ...]  # why scores of what is trained are missing
+    task_measures: Mapping[str, str] = field(default_factory=dict)  # by task, of those with a result
 
     @property
     def done(self) -> int:
@@ -174,8 +171,12 @@ class PlanTable:
     @property
     def measures(self) -> tuple[str, ...]:
         """What the test scores are, as far as runs have begun; Spearman before."""
+        return self.measures_of(TEST) or (SPEARMAN,)
+
+    def measures_of(self, use: str) -> tuple[str, ...]:
+        """What the scores on the dev sets or the test sets are, as far as runs have begun."""
         begun = [one.status for row in self.rows for one in row.cells if one.status is not None]
-        return tuple(dict.fromkeys(one.facts.measure_of(TEST) for one in begun)) or (SPEARMAN,)
+        return tuple(dict.fromkeys(one.facts.measure_of(use) for one in begun))
 
     @property
     def unscored(self) -> dict[str, list[str]]:
@@ -225,7 +226,7 @@ def table(plan: Plan) -> PlanTable:
         by_row.setdefault(cell.row, []).append(replace(cell, run=run, status=run.status() if run else None))
     rows = tuple(PlanRow(label, tuple(found), scores.of_row(found)) for label, found in by_row.items())
     bases = {model: scores.of_model(model, f"{BASE} {model}") for model in plan.models} if tasks else {}
-    return PlanTable(plan, tasks, rows, bases, scores.unmeasured())
+    return PlanTable(plan, tasks, rows, bases, scores.unmeasured(), scores.measures)
 
 
 def _texts(recipe: Recipe) -> tuple[object, ...]:
@@ -245,6 +246,7 @@ class _Scores:
 
     def __init__(self, tasks: Mapping[str, scored_task.ScoredTask]) -> None:
         self._tasks = tasks
+        self.measures: dict[str, str] = {}  # of the results that there are, by label of the task
         self._without: dict[str, list[str]] = {}  # what has no result, by label of the task
 
     def of_row(self, found: Sequence[PlanCell]) -> dict[str, tuple[float | None, ...]]:
@@ -265,59 +267,14 @@ class _Scores:
             found[label] = None if result is None else result.measured.score(MODEL_DEFAULT)
             if result is None:
                 self._without.setdefault(label, []).append(called)
+            else:
+                self.measures[label] = measure_in_words(result.measured.measures[0])
         return found
 
     def unmeasured(self) -> tuple[str, ...]:
         """A sentence for each task that lacks a result."""
         text = {label: WITHOUT if self._tasks[label].kind else NOT_YET for label in self._without}
         return tuple(text[label].format(label, "; ".join(called)) for label, called in self._without.items())
-
-
-def written(found: PlanTable) -> tuple[list[str], list[list[str]]]:
-    """Header and rows as text; an empty cell is a number that is not there."""
-    keys = columns(found)
-    one_of = {TEST: found.sets[1], DEV: found.sets[0]}
-    header = [f"{key} ({sources.shown(names[0])})" if len(names := one_of.get(key, ())) == 1 else key for key in keys]
-    every = [
-        {  # the row of a base: what is subtracted from the scores of its runs
-            ROW: f"{BASE} {sources.shown(base.model)} ({MODEL_DEFAULT})",
-            DEV_SET: sources.shown(base.dev_set),
-            TEST_SET: sources.shown(base.test_set),
-            TEST: _score(base.test),
-            DEV: _score(base.dev),
-            **{task: _score(found.bases.get(base.model, {}).get(task)) for task in found.tasks},
-        }
-        for base in found.base_rows
-    ]
-    for row in found.rows:
-        recipe = row.cells[0].recipe
-        gap = "" if row.verdict is None else row.verdict.gap
-        if row.nothing:
-            some = f"{gap}; {NOTHING.format(row.nothing, len(row.cells))}"
-            gap = WORDS[UNLEARNED] if row.nothing == len(row.cells) else some
-        scores = {BEFORE: row.before, **{name: row.score(name) for name in (TEST, DEV, *found.tasks)}}
-        every.append(
-            {
-                ROW: row.label,
-                SEEDS: f"{sum(one.done is not None for one in row.cells)} of {len(row.cells)}",
-                DEV_SET: sources.shown(recipe.dev),
-                TEST_SET: sources.shown(recipe.test or NO_TEST),
-                **{name: "" if score is None else str(score) for name, score in scores.items()},
-                GAIN: gap,
-                ELSEWHERE: text.text if (text := elsewhere(row.elsewhere, lead="")) else "",
-                SECONDS: _cost(row.seconds, 0),
-                PER_POINT: _cost(row.seconds_per_point, 1),
-                MEMORY: _cost(None if row.memory is None else row.memory / 1e9, 2),
-            }
-        )
-    return header, [[cells.get(key, "") for key in keys] for cells in every]
-
-
-def columns(found: PlanTable) -> list[str]:
-    """The columns of the table by name; sets have columns of their own if not all rows have the same."""
-    several = [DEV_SET, TEST_SET] if max(map(len, found.sets)) > 1 else []
-    forgotten = [ELSEWHERE] * any(row.elsewhere for row in found.rows)
-    return [ROW, SEEDS, *several, BEFORE, TEST, GAIN, *forgotten, DEV, *found.tasks, SECONDS, PER_POINT, MEMORY]
 
 
 def as_json(found: PlanTable) -> dict[str, object]:
@@ -357,16 +314,8 @@ def as_json(found: PlanTable) -> dict[str, object]:
     }
 
 
-def _parts(score: MeanScore | None) -> list[float | None] | None:
+def _parts(score: Number | None) -> list[float | None] | None:
     return None if score is None else [score.mean, score.std]
-
-
-def _score(value: float | None) -> str:
-    return "" if value is None else in_words.number(value)
-
-
-def _cost(value: float | None, digits: int) -> str:
-    return "" if value is None else f"{value:,.{digits}f}"
 
 
 def seconds_left(found: PlanTable, left_out: int = 0) -> float | None:

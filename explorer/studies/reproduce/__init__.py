@@ -22,8 +22,10 @@ from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.evaluation import columns, evaluation, loaded
 from explorer.evaluating.results import result_files, result_table
 from explorer.evaluating.results.scored_task import EVALUATED, Options, ScoredTask
+from explorer.evaluating.results.table_formats import Number, TableCell, TableColumn
 from explorer.evaluating.tasks import Subject, tasks_of
 from explorer.knobs import LARGEST_SEED, Knob, Knobs, Values, knob
+from explorer.measuring.scores.metrics import measure_in_words
 from explorer.methods import PAPER, load, paper_values
 from explorer.progress import Work
 from explorer.run_folder import model_name
@@ -245,22 +247,22 @@ def base_scores(found: Reproduction) -> Work[None]:
         yield from evaluation([(scored(subject.found), subject)], found.table.tasks, Options())
 
 
-def written(found: Reproduction) -> tuple[list[str], list[list[str]]]:
+def written(found: Reproduction) -> tuple[list[TableColumn], list[list[TableCell]]]:
     """Header and rows: measured and published scores of each task, and what differs from the paper's setting.
 
-    "" stands for what is not there. An average needs every task.
+    None stands for what is not there. An average needs every task.
     """
     table, published = found.table, found.table.published()
     tasks = [*table.tasks, *([AVERAGE] if set(WHOLE) <= set(table.tasks) else [])]
-    header = ["row", *(part for task in tasks for part in (task, f"{task}, published", "difference")), "setting"]
     # the tasks as results identify them: as the plans evaluated them, others as they are now
     known = {task: one for plan in found.plans.values() for task, one in plan_folder.standing(plan).tasks.items()}
     known |= columns(loaded([task for task in table.tasks if task not in known], Options()), Options(), EVALUATED)
-    lines = []
+    lines: list[list[TableCell]] = []
+    measures: dict[str, dict[str, None]] = {task: {} for task in tasks}
     for line in found.lines:
         paper = result_table.published_row(published, line.row, [table.column.get(task, task) for task in tasks])
         model, title = _measured(found, line, [known[task] for task in table.tasks])
-        parts = [line.label]
+        parts: list[TableCell] = [line.label]
         for task in tasks:
             column = table.column.get(task, task)
             measured, printed, metric = None, paper.cell(column), paper.measure(column)
@@ -268,11 +270,20 @@ def written(found: Reproduction) -> tuple[list[str], list[list[str]]]:
                 measured = model.average([known[one] for one in WHOLE], title, metric)
             elif model is not None:
                 measured = model.cell(known[task], title, metric)
-            gap = ""
+            by = measure_in_words(metric)
+            if measured is not None or printed is not None:
+                measures[task][by] = None
+            gap = None
             if measured is not None and printed is not None:
-                gap = in_words.signed(in_words.gap(printed.mean, measured.mean))
-            parts += [*("" if score is None else str(score) for score in (measured, printed)), gap]
+                difference = in_words.gap(printed.mean, measured.mean)
+                gap = Number(difference, text=in_words.signed(difference))
+            parts += [score and replace(score, measure=by) for score in (measured, printed, gap)]
         lines.append([*parts, f"not run: {line.why_not}" if line.why_not else line.setting])
+    header = [TableColumn("row", is_text=True)]
+    for task, of_task in measures.items():
+        words = " or ".join(of_task)
+        header += [TableColumn(name.format(task), words) for name in ("{}", "{}, published", "{}, difference")]
+    header.append(TableColumn("setting", is_text=True, is_note=True))
     kept = [place for place in range(len(header)) if place == 0 or any(row[place] for row in lines)]
     return [header[place] for place in kept], [[row[place] for place in kept] for row in lines]
 

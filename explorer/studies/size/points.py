@@ -25,6 +25,7 @@ from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, WORSE, Se
 
 if TYPE_CHECKING:
     from explorer.encoding.read.parts.dense import Dense
+    from explorer.evaluating.results.table_formats import TableCell, TableColumn
 
 Vectors = NDArray[np.float32]  # (sentence, width); of length 1 where they are stored
 
@@ -34,19 +35,6 @@ FLOAT32, FLOAT16, INT8, BITS = "float32", "float16", "int8", "bits"
 STORAGES: Mapping[str, int] = {FLOAT32: 32, FLOAT16: 16, INT8: 8, BITS: 1}  # bits of a dimension
 LARGEST = 127  # code of int8
 FRONT = "No other size beats those of the front: none is as good in score and all four costs, and better in one."
-HEADER = (
-    "model",
-    "layer & pooling",
-    "dimensions",
-    "stored as",
-    "score",
-    "difference to the whole (95 % CI)",
-    "sentences/s",
-    "ms per query",
-    "bytes per vector",
-    "weights",
-    "front",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,25 +254,35 @@ def front(points: Sequence[Point], costs: Sequence[str]) -> list[Point]:
     return [point for point in known if not any(beats(rows[other], rows[point]) for other in known)]
 
 
-def cells(picture: Picture) -> list[tuple[str, ...]]:
-    """A row of texts for each point; the last cell says whether no other point is better at no higher cost."""
+def cells(picture: Picture) -> tuple[list[TableColumn], list[list[TableCell]]]:
+    """Header and a row for each point; the last cell says whether no other point is better at no higher cost."""
+    from explorer.evaluating.results.table_formats import Number, TableColumn  # here, as in `as_text`
+
     best = set(front(picture.points, tuple(COSTS)))
-    return [
-        (
-            point.model,
-            point.size.reading,
-            f"{point.size.dimensions}",
-            point.size.stored,
-            in_words.number(point.score),
-            point.gap,
-            f"{point.sentences_per_second:,.0f}",
-            f"{point.query_ms:.2f}",
-            f"{point.vector_bytes:,}",
-            in_words.size(point.model_bytes),
-            "yes" if point in best else "",
-        )
-        for point in picture.points
+    score = picture.measure, picture.evaluation
+    header = [
+        *(TableColumn(name, is_text=True) for name in ("model", "layer & pooling", "dimensions", "stored as")),
+        *(TableColumn(name, *score) for name in ("score", "difference to the whole (95 % CI)")),
+        *map(TableColumn, ("sentences/s", "ms per query", "bytes per vector", "weights")),
+        TableColumn("front", is_text=True),
     ]
+    rows: list[list[TableCell]] = []
+    for point in picture.points:
+        verdict, known = point.verdict, point.verdict.known
+        gap = Number(known[2], low=verdict.low, high=verdict.high, text=point.gap) if known else None
+        rows.append(
+            [
+                *(point.model, point.size.reading, f"{point.size.dimensions}", point.size.stored),
+                None if math.isnan(point.score) else Number(point.score),
+                gap,
+                Number(point.sentences_per_second, digits=0),
+                Number(point.query_ms),
+                Number(point.vector_bytes, digits=0),
+                Number(point.model_bytes, text=in_words.size(point.model_bytes)),
+                "yes" if point in best else "",
+            ]
+        )
+    return header, rows
 
 
 def as_text(picture: Picture, form: str = "text") -> str:
@@ -294,8 +292,8 @@ def as_text(picture: Picture, form: str = "text") -> str:
     if form == "json":
         return as_json(picture)
     if form in table_formats.FORMATS:
-        return table_formats.written(form, HEADER, cells(picture))
-    return table_formats.as_text(HEADER, cells(picture)) + f"\n{text_of(picture)} {FRONT}\n"
+        return table_formats.written(form, *cells(picture))
+    return table_formats.as_text(*cells(picture)) + f"\n{text_of(picture)} {FRONT}\n"
 
 
 def text_of(picture: Picture) -> str:

@@ -12,7 +12,7 @@ import streamlit as st
 from explorer import errors, in_words, places, run_folder
 from explorer.data import sources
 from explorer.drawing.scores.costs import score_by_cost, score_by_rows
-from explorer.evaluating.results import result_files
+from explorer.evaluating.results import result_files, table_formats
 from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.access import jobs
@@ -47,7 +47,10 @@ HELP = {
     "test": "Test score × 100 of the tuned model, mean ± standard deviation over seeds. Higher is better, at most 100.",
     "difference to the base": "Test score minus that of the base under model default, with the widest 95 % interval of "
     "the seeds. Above 0 is better; it could be chance if the interval includes 0.",
-    "elsewhere": "Differences to the base on sets that the runs were not trained for, as for the test score.",
+    "difference by training": "The part of this difference that is due to training: above the base under the layer & "
+    "pooling that is trained. The rest is due to that layer & pooling.",
+    "nothing learned, seeds": "With how many seeds the model equals its base.",
+    "elsewhere, difference to the base": "The same difference on a set that the runs were not trained for.",
     "dev": "Dev score × 100 of the tuned model. The dev set chose it, so it is optimistic; report the test.",
     "seconds": "Seconds of one training, the mean over seeds. Lower is cheaper.",
     "seconds per point": "Seconds of training for one point above the base. Lower is better; empty unless the "
@@ -265,21 +268,22 @@ def _curves_of(folder: str, text: str, stamp: Hashable, _found: PlanTable) -> tu
 
 
 def _table(name: str, found: PlanTable) -> None:
-    from explorer.studies.plans import plan_report, plan_table
+    from explorer.studies.plans import plan_columns, plan_report
 
-    keys, (header, rows) = plan_table.columns(found), plan_table.written(found)
-    widths = {"row": st.column_config.TextColumn(pinned=True)}
-    for key, column in zip(keys[1:], header[1:], strict=True):
+    columns, cells = plan_columns.written(found)
+    header, rows = table_formats.shown(columns, cells)
+    widths = {header[0]: st.column_config.TextColumn(pinned=True)}
+    for column, title in zip(columns[1:], header[1:], strict=True):
         # pixels for `81.96 ± 0.17`, also before there is a number; other columns are wide enough by their name
-        by_name = column != key or (key in HELP and key not in ("test", "dev"))
-        widths[column] = st.column_config.TextColumn(width=None if by_name else 115, help=HELP.get(key))
+        by_name = title != column.name or column.name in HELP
+        widths[title] = st.column_config.TextColumn(width=None if by_name else 115, help=HELP.get(column.name))
     st.subheader("Table")
     st.dataframe(
         [dict(zip(header, row, strict=True)) for row in rows], hide_index=True, key="plan table", column_config=widths
     )
     st.caption(plan_report.how_in_words(found))
     with st.container(horizontal=True):
-        downloads.formats(header, rows, downloads.file_name(name), "plan")
+        downloads.formats(columns, cells, downloads.file_name(name), "plan")
         # made on request: the self-contained page includes 4 MB of plotly
         made, file = lambda: plan_report.report(found), f"{downloads.file_name(name)}.html"
         downloads.file("Report (HTML)", made, file, "text/html", icon=":material/description:", key="plan as html")

@@ -11,7 +11,7 @@ from explorer import in_words
 from explorer.data import sources, text_sets
 from explorer.drawing.scores.curves import Lines, scores_by_layer
 from explorer.encoding.read.pooling import POOLINGS
-from explorer.evaluating.results import rank_groups, result_files, result_table, scored_task
+from explorer.evaluating.results import rank_groups, result_files, result_table, scored_task, table_formats
 from explorer.training.record import run_results
 from explorer.ui import messages
 from explorer.ui.results.filters import FilteredResults
@@ -26,6 +26,12 @@ NAME, CHARACTER = 250, 7  # pixels of `contrast-hard on all-MiniLM-L6-v2`, and o
 LONGEST = 60  # characters of a name; of a longer one the two ends are shown
 WIDE = 108  # pixels of a column with standard deviations: its width follows from the numbers alone
 NO_BASE = "Not evaluated on all of these tasks: {}, the base of a row. Evaluate it to see what training changed."
+EXPLAINED = (
+    "Scores × 100; higher is better, at most 100. ± is the standard deviation over the seeds of a recipe; where some "
+    "of them have no score, the cell says of how many it is. An empty cell was not measured."
+)
+AVERAGE_OF = "The average is over {}; a model without a score on one of them has none."
+NO_AVERAGE = "There is no average, since the tasks have different measures."
 LETTERS = (
     "Two models that share a letter do not differ significantly on these tasks: paired bootstrap, 1,000 resamples of "
     "each task, spread of the seeds included, Holm's correction for all comparisons."
@@ -44,16 +50,18 @@ def show(chosen: FilteredResults) -> None:
     if ranking is not None:
         st.info(ranking_text(ranking, len(chosen.tasks)), icon=":material/leaderboard:")
     letters = dict(zip(ranking.names, ranking.letters, strict=True)) if ranking else {}
-    header, rows = result_table.cells(chosen.rows, chosen.tasks, chosen.title, chosen.measure, letters)
-    average, labels = _average(chosen), scored_task.labels(chosen.tasks)
+    columns, rows = result_table.cells(chosen.rows, chosen.tasks, chosen.title, chosen.measure, letters)
+    header = list(map(str, columns))
+    labels = {task.digest: title for task, title in zip(chosen.tasks, header[1:], strict=False)}
+    average = next((str(column) for column in columns if column.name == _average(chosen)), "")
     # the columns in which a number has a standard deviation
     how, several = (chosen.title, chosen.measure), [row for row in chosen.rows if len(row.runs) > 1]
     wide = {labels[task.digest] for task in chosen.tasks if any(row.cell(task, *how) for row in several)}
-    if any(row.average(chosen.tasks, *how) for row in several):
+    if average and any(row.average(chosen.tasks, *how) for row in several):
         wide.add(average)
     widest_name = max(NAME, *(CHARACTER * min(LONGEST, len(row.name)) for row in chosen.rows))
     st.dataframe(
-        _numbers(chosen, header, [row[0] for row in rows], letters),
+        _numbers(chosen, columns, rows),
         hide_index=True,
         key="results",
         placeholder="",
@@ -69,21 +77,20 @@ def show(chosen: FilteredResults) -> None:
                 for task in chosen.tasks
             },
             average: st.column_config.Column(
-                help="Only for models that have every task shown.", width=WIDE if average in wide else None
+                help=AVERAGE_OF.format(", ".join(task.name for task in chosen.tasks)),
+                width=WIDE if average in wide else None,
             ),
             result_table.GROUP: st.column_config.TextColumn(help=LETTERS),
         },
     )
-    st.caption(
-        "Scores × 100; higher is better, at most 100. ± is the standard deviation over the seeds of a recipe. An empty "
-        "cell was not measured. An average is over all columns: a model without every task has none, and unlike "
-        "measures have none."
-    )
+    of = f"{len(chosen.tasks)} tasks" if len(chosen.tasks) > MOST_NAMED else ", ".join(labels.values())
+    about = f" {AVERAGE_OF.format(messages.plain(of))}" if average else f" {NO_AVERAGE}" * (len(chosen.tasks) > 1)
+    st.caption(f"{EXPLAINED}{about}")
     if chosen.without_base:
         names = ", ".join(map(sources.shown, chosen.without_base))
         st.caption(messages.plain(NO_BASE.format(names)))
     with st.container(horizontal=True):
-        downloads.formats(header, rows, "results", "results")
+        downloads.formats(columns, rows, "results", "results")
         downloads.file(
             "MTEB files",
             result_files.zipped,
@@ -119,35 +126,22 @@ def _listed(names: list[str], most: int = 5) -> str:
 
 
 def _numbers(
-    chosen: FilteredResults, header: list[str], order: list[str], letters: dict[str, str]
+    chosen: FilteredResults, columns: table_formats.Header, rows: table_formats.Rows
 ) -> pd.io.formats.style.Styler:
     """The table with sortable numbers; the best of each column is bold, with its standard deviation."""
     import pandas as pd
 
-    by_name, labels = {row.name: row for row in chosen.rows}, scored_task.labels(chosen.tasks)
-    average = _average(chosen)
-    content: list[dict[str, object]] = []
-    deviations: dict[tuple[int, str], str] = {}
-    for place, name in enumerate(order):
-        row = by_name[name]
-        cells = {labels[task.digest]: row.cell(task, chosen.title, chosen.measure) for task in chosen.tasks}
-        if average in header:
-            cells[average] = row.average(chosen.tasks, chosen.title, chosen.measure)
-        numbers = {column: None if cell is None else cell.mean for column, cell in cells.items()}
-        deviations |= {(place, column): str(cell) for column, cell in cells.items() if cell and cell.std is not None}
-        content.append(
-            {
-                "model": messages.ends(name, LONGEST),
-                **numbers,
-                **({result_table.GROUP: letters.get(name, "")} if letters else {}),
-            }
-        )
-    frame = pd.DataFrame(content, columns=header)
-    scores = [column for column in header if column not in ("model", result_table.GROUP)]
+    header, scores = list(map(str, columns)), [str(column) for column in columns if not column.is_text]
+    values = [[cell.mean if isinstance(cell, table_formats.Number) else cell for cell in row] for row in rows]
+    frame = pd.DataFrame(values, columns=header)
+    frame["model"] = [messages.ends(name, LONGEST) for name in frame["model"]]
     frame[scores] = frame[scores].astype(float)
     styled = frame.style.format(in_words.number, subset=scores, na_rep="")
-    for (place, column), text in deviations.items():
-        styled = styled.format(lambda value, text=text: text, subset=pd.IndexSlice[place, column])
+    for place, row in enumerate(rows):
+        for title, cell in zip(header, row, strict=True):
+            if isinstance(cell, table_formats.Number) and str(cell) != in_words.number(cell.mean):
+                at = pd.IndexSlice[place, title]
+                styled = styled.format(lambda value, text=str(cell): text, subset=at)
     best = styled.highlight_min if chosen.measure in scored_task.COSTS else styled.highlight_max
     return best(subset=scores, props="font-weight: bold")
 

@@ -110,7 +110,7 @@ def with_signs(numbers: Rows, signed: Sequence[str], digits: int = 2) -> Styler:
     return styled
 
 
-def formats(header: Sequence[str], cells: Sequence[Sequence[str]], stem: str, key: str) -> None:
+def formats(header: table_formats.Header, cells: table_formats.Rows, stem: str, key: str) -> None:
     """Buttons that download a table as CSV, Markdown and LaTeX."""
     for form, ending, label in (("csv", "csv", "CSV"), ("markdown", "md", "Markdown"), ("latex", "tex", "LaTeX")):
         written = table_formats.written(form, header, cells)

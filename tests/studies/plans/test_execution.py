@@ -14,7 +14,7 @@ from explorer.data import sample, sources
 from explorer.data.graded.sets import SetIdentity
 from explorer.errors import NotWritable, RunBusy, RunError, RunTooLarge, StrataError, UnreadableFile
 from explorer.progress import WORDS, Phase, Progress, finish
-from explorer.studies.plans import execution, plan_folder, plan_report, plan_table
+from explorer.studies.plans import execution, plan_columns, plan_folder, plan_report, plan_table
 from explorer.studies.plans.execution import estimate
 from explorer.studies.plans.plan import PlanBudget, Variant, cells
 from explorer.training import running
@@ -205,7 +205,7 @@ def test_a_training_that_fails_is_left_behind_and_named(plan, done):
     first, second = plan_table.table(plan).rows
     assert first.score("test") is not None
     assert second.score("test") is None, "a mean over some of the seeds would mislead"
-    assert plan_table.written(plan_table.table(plan))[1][2][1] == "1 of 2", "after the row of the base"
+    assert str(plan_columns.written(plan_table.table(plan))[1][2][1]) == "1 of 2", "after the row of the base"
     assert executed(done).failures == {}, "what failed is tried again"
     assert plan_table.table(plan).done == 4
 

@@ -8,9 +8,10 @@ import pytest
 
 from explorer.drawing.reports import standalone
 from explorer.errors import BadChoice
+from explorer.evaluating.results import table_formats
 from explorer.measuring.scores.verdict import BETTER, CHANCE, WORSE, ElsewhereVerdict, RunVerdict, Verdict
 from explorer.methods import PAPER, QUICK, knobs_of, load, paper_values
-from explorer.studies.plans import plan_file, plan_report, plan_table
+from explorer.studies.plans import plan_columns, plan_file, plan_report, plan_table
 from explorer.studies.plans.plan import Plan, PlanBudget, Variant, cells
 from explorer.studies.plans.plan_report import scored, verdict
 from explorer.studies.plans.plan_table import PlanRow, PlanTable, seconds_left
@@ -203,8 +204,9 @@ def test_a_row_that_no_interval_reaches_is_best(tmp_path):
     told = verdict(table)
     assert told.kind == BETTER
     assert told.text == (
-        "Better (optimistic): temperature 0.2 has the highest score on Sample pairs, test half: 75.50 ± 0.71, +5.50 "
-        "over the base (95 % CI +3.55 to +7.45). Its interval does not overlap with any of the 2 other rows."
+        "Better (optimistic): temperature 0.2 has the highest score on Sample pairs, test half (Spearman): "
+        "75.50 ± 0.71, +5.50 over the base (95 % CI +3.55 to +7.45). "
+        "Its interval does not overlap with any of the 2 other rows."
     )
     assert [row.label for row, _ in scored(table)] == ["temperature 0.2", "temperature 0.1", "temperature 0.3"]
 
@@ -230,16 +232,17 @@ def test_what_a_row_costs_elsewhere_is_the_mean_over_seeds_of_the_sets_that_all_
         score = Verdict(BASE, None, BASE + gap, gap, gap - 1, gap + 1)
         return done(5, 1, elsewhere=tuple(ElsewhereVerdict(name, 20, 20, "Spearman", score) for name in names))
 
-    assert plan_table.ELSEWHERE not in plan_table.columns(found(tmp_path, (done(5, 1),) * 2)), "as it was"
+    usual = plan_columns.columns(found(tmp_path, (done(5, 1),) * 2))
+    assert plan_columns.ELSEWHERE not in [column.name for column in usual], "as it was"
     table = found(tmp_path, (scored_elsewhere(-2, "a", "b"), scored_elsewhere(-3, "b")), (done(1, 1),) * 2)
     (one,) = table.rows[0].elsewhere
     low, high = by_hand([(-2, -3, -1), (-3, -4, -2)])
     assert (one.name, one.verdict.known) == ("b", pytest.approx([BASE, 67.5, -2.5, low, high]))
-    header, rows = plan_table.written(table)
-    at = header.index(plan_table.ELSEWHERE)
-    assert [row[at] for row in rows] == ["", "b −2.50 (−4.45 to −0.55), worse", ""]
+    header, rows = table_formats.shown(*plan_columns.written(table))
+    at = header.index(f"{plan_columns.ELSEWHERE} (b, 20 pairs, Spearman)")
+    assert [row[at] for row in rows] == ["", "−2.50 (−4.45 to −0.55)", ""]
     told = plan_report.forgotten(table)
-    assert (told.kind, told.text) == (WORSE, "Elsewhere, temperature 0.1: b −2.50 (−4.45 to −0.55), worse.")
+    assert (told.kind, told.text) == (WORSE, "Elsewhere, temperature 0.1: b Spearman −2.50 (−4.45 to −0.55), worse.")
     assert standalone.verdict(told).encode() in plan_report.report(table)
     assert plan_table.as_json(table)["rows"][0]["elsewhere"][0]["verdict"]["difference"] == -2.5
     text = plan_file.as_yaml(replace(PLAN, elsewhere=("Sample search",)))
@@ -250,7 +253,7 @@ def test_what_a_row_costs_elsewhere_is_the_mean_over_seeds_of_the_sets_that_all_
 def test_a_row_that_lacks_a_seed_or_has_another_base_is_not_compared(tmp_path):
     table = found(tmp_path, (done(1, 0.5),) * 2, (done(9, 1), Status(RUNNING)))
     assert (
-        "temperature 0.1 is the first row with a score on Sample pairs, test half, so far (3 of 4 trainings)"
+        "temperature 0.1 is the first row with a score on Sample pairs, test half (Spearman), so far (3 of 4 trainings)"
         in verdict(table).text
     )
     assert verdict(found(tmp_path, (done(9, 1), Status(RUNNING)))) is None

@@ -7,10 +7,10 @@ import pytest
 from explorer.__main__ import main
 from explorer.data import sample
 from explorer.errors import DataError
-from explorer.evaluating.results import result_files
+from explorer.evaluating.results import result_files, table_formats
 from explorer.progress import finish
 from explorer.run_folder import model_name
-from explorer.studies.plans import execution, plan_folder, plan_report, plan_table
+from explorer.studies.plans import execution, plan_columns, plan_folder, plan_report, plan_table
 from explorer.studies.plans.plan import Plan, PlanBudget, Variant, cells, with_sets
 from explorer.training.record import runs
 from tests import namesakes
@@ -152,9 +152,10 @@ def test_sets_and_base_are_named_in_every_form_of_the_table(own, place):
     ((base,), (row,)) = content["base_rows"], content["rows"]
     assert (base["test_set"], row["test_set"]) == (str(place.test), str(place.test))
     assert base["test"] == before == pytest.approx(row["test"][0] - row["difference"][0])
-    header, lines = plan_table.written(found)
-    assert {f"test ({place.test.name})", f"dev ({place.dev.name})"} < set(header)
-    assert lines[0][header.index(f"test ({place.test.name})")] == f"{before:.2f}"
+    header, lines = table_formats.shown(*plan_columns.written(found))
+    test, dev = (f"{use} ({path.name}, Spearman)" for use, path in (("test", place.test), ("dev", place.dev)))
+    assert {test, dev} < set(header)
+    assert lines[0][header.index(test)] == f"{before:.2f}"
     page = plan_report.report(found).decode()
     assert f"dev set: {place.dev.name} · test set: {place.test.name}" in page
     shown, of_seeds = tables(page)
@@ -169,8 +170,8 @@ def test_sets_and_base_are_named_in_every_form_of_the_table(own, place):
 def test_sets_of_a_plan_are_stated_and_those_of_its_rows_have_a_column(place):
     rows = (Variant("scored", method="cosent"), Variant("plain", method="simcse"))
     found = plan_table.table(Plan("two", (), (str(place.model),), (("sample",),), {"steps": 2}, variants=rows))
-    header, lines = plan_table.written(found)
-    assert {plan_table.DEV, plan_table.DEV_SET, plan_table.TEST_SET} < set(header)
+    header, lines = table_formats.shown(*plan_columns.written(found))
+    assert {plan_table.DEV, plan_columns.DEV_SET, plan_columns.TEST_SET} < set(header)
     at = header.index("dev set")
     named = {line[0]: line[at] for line in lines[-2:]}
     assert named == {cell.row: cell.recipe.dev for cell in cells(found.plan)}

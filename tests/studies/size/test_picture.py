@@ -26,6 +26,7 @@ from explorer.encoding.read.pooling import parse
 from explorer.encoding.tune.editing import cut
 from explorer.errors import BadChoice
 from explorer.evaluating.probes.logistic import STRENGTHS, predictions
+from explorer.evaluating.results import table_formats
 from explorer.evaluating.tasks.judges import SEED, LabelJudge, evaluated_on, judge_of
 from explorer.measuring.scores import similarity
 from explorer.measuring.scores.correlation import unit
@@ -112,9 +113,9 @@ def test_the_whole_model_scores_what_sentence_transformers_says_and_its_table_wh
     verdict = found.whole.verdict
     assert verdict.difference == verdict.low == verdict.high == 0
     assert {size.reading for size in sizes} == {"model default", "mean of layer 3"}
-    rows = size_points.cells(found)
+    rows = table_formats.shown(*size_points.cells(found))[1]
     assert len(rows) == len(found.points)
-    assert rows[0][:5] == (BUNDLED, "model default", "384", "float32", f"{found.whole.score:.2f}")
+    assert rows[0][:5] == [BUNDLED, "model default", "384", "float32", f"{found.whole.score:.2f}"]
     assert "PCA on 120 sentences of notes" in size_points.as_text(found)
     content = json.loads(size_points.as_text(found, "json"))
     assert content["points"][0]["score"] == pytest.approx(found.whole.score, abs=1e-4)

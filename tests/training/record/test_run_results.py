@@ -189,7 +189,7 @@ def rows_of(place):
     rows = result_table.models(results)
     tasks = {result.task.digest: result.task for result in results}
     _, cells = result_table.cells(rows, list(tasks.values()))
-    return dict(cells)
+    return {name: str(score) for name, score in cells}
 
 
 @pytest.mark.parametrize("recorded", [True, False])

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from explorer.data import sample
-from explorer.studies.plans import plan_file, plan_folder, plan_table
+from explorer.studies.plans import plan_columns, plan_file, plan_folder
 from explorer.studies.plans.plan import Plan, PlanBudget, Variant, cells
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
@@ -181,8 +181,8 @@ def test_a_started_plan_trains_each_of_its_runs_and_shows_verdict_figure_and_tab
     base, *rows = rows
     assert [row["row"] for row in rows] == ["temperature 0.05", "temperature 0.1"]
     assert all(row["seeds"] == "1 of 1" for row in rows)
-    test = f"test ({Path(plan.test).name})"
-    subtracted = [float(row[test]) - float(row[plan_table.GAIN].split(" ")[0]) for row in rows]
+    test, gain = (f"{name} ({Path(plan.test).name}, Spearman)" for name in ("test", plan_columns.GAIN))
+    subtracted = [float(row[test]) - float(row[gain].split(" ")[0]) for row in rows]
     assert subtracted == pytest.approx([float(base[test])] * 2, abs=0.011), "the base that is subtracted is a row"
     (told,) = (text for text in words(app.caption) if "test set: " in text)
     assert f"dev set: {Path(plan.dev).name} · test set: {Path(plan.test).name}" in told
@@ -348,4 +348,4 @@ def test_a_finished_plan_says_which_scores_are_missing_and_evaluates_them(app, p
     assert ended(folder).state == plan_folder.FINISHED
     app.run()
     assert not any("no result" in text for text in words(app.warning))
-    assert all(row["test.tsv"] for row in json.loads(app.dataframe[0].value.to_json(orient="records")))
+    assert all(row["test.tsv (Spearman)"] for row in json.loads(app.dataframe[0].value.to_json(orient="records")))

@@ -56,7 +56,8 @@ def test_the_command_names_estimates_and_scores_it(model, tmp_path, capsys):
     assert said("--suite", SUITE, "--estimate").startswith("tiny, Reversed words: about")
     (row,) = csv.DictReader(io.StringIO(said("--task", "reversed-words", "--csv")))
     (found,) = result_files.read_all(tmp_path / "results")[0]
-    assert float(row[TASK]) == pytest.approx(found.measured.score(), abs=0.005)
+    assert (row["column"], row["measure"]) == (TASK, found.measured.measures[0])
+    assert float(row["mean"]) == pytest.approx(found.measured.score(), abs=0.005)
     for title in ("mean of layer 1", "cls of layer 2"):
         task, encoder = tasks.load(TASK, Options()), load(find(model), "float32", "cpu")
         vectors = finish(of_reading(encoder, task.texts, parse(title, 2)))
@@ -94,7 +95,8 @@ def test_results_evaluates_it_and_has_its_column(app, model):
     assert words(app.success) == ["1 result measured."]
     assert app.selectbox(key=filters.SUITE).value == SUITE
     (found,) = result_files.read_all()[0]
-    assert app.dataframe[0].value[TASK].tolist() == [pytest.approx(found.measured.score())]
+    column = f"{TASK} ({found.measured.measures[0]})"
+    assert app.dataframe[0].value[column].tolist() == [pytest.approx(found.measured.score())]
 
 
 def test_a_plan_can_name_it(app):

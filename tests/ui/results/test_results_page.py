@@ -1,6 +1,7 @@
 """Test the Results page without a browser: table, rank groups, filters in the address, evaluation, runs."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,7 +54,11 @@ def opened(app, **link):
 
 
 def table(app):
-    return app.dataframe[0].value
+    """The table with the names of its columns alone, each of which names its measure."""
+    frame = app.dataframe[0].value
+    measure = re.compile(r" \((accuracy|Spearman|nDCG@10)\)$")
+    assert all(measure.search(name) for name in frame.columns.drop(["model", "rank group"], errors="ignore"))
+    return frame.rename(columns=lambda name: measure.sub("", name))
 
 
 def test_without_results_the_form_is_open(app, monkeypatch):
