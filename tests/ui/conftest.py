@@ -17,8 +17,12 @@ from streamlit.testing.v1 import AppTest, app_test
 from explorer.data import sample
 from explorer.progress import Progress
 from explorer.ui.access import jobs
+from explorer.ui.widgets import downloads
 from tests import live, trainings
+from tests.csv_columns import faults
 from tests.live import ROOT
+
+CHECKED: set[str] = set()  # the CSV files that were read in this session
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -50,6 +54,22 @@ def a_value_is_looked_up():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SafeSessionState, "filtered_state", property(Lookup))
         yield
+
+
+@pytest.fixture(autouse=True)
+def every_csv_of_a_figure_has_numbers_alone_in_its_columns(monkeypatch):
+    """Whatever a page offers as CSV is read by pandas: each download of a kind once a session, since it takes time."""
+    wrong, offered = [], downloads.rows
+
+    def checked(numbers, stem, label):
+        if label not in CHECKED:
+            CHECKED.add(label)
+            wrong.extend(f"{label}: {fault}" for fault in faults(numbers() if callable(numbers) else numbers))
+        offered(numbers, stem, label)
+
+    monkeypatch.setattr(downloads, "rows", checked)
+    yield
+    assert not wrong
 
 
 @pytest.fixture(autouse=True)

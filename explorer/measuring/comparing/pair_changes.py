@@ -304,6 +304,7 @@ class GoldBins:
     """Histograms of cosines in every band of gold scores, lowest first, all with the same edges."""
 
     edges: Floats  # of the cosine bins
+    grades: Floats  # the edges of the bands
     labels: tuple[str, ...]  # the gold scores of each band
     pairs: tuple[int, ...]  # how many each band has
     counts: NDArray[np.intp]  # (band, side, bin of cosine)
@@ -337,6 +338,7 @@ def gold_bins(gold: Floats, sides: Sequence[NDArray[Any]]) -> GoldBins:
     cosines = [[side[one & np.isfinite(side)].astype(np.float64) for side in sides] for one in inside]
     return GoldBins(
         edges,
+        grades,
         tuple(labels),
         tuple(int(one.sum()) for one in inside),
         np.array([[np.histogram(side, edges)[0] for side in band] for band in cosines]),
@@ -348,13 +350,14 @@ def gold_bin_rows(found: GoldBins) -> Rows:
     """A row for every bin of gold scores and of cosines: the number of pairs of A and of B."""
     return [
         {
-            "grades": label,
+            "gold score from": round(float(least), 9),
+            "gold score to": round(float(most), 9),
             "pairs": pairs,
             "cosine from": round(float(low), 6),
             "cosine to": round(float(high), 6),
             **{f"pairs of {name}": int(count) for name, count in zip("AB", counts[:, place], strict=False)},
         }
-        for label, pairs, counts in zip(found.labels, found.pairs, found.counts, strict=True)
+        for (least, most), pairs, counts in zip(pairwise(found.grades), found.pairs, found.counts, strict=True)
         for place, (low, high) in enumerate(pairwise(found.edges))
     ]
 

@@ -167,7 +167,7 @@ def test_rows_say_what_the_histograms_say(drawn):
     rows = gold_bin_rows(found)
     assert len(rows) == 5 * COSINES
     assert sum(row["pairs of A"] for row in rows) == sum(row["pairs of B"] for row in rows) == len(drawn[0])
-    tops = [row for row in rows if row["grades"] == "4 to 5"]
+    tops = [row for row in rows if (row["gold score from"], row["gold score to"]) == (4, 5)]
     assert [row["pairs of B"] for row in tops] == found.counts[-1, 1].tolist()
     assert tops[-1]["cosine to"] == pytest.approx(found.edges[-1], abs=1e-6)
     assert "pairs of B" not in gold_bin_rows(gold_bins(drawn[0], drawn[1][:1]))[0]
