@@ -22,6 +22,7 @@ from explorer.studies.size import picture as pictures
 from explorer.studies.size import points as size_points
 from explorer.studies.size import small_encoder
 from explorer.studies.size.points import BITS, COSTS, INT8, Picture, Point, SizeOptions, front
+from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.frame import sidebar
@@ -95,6 +96,7 @@ def request(choice: sidebar_choice.Choice, found: Found) -> SizeRequest | None:
         others = st.multiselect(
             "Other encoders in the same picture",
             sidebar.encoders(),
+            format_func=runs.shown,
             key=OTHERS,
             persist_state="session",
             select_all=False,

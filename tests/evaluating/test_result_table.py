@@ -16,7 +16,7 @@ from explorer.evaluating.results.result_files import META, Origin, Result, Score
 from explorer.evaluating.results.result_table import models, rows_for, what_differs
 from explorer.evaluating.results.scored_task import LOGISTIC, Items, Measured
 from explorer.evaluating.tasks import published, sts, transfer
-from tests.evaluating.results_by_hand import result, task
+from tests.evaluating.results_by_hand import measured, result, task
 
 
 def by_name(results):
@@ -374,3 +374,26 @@ def test_a_variable_names_the_folder_and_the_archive_has_every_file(tmp_path, mo
     monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "elsewhere"))
     assert result_files.write(result("m", "MR", 80)).is_relative_to(tmp_path / "elsewhere")
     assert len(result_files.read_all()[0]) == 1
+
+
+def test_models_of_one_name_are_told_apart_by_their_folders_and_by_a_digest_only_if_these_are_the_same():
+    def named(*of):
+        made = [ScoredModel("tiny", f"local-{digest}", digest, folder=folder) for folder, digest in of]
+        return sorted(row.name for row in models([Result(one, task("MR"), measured(70)) for one in made]))
+
+    assert named(("work/a", "1" * 64), ("work/b", "2" * 64)) == ["tiny (work/a)", "tiny (work/b)"]
+    assert named(("work/a", "1" * 64)) == ["tiny"]
+    same = named(("work/a", "1" * 64), ("work/a", "2" * 64))
+    assert same == ["tiny (local-11111111)", "tiny (local-22222222)"], "the model was changed"
+
+
+def test_a_row_of_a_plan_is_called_by_it_with_its_method_and_seed():
+    def named(row, *seeds):
+        origin = Origin("simcse", "base", "r", row=row)
+        made = [ScoredModel(f"run:{seed}", "", f"{seed}" * 64, replace(origin, seed=seed)) for seed in seeds]
+        return [one.name for one in models([Result(one, task("MR"), measured(70)) for one in made])]
+
+    assert named("CLS_All attention", 1) == ["CLS_All attention, simcse on base, seed 1"]
+    assert named("CLS_All attention", 1, 2) == ["CLS_All attention, simcse on base, mean of 2 seeds"]
+    assert named("simcse (temperature 0.1)", 3) == ["simcse (temperature 0.1) on base, seed 3"]
+    assert named("", 3) == ["simcse on base"]

@@ -19,7 +19,7 @@ from explorer.data.labelled import labelled_sets
 from explorer.data.text_sets import LABELLED_TEXTS
 from explorer.errors import BadChoice
 from explorer.evaluating.evaluation import EvaluationResult
-from explorer.evaluating.results import result_files
+from explorer.evaluating.results import result_files, table_formats
 from explorer.evaluating.results.result_files import Result
 from explorer.evaluating.results.scored_task import FINE_TUNING
 from explorer.measuring.scores.metrics import MEASURES, class_scores
@@ -277,12 +277,17 @@ def test_the_table_has_the_measured_mean_beside_the_published_score(place, scale
     (plan,) = found.plans.values()
     finish(execution.execute(plan_folder.new(replace(plan, variants=plan.variants[-1:]))))  # one row takes long enough
     finish(base_scores(found))
-    header, rows = written(found)
-    assert header == ["row", str(place.test), f"{place.test}, published", "difference", "setting"]
+    header, rows = table_formats.shown(*written(found))
+    measured = [f"{name} (Spearman)" for name in (place.test, f"{place.test}, published", f"{place.test}, difference")]
+    assert header == ["row", *measured, "setting"]
     by_row = {row[0]: row[1:] for row in rows}
     last = reference_scores.find_table("LayerAttPooler", "2").rows[-1]
     label = f"{last.label}, {last.pooling}, {last.base}"
-    scores = [run.status().verdict.test.exported for run in runs.every() if "pooler" not in run.recipe().settings]
+    of_last = [run for run in runs.every() if "pooler" not in run.recipe().settings]
+    scores = [run.status().verdict.test.exported for run in of_last]
+    called = {f"{last.pooling}, seed {run.recipe().seeds[0]}" for run in of_last}
+    assert {run.called for run in of_last} == called, "what tells the rows of this table apart is their pooling"
+    assert {runs.shown(f"run:{run.name}") for run in of_last} == {f"{run.called} (run:{run.name})" for run in of_last}
     mean, deviation = map(value_of, by_row[label][0].split(" ± "))
     assert len(scores) == 2
     assert mean == pytest.approx(fmean(scores), abs=0.006)
@@ -303,8 +308,8 @@ def test_a_plan_with_the_name_of_a_table_and_other_values_is_not_gone_on_with(sc
 
 
 def test_a_row_that_was_not_trained_has_no_score_and_what_no_training_shows_its_place(place, scale, poolers):
-    header, rows = written(reproduction(poolers, replace(scale, data=(str(place.triplets),))))
-    assert header == ["row", f"{place.test}, published", "setting"]
+    header, rows = table_formats.shown(*written(reproduction(poolers, replace(scale, data=(str(place.triplets),)))))
+    assert header == ["row", f"{place.test}, published (Spearman)", "setting"]
     assert len(rows) == 11
     with pytest.raises(BadChoice, match="make bench ARGS=efficiency"):
         reproduction(paper_table("sg-bert-6"), ReproductionOptions())
@@ -358,7 +363,7 @@ def test_files_of_one_name_keep_their_scores(place, scale, poolers, tmp_path):
     found = reproduction(table, replace(scale, data=(str(place.triplets),)))
     finish(base_scores(found))
     header, rows = written(found)
-    by_row = {row[0]: dict(zip(header, row, strict=True)) for row in rows}
+    by_row = {row[0]: dict(zip([one.name for one in header], row, strict=True)) for row in rows}
     for name, pooling in (("tiny, [CLS]", "cls"), ("tiny, model default", "mean")):
         expected = [namesakes.outside_score(place.model, path, pooling) for path in paths]
-        assert [value_of(by_row[name][task]) for task in tasks] == pytest.approx(expected, abs=0.006)
+        assert [by_row[name][task].mean for task in tasks] == pytest.approx(expected, abs=0.006)

@@ -45,6 +45,7 @@ class Origin:
     recipe: str = ""
     seed: int | None = None
     nothing: bool = False  # nothing was learned: its weights equal the base's
+    row: str = ""  # of the plan or the paper's table that it was trained for
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class ScoredModel:
     revision: str  # the hub's commit, or `local-` and the start of the digest
     digest: str  # of its files; "" if they are gone
     origin: Origin = field(default_factory=Origin)
+    folder: str = ""  # the end of the path to a folder that was given, which tells two of one name apart
 
     @property
     def identity(self) -> str:

@@ -119,31 +119,42 @@ def _by_name(model: ScoredModel) -> tuple[int, str]:
 
 
 def _names(rows: Sequence[Sequence[ScoredModel]]) -> list[str]:
-    """The names of rows by their models: method and base, with the runs where several rows have the same ones."""
+    """The names of rows by their models: row of a plan, method and base, with the runs where several have the same."""
     names = []
-    alike = Counter((one.origin.method, sources.shown(one.origin.base)) for one, *_ in rows if one.origin.recipe)
+    alike = Counter((_made_by(one), sources.shown(one.origin.base)) for one, *_ in rows if one.origin.recipe)
     for one, *others in rows:
         made = one.origin
         if not made.recipe:
             names.append(one.name)
             continue
-        how = f", mean of {len(others) + 1} seeds" if others else ", best of several seeds" * (made.seed is None)
-        name = f"{made.method} on {sources.shown(made.base)}{how}{_nothing((one, *others))}"
-        if alike[made.method, sources.shown(made.base)] > 1:
+        of_seed = f", seed {made.seed}" * bool(made.row)
+        how = f", mean of {len(others) + 1} seeds" if others else of_seed
+        how = ", best of several seeds" if made.seed is None and not others else how
+        name = f"{_made_by(one)} on {sources.shown(made.base)}{how}{_nothing((one, *others))}"
+        if alike[_made_by(one), sources.shown(made.base)] > 1:
             of_runs = [each.name for each in (one, *others)]
             more = f" and {len(of_runs) - MOST_RUNS} more" if len(of_runs) > MOST_RUNS else ""
             name = f"{name} ({', '.join(of_runs[:MOST_RUNS])}{more})"
         names.append(name)
     for mark in (
-        lambda one: one.revision,
-        lambda one: one.digest,
-        lambda one: text_sets.digest_of((one.origin.recipe,)),
+        lambda one: one.folder,
+        lambda one: one.revision[:14],
+        lambda one: one.digest[:14],
+        lambda one: text_sets.digest_of((one.origin.recipe,))[:14],
     ):
+        marks = {(name, mark(row[0])) for name, row in zip(names, rows, strict=True)}
+        told = Counter(name for name, _ in marks)  # what tells none apart is not shown
         names = [
-            f"{name} ({mark(row[0])[:14]})" if names.count(name) > 1 else name
+            f"{name} ({mark(row[0])})" if told[name] > 1 and mark(row[0]) else name
             for name, row in zip(names, rows, strict=True)
         ]
     return names
+
+
+def _made_by(model: ScoredModel) -> str:
+    """How a model was trained: its method, after the row of its plan if that does not name it."""
+    row, method = model.origin.row, model.origin.method
+    return (row or method) if not row or method in row else f"{row}, {method}"
 
 
 def _nothing(of_seeds: Sequence[ScoredModel]) -> str:

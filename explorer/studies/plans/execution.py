@@ -180,7 +180,7 @@ def _begun(plan: Plan, own: str, cell: PlanCell, run: runs.Run | None) -> runs.R
     for number in count(1):
         name = stem if number == 1 else f"{stem}-{number}"
         try:
-            return runs.new(cell.recipe, name, plan=own)
+            return runs.new(cell.recipe, name, plan=own, row=cell.row)
         except BadChoice:
             if not (places.runs_folder() / name).exists():
                 raise

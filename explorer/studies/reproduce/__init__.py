@@ -86,11 +86,13 @@ class ReproducedRow:
     why_not: str = ""  # of a row that Strata does not run
     base: str = ""  # the model that is used
     label: str = ""
+    mark: str = ""  # of the label, if a row is trained under several poolings
+    trained_as: str = ""  # its row in the plan: rows of one training have one
     setting: str = ""  # how it differs from the paper's, in words
 
     @property
-    def trained_as(self) -> str:
-        """The name of its training: rows of one method, settings and text are one training."""
+    def training(self) -> str:
+        """What it trains: rows of one method, settings and text are one training."""
         text = [self.text.replace("_", " ")] if self.text else []
         stated = ", ".join([*(f"{name} {Knob.text(value)}" for name, value in self.settings.items()), *text])
         return f"{self.method} ({stated})" if stated else self.method
@@ -219,10 +221,11 @@ def reproduction(table: PaperTable, scale: ReproductionOptions) -> Reproduction:
         for pooling, text in (("cls", "[CLS]"), (DEFAULT, DEFAULT)):
             label = f"{Path(base).name or base}, {text}"
             bases.append(ReproducedRow(PrintedRow("", {}), pooling=pooling, base=base, label=label, setting=setting))
+    lines = bases + _named(lines)
     known = RecipeRuns()
     checked: list[ReproducedRow] = []
     variants: dict[str, dict[str, Variant]] = {}  # by base model, then by training
-    for line in bases + lines:
+    for line in lines:
         try:
             if line.method:
                 settings = {**line.settings, **(scale.settings if load(line.method).trains() else {})}
@@ -333,8 +336,32 @@ def _lines(table: PaperTable, row: PrintedRow, scale: ReproductionOptions, first
         # what differs from the paper's values alone, so that rows of one training have one name
         settings = {name: value for name, value in wanted.items() if usual.get(name) != value}
         mark = f" [trained {'[CLS]' if pooling == CLS else DEFAULT}]" if len(poolings) > 1 else ""
-        lines.append(replace(line, settings=settings, label=f"{label}{mark}"))
+        lines.append(replace(line, settings=settings, label=f"{label}{mark}", mark=mark))
     return lines
+
+
+def _named(lines: Sequence[ReproducedRow]) -> list[ReproducedRow]:
+    """The rows with the names of their trainings: the parts of their labels that tell the trainings of a base apart."""
+    found = list(lines)
+    for base in dict.fromkeys(line.base for line in lines if line.method):
+        first: dict[str, ReproducedRow] = {}  # of each training
+        for line in lines:
+            if line.method and line.base == base:
+                first.setdefault(line.training, line)
+        of_base = f", {Path(base).name}" * (len({line.base for line in lines if line.method}) > 1)
+        rows = [(one.row.label, one.row.pooling or "", f"{one.mark}{of_base}") for one in first.values()]
+        ways = (  # the shortest first
+            [model + end for model, _, end in rows],
+            [pooling + end for _, pooling, end in rows if pooling],
+            [f"{model}, {pooling}{end}" for model, pooling, end in rows],
+            [f"{one.label}, {training}" for training, one in first.items()],
+        )
+        called = dict(zip(first, next(names for names in ways if len(set(names)) == len(rows)), strict=True))
+        found = [
+            replace(line, trained_as=called[line.training]) if line.method and line.base == base else line
+            for line in found
+        ]
+    return found
 
 
 def _setting(table: PaperTable, scale: ReproductionOptions, line: ReproducedRow) -> str:

@@ -41,7 +41,9 @@ LATEST = 20  # runs that are offered
 
 def scored(found: Found) -> ScoredModel:
     """A model as its results name it."""
-    return ScoredModel(found.name, revision_of(found.digest, found.revision), found.digest, origin(found))
+    given = found.folder.name == found.name  # neither of a run nor of the hub
+    folder = "/".join(found.folder.absolute().parent.parts[-2:]).strip("/") if given else ""
+    return ScoredModel(found.name, revision_of(found.digest, found.revision), found.digest, origin(found), folder)
 
 
 def origin(found: Found) -> Origin:
@@ -60,7 +62,8 @@ def of_run(run: runs.Run, checkpoint: str = "") -> Origin:
     recipe = run.recipe()
     seed = recipe.seeds[0] if len(recipe.seeds) == 1 else None
     nothing = not checkpoint and run.status().facts.nothing is not None
-    return Origin(recipe.methods, recipe.model, text_sets.digest_of((recipe.of_any_seed, checkpoint)), seed, nothing)
+    key = text_sets.digest_of((recipe.of_any_seed, checkpoint))
+    return Origin(recipe.methods, recipe.model, key, seed, nothing, run.status().facts.row)
 
 
 def of_runs() -> list[Result]:
@@ -93,7 +96,10 @@ def of_one(run: runs.Run, status: Status, *, tuned: bool = True) -> list[Result]
         measure, table = facts.measure_of(use), np.array([[[score]]])
         by = measure.lower() if measure == SPEARMAN else measure
         settings: dict[str, Setting] = {"measure": by, "precision": MEASURED[0], "device": facts.device}
-        task = ScoredTask(RUN_TEST, recipe.digest_of(use), settings, *column_of(facts.set_of(use)))
+        name, folder = column_of(facts.set_of(use))
+        if name in sources.OWN_ROWS:  # of which every text has some
+            name = f"{name} of {' + '.join(map(sources.shown, facts.data))}"
+        task = ScoredTask(RUN_TEST, recipe.digest_of(use), settings, name, folder)
         setting: dict[str, Setting] = {several(facts.item_of(use)): facts.size_of(use), "measured": RUN_TEST}
         setting |= {"documents": pool} if (pool := facts.pool_of(use)) else {}
         measured = Measured("test", (MODEL_DEFAULT,), (by,), table, setting=setting, seconds=status.seconds)

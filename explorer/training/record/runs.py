@@ -48,6 +48,11 @@ class Run:
         return self.folder.name
 
     @property
+    def called(self) -> str:
+        """What lists call it: its row of a plan, with the seed; else its name."""
+        return self.status().row or self.name
+
+    @property
     def model(self) -> Path:
         """The folder of the tuned encoder, once there is one."""
         return self.folder / MODEL
@@ -155,8 +160,11 @@ class Run:
             raise RunBusy(f"'{self.name}' is {self.status().state} and cannot be {what}. Stop it first.")
 
 
-def new(recipe: Recipe, name: str = "", folder: Path | None = None, *, plan: str = "") -> Run:
-    """Make the folder of a new run, with its recipe, in state waiting; `plan` is the id of the plan that makes it."""
+def new(recipe: Recipe, name: str = "", folder: Path | None = None, *, plan: str = "", row: str = "") -> Run:
+    """Make the folder of a new run, with its recipe, in state waiting.
+
+    `plan` is the id of the plan that makes it, and `row` its row there.
+    """
     recipe = recipe.checked()
     parent = folder or runs_folder()
     # made elsewhere and renamed into place: a run without a recipe is never listed
@@ -167,7 +175,7 @@ def new(recipe: Recipe, name: str = "", folder: Path | None = None, *, plan: str
         with writing(parent, _ROOM), run_folder.in_use(part):
             (part / RECIPE).write_text(recipe.as_yaml(), encoding="utf-8")
             names = recipe.dev, recipe.test, recipe.more_tests
-            facts = RunFacts(recipe.method, recipe.model, recipe.data, *names, plan, recipe.elsewhere)
+            facts = RunFacts(recipe.method, recipe.model, recipe.data, *names, plan, recipe.elsewhere, row)
             statuses.write(part, Status(seeds=len(recipe.seeds), seed=recipe.seeds[0], facts=facts))
             for name_now in [free_name(name, parent)] if name else _free_names(recipe, parent):
                 try:
@@ -225,6 +233,18 @@ def of_model(folder: Path) -> Run | None:
     """The run whose model is in a folder; None if it is not a run's."""
     run = Run(folder.parent)
     return run if folder == run.model and (run.folder / RECIPE).is_file() else None
+
+
+def row_of(model: str) -> str:
+    """What the run of a model `run:NAME` is called in its plan, `CLS_All attention, seed 1`; "" of any other model."""
+    name, _ = run_folder.run_and_checkpoint(model)
+    return Run(run_folder.folder_of(name)).status().row if model.startswith(run_folder.RUN) else ""
+
+
+def shown(model: str) -> str:
+    """A model as menus show it: that of a plan's run by its row first, `CLS_All attention, seed 1 (run:NAME)`."""
+    row = row_of(model)
+    return f"{row} ({model})" if row else model
 
 
 def free_name(name: str, parent: Path) -> str:

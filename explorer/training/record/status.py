@@ -87,6 +87,7 @@ class RunFacts:
     more_tests: tuple[str, ...] = ()
     plan: str = ""  # the id of the plan that made the run
     elsewhere: tuple[str, ...] = ()  # the chosen sets that it is not trained for, by name or 'at hand'
+    row: str = ""  # of the plan or of the paper's table that the run was made for
     model_digest: str = ""  # of the saved model, by which the run is known wherever its scores are shown
     # that are trained on
     rows: int | None = field(
@@ -286,6 +287,11 @@ class Status:
     born: str = ""  # what tells that process from others with its id
     host: str = ""
     beat: float = 0.0  # when it was written, by the clock of that host
+
+    @property
+    def row(self) -> str:
+        """What a run of a plan is called in lists, `CLS_All attention, seed 1`; "" for any other run."""
+        return f"{self.facts.row}, seed {self.seed}" if self.facts.row else ""
 
     @property
     def live(self) -> bool:

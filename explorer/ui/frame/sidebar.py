@@ -16,6 +16,7 @@ from explorer.encoding.locate import layout, lookup, model_names
 from explorer.encoding.read.pooling import MODEL_DEFAULT, Reading, parse
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import SHORTEST, Settings
+from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.widgets import controls, downloads
@@ -242,8 +243,9 @@ def _layer_and_pooling(source: str, label: str, key: str, help: str, of_a: str |
 
 
 def _show_whole(name: str) -> None:
-    if len(name) > WIDEST:
-        st.caption(messages.plain(name))
+    """A name for which its field has no room, and of a model what its run is called in a plan."""
+    if parts := [*([name] if len(name) > WIDEST else []), *filter(None, [runs.row_of(name)])]:
+        st.caption(messages.plain(" · ".join(parts)))
 
 
 def with_current(options: list[str], key: str) -> list[str]:

@@ -280,7 +280,7 @@ def _compared(weights: attention_weights.LayerWeights, scores: attention_weights
 
 def _name(found: Found) -> str:
     run = runs.of_model(found.folder)
-    return found.name if run is None else run.name
+    return found.name if run is None else run.called
 
 
 def _history(found: Found, weights: attention_weights.LayerWeights) -> None:

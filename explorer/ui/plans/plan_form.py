@@ -13,6 +13,7 @@ from explorer.data.graded import sts
 from explorer.errors import BadChoice, SetNotFound, StrataError
 from explorer.evaluating.tasks import published, suites
 from explorer.knobs import Knob
+from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.frame import sidebar
@@ -56,7 +57,7 @@ def plan(name: str) -> Plan | None:
             "Base models",
             list(dict.fromkeys([current, *sidebar.encoders(), *st.session_state.get(MODELS, ())])),
             None if MODELS in st.session_state else [current],
-            format_func=sources.shown,
+            format_func=lambda model: runs.shown(sources.shown(model)),
             key=MODELS,
             accept_new_options=True,
             persist_state="session",

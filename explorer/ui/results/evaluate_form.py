@@ -18,6 +18,7 @@ from explorer.evaluating.tasks import ALL, Subject, named, published, suites, ta
 from explorer.evaluating.tasks.word_models import BAG, BM25, WordSubject, is_word_model
 from explorer.knobs import Knob
 from explorer.measuring.scores.measure import Settings
+from explorer.training.record import runs
 from explorer.training.record.run_results import scored
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
@@ -97,6 +98,7 @@ def _fields() -> None:
         "Models",
         _with_chosen([*sidebar.encoders(), BAG, BM25], MODELS),
         default=[lookup.BUNDLED],
+        format_func=runs.shown,
         key=MODELS,
         persist_state="session",
         accept_new_options=True,

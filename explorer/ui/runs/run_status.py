@@ -53,6 +53,7 @@ ROUNDED = (
     "Steps are evaluated in bfloat16, as the run trains: up to 0.2 from the scores of base and tuned model, which are "
     "in float32."
 )
+FOLDER = "Folder"  # of a run that lists call by its row of a plan
 AT_BEST_STEP = "Dev at best step"  # not the dev score of the tuned model
 HOW_AT_BEST_STEP = (
     "Dev score × 100 when the best step was evaluated: in the precision of the training, before a blend with the base."
@@ -189,7 +190,7 @@ def _row(run: runs.Run) -> dict[str, Any]:
     scores = [one.dev for one in numbers(run.folder).evaluations()]
     stride = max(1, len(scores) // ROW_POINTS)
     return {
-        "Run": messages.ends(run.name),
+        "Run": messages.ends(status.row or run.name),
         "State": "example" if run.is_example else status.state,
         "Verdict": learned.short(status.learned),
         "Gain": tested and tested.shown_difference,
@@ -200,6 +201,7 @@ def _row(run: runs.Run) -> dict[str, Any]:
         AT_BEST_STEP: status.best,
         "Dev by step": scores[::stride] or None,
         "Time": in_words.duration(status.seconds) if status.seconds else None,
+        **({FOLDER: run.name} if status.row else {}),
     }
 
 

@@ -200,7 +200,7 @@ def on_disk(choice: sidebar_choice.Choice) -> None:
 
 def _line(name: str, choice: sidebar_choice.Choice, other: sidebar_choice.Choice | None) -> None:
     line = st.container(horizontal=True, vertical_alignment="center")
-    line.text(name)
+    line.text(runs.shown(name))
     if name == choice.source:
         line.badge("chosen", icon=":material/check:")
         return

@@ -13,7 +13,7 @@ from explorer.evaluating.results.result_files import ScoredModel
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks import retrieval
 from explorer.measuring.scores import measure
-from explorer.training.record import run_results
+from explorer.training.record import run_results, runs
 from explorer.ui.access import jobs
 from explorer.ui.results import evaluate_form, filters, table_view
 from explorer.ui.results.evaluate_form import EvaluationChoice
@@ -296,6 +296,25 @@ def test_a_finished_run_is_in_the_table(app, place, monkeypatch):
     found = run.status().verdict.test
     for name, score in ((f"simcse on {base}", found.exported), (run.recipe().model, found.declared_base)):
         assert frame[frame["model"] == name][column].tolist() == [pytest.approx(score)], name
+
+
+def test_a_run_of_a_plan_has_the_name_of_its_row_and_its_seed_wherever_runs_are_listed(app, place, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
+    recipe = trainings.recipe(place, "simcse", settings={"steps": 2, "evaluate_every": 1})
+    run = trainings.train(runs.new(recipe, "of-a-plan", row="CLS_All attention"))
+    base, called = Path(recipe.model).name, f"CLS_All attention, seed {recipe.seeds[0]}"
+    assert f"CLS_All attention, simcse on {base}, seed {recipe.seeds[0]}" in list(table(opened(app))["model"])
+    assert f"{called} (run:of-a-plan)" in app.multiselect(key=evaluate_form.MODELS).options
+    visits.opened(app, "train", run=run.name)
+    assert called in words(app.subheader)
+    listed = next(one.value for one in app.dataframe if "Run" in one.value.columns)
+    assert listed[listed["Folder"] == run.name]["Run"].tolist() == [called]
+    visits.opened(app, "replay", replayed=run.name)
+    assert called in words(app.caption)
+    visits.opened(app, "layers")
+    entered(app, app.sidebar.selectbox(key="model"), f"run:{run.name}")
+    assert called in words(app.sidebar.caption)
+    assert app.sidebar.selectbox(key="model").value == f"run:{run.name}", "the folder is the address"
 
 
 def test_the_name_that_a_row_is_given_is_that_of_the_table_the_sentence_and_the_exports_and_no_choice_is_refused(
