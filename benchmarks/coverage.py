@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.measuring.scores import bootstrap, correlation, power
-from explorer.measuring.scores.metrics import MEAN
+from explorer.measuring.scores.metrics import MEAN, METRICS, SPEARMAN, metrics_of
 
 Floats = NDArray[np.float64]
 
@@ -39,8 +39,13 @@ class Population:
         """The true difference × 100."""
         if self.gold is None:
             return 100 * float(self.other.mean() - self.one.mean())
-        one, other = (correlation.spearman(self.gold, side) for side in (self.one, self.other))
+        one, other = (METRICS[self.metric].of_pairs(self.gold, side) for side in (self.one, self.other))
         return 100 * float(other - one)
+
+    @property
+    def metric(self) -> str:
+        """What pairs are scored by: Spearman, or average precision of two labels."""
+        return MEAN if self.gold is None else metrics_of(self.gold)[0]
 
     def as_good(self, name: str) -> Population:
         """Both models in turn as the first, so that none is better."""
@@ -60,7 +65,7 @@ class Population:
         if self.gold is None:
             one, other = (np.stack([sample[side] for sample in drawn]) for side in (1, 2))
             return bootstrap.difference(np.zeros(count), one, other, metric=MEAN)
-        found = [bootstrap.difference(*sample, seed=number) for number, sample in enumerate(drawn)]
+        found = [bootstrap.difference(*sample, metric=self.metric, seed=number) for number, sample in enumerate(drawn)]
         return bootstrap.Interval(
             *(np.array([getattr(gap, name) for gap in found]) for name in ("difference", "low", "high"))
         )
@@ -68,14 +73,16 @@ class Population:
     def smallest_gains(self, count: int, samples: int, seed: int = 0) -> Floats:
         """The smallest gain × 100 (sample) that is told from chance by the items of each sample; 100 if none is."""
         drawn = self.samples(count, samples, np.random.default_rng(seed))
-        spreads = [spread(*sample) if self.gold is not None else power.of_items(*sample[1:]) for sample in drawn]
+        spreads = [
+            spread(*sample, self.metric) if self.gold is not None else power.of_items(*sample[1:]) for sample in drawn
+        ]
         gains = [None if spread is None else spread.smallest_gain() for spread in spreads]
         return np.array([100.0 if gain is None else gain for gain in gains])
 
 
-def spread(gold: Floats, one: Floats, other: Floats) -> power.PairSpread | None:
-    """The spread of the difference of the cosines of two models in Spearman."""
-    return power.of_pairs(gold, one, bootstrap.difference(gold, one, other))
+def spread(gold: Floats, one: Floats, other: Floats, metric: str = SPEARMAN) -> power.PairSpread | None:
+    """The spread of the difference of the cosines of two models in a metric of scored pairs."""
+    return power.of_pairs(gold, one, bootstrap.difference(gold, one, other, metric=metric), metric)
 
 
 def of_pairs(
@@ -91,6 +98,13 @@ def of_pairs(
     sides = [truth + share * error * errors + own * each for share, each in zip((1.0, 1 - less), added, strict=True)]
     one, other = (np.tanh(0.5 + 0.4 * side) for side in sides)
     return Population("", one, other, gold)
+
+
+def of_labels(share: float, **about: float) -> Population:
+    """The same cosines, with two labels: of the pairs with the highest gold scores a share matches."""
+    found = of_pairs(step=0.001, **about)
+    assert found.gold is not None, "pairs have gold scores"
+    return Population("", found.one, found.other, (found.gold > np.quantile(found.gold, 1 - share)).astype(np.float64))
 
 
 def of_items(gain: float, changed: float, count: int = POPULATION) -> Population:
@@ -154,6 +168,11 @@ def populations(items: int) -> Iterator[Population]:
         yield named(f"Spearman, {gold}, hardly changed, better", less=0.1, own=0.1, step=step)
         yield named(f"Spearman, {gold}, better", less=0.3, step=step)
         yield named(f"Spearman, {gold}, much better", less=0.5, error=0.9, own=0.4, step=step)
+    for share in (0.2, 0.5):
+        labels = partial(_named, partial(of_labels, share))
+        yield of_labels(share).as_good(f"average precision, {share:.0%} match, as good")
+        yield labels(f"average precision, {share:.0%} match, better", less=0.3)
+        yield labels(f"average precision, {share:.0%} match, much better", less=0.5, error=0.9, own=0.4)
     if os.environ.get("STRATA_DATA"):
         yield from of_sts()
     for changed in (0.05, 0.1, 0.2, 0.3):
@@ -212,6 +231,8 @@ def families() -> dict[str, Callable[[float, int], Population]]:
     return {
         "Spearman, errors become smaller": lambda strength, items: of_pairs(0.95 * strength, error=0.9),
         "Spearman, and others come": lambda strength, items: of_pairs(0.95 * strength, error=1.3, own=0.4),
+        "average precision, 20 % match": lambda strength, items: of_labels(0.2, less=0.95 * strength, error=0.9),
+        "average precision, 50 % match": lambda strength, items: of_labels(0.5, less=0.95 * strength, error=0.9),
         "accuracy, no item gets worse": lambda strength, items: of_items(strength, 0.0),
         "accuracy, 20 % change": lambda strength, items: of_items(strength, 0.2),
         "MRR, hard": lambda strength, items: of_ranks(3 * strength, items, 0.5),

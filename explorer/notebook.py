@@ -101,7 +101,10 @@ def embed(model: Model, sentences: Sequence[str], layer_and_pooling: str | None 
 
 
 def score(model: Model, pairs: str = "sample") -> pd.DataFrame:
-    """Spearman and Pearson × 100 (higher is better, at most 100) of every layer & pooling on scored pairs."""
+    """Spearman and Pearson × 100 (higher is better, at most 100) of every layer & pooling on scored pairs.
+
+    Of pairs with two labels, average precision and the best F1 come before them.
+    """
     import pandas as pd
 
     return pd.DataFrame(score_rows(finish(measure(model.found, scored_pairs(pairs)[0], model.settings))))
@@ -116,7 +119,7 @@ def compare(one: Model, other: Model | str, pairs: str = "sample test") -> dict[
     known, found = scored_pairs(pairs)[0], (one.found, other.found)
     scores = [finish(measure(side.found, known, side.settings)) for side in (one, other)]
     comparison = Comparison(scores[0], scores[1], default(one.found.folder), default(other.found.folder))
-    metric = "Spearman", "all"  # and how sub-corpora are aggregated
+    metric = scores[0].metrics[0], "all"  # and how sub-corpora are aggregated
     return verdict_on(found, known, comparison, *metric, lambda about: about.chosen(*metric))[1].as_json()
 
 

@@ -122,6 +122,11 @@ def items_file(folder: Path, seed: int) -> Path:
     return folder / ITEMS / f"seed-{seed}.npy"
 
 
+def in_use_file(folder: Path, seed: int) -> Path:
+    """The file of what the items of dev and test set get from the base and from the best checkpoint of a seed."""
+    return folder / ITEMS / f"seed-{seed}.npz"
+
+
 @dataclass(frozen=True)
 class TrainingStep:
     """What was measured in one training step; None is not finite, and left out of the file."""

@@ -22,10 +22,11 @@ NAME = Knob("name", "", "The name of the plan.", metavar="NAME", empty="made of 
 
 def advise_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
+    from explorer.measuring.scores.in_use import InUse
     from explorer.studies.plans.advice import AdviceOptions
 
     verb.add_argument("data", metavar="FILE|NAME", help="The text: a file, or a set such as 'STS-B'")
-    flags.add(verb, *AdviceOptions.knobs.values(), NAME)
+    flags.add(verb, *AdviceOptions.knobs.values(), *InUse.knobs.values(), NAME)
     verb.add_argument(
         "--estimate", action="store_true", help="Print what the text holds and what is proposed, and stop"
     )
@@ -40,11 +41,13 @@ def advise(options: argparse.Namespace) -> None:
     share of the tuned weights chosen on the dev set, within a time limit. Train it, then the best method on a quarter
     and half of the rows, and answer by the test rows. The same command goes on with an answer that was stopped.
     """
+    from explorer.measuring.scores.in_use import InUse
     from explorer.studies.plans import advice, answer, own_data, plan_table
 
-    asked = flags.read(options, advice.AdviceOptions)
-    for knob in asked.knobs.values():
-        knob.checked(getattr(asked, knob.name))
+    asked, wanted = flags.read(options, advice.AdviceOptions), flags.read(options, InUse)
+    for one in (asked, wanted):
+        for knob in one.knobs.values():
+            knob.checked(getattr(one, knob.name))
     data = own_data.read(options.data, asked.model, asked.dev, asked.test)
     for line in data.lines:
         output.say(line)
@@ -69,9 +72,9 @@ def advise(options: argparse.Namespace) -> None:
         begun.redefine(replace(plan, budget=replace(plan.budget, minutes=asked.minutes)))
     failed = plans.work_off(begun, plans.AGAIN)
     table = plan_table.table(begun.plan())
-    given = answer.answer(table, known, begun.status())
+    given = answer.answer(table, known, begun.status(), wanted)
     if options.html:
-        output.write_report(options.html, answer.report(table, known, begun.status()))
+        output.write_report(options.html, answer.report(table, known, begun.status(), wanted))
     if options.json:
         print(json.dumps(answer.as_json(given, known, begun.status(), table), ensure_ascii=False, indent=1))
     else:

@@ -52,8 +52,8 @@ def score_flags(verb: argparse.ArgumentParser) -> None:
 def score(options: argparse.Namespace) -> None:
     """Evaluate every layer & pooling on scored pairs.
 
-    Spearman's and Pearson's correlation (× 100) with human scores, for every layer & pooling. Higher is better, at most
-    100.
+    Spearman's and Pearson's correlation (× 100) with human scores, for every layer & pooling; of pairs with two labels
+    first average precision and the best F1. Higher is better, at most 100.
     """
     # what cannot be is refused before minutes of work
     metric, columns = flags.metric(options), flags.roles(options)

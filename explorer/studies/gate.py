@@ -20,7 +20,6 @@ from explorer.evaluating.tasks.judges import Evaluated, evaluated_on, judged
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge
 from explorer.measuring.scores.measure import Settings
-from explorer.measuring.scores.metrics import SPEARMAN
 from explorer.measuring.scores.verdict import CHOSE, UNKNOWN, WORSE
 from explorer.progress import Work
 from explorer.training.record.run_results import verdict_on
@@ -119,7 +118,7 @@ def compared(
     given: Evaluated,
     readings: tuple[Reading, Reading],
     settings: Settings,
-    metric: str = SPEARMAN,
+    metric: str = "",
     aggregate: str = "all",
     seed: int = 0,
 ) -> Work[Judged]:
@@ -139,7 +138,7 @@ def gate(
     names: Sequence[str],
     readings: tuple[Reading, Reading],
     settings: Settings,
-    metric: str = SPEARMAN,
+    metric: str = "",
     aggregate: str = "all",
     seed: int = 0,
     by: float | None = None,

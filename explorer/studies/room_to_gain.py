@@ -28,6 +28,7 @@ SHOWN = 3  # queries
 SEARCHED = "The base puts a right passage at rank 1 for {right:,} of your {of}; it misses {missed:,}."
 ORDERED = "The base has {score:.1f} % of your {of} in the right order."
 CORRELATED = "The base has a Spearman of {score:.1f} on your {of}."
+PRECISE = "The base has an average precision of {score:.1f} on your {of}, where chance is {chance:.1f}."
 LITTLE = "There is little to gain: test it on harder rows, or expect a result that could be chance."
 
 
@@ -52,29 +53,33 @@ class Miss:
 class RoomToGain:
     """What the base scores on a test set."""
 
-    score: float  # × 100: Spearman, or the share of items that are right
+    score: float  # × 100: Spearman, average precision, or the share of items that are right
     items: int  # pairs, triplets or queries
     of: str  # the same in words: `197 queries among 1,953 passages`
     missed: int | None  # items that are not right; None of scored pairs
-    sentence: str  # SEARCHED, ORDERED or CORRELATED
+    sentence: str  # SEARCHED, ORDERED, CORRELATED or PRECISE
     misses: tuple[Miss, ...] = ()  # some of the queries that it misses
+    chance: float = 0.0  # the score of pairs in any order: of two labels the share of matches
 
     @property
     def is_little(self) -> bool:
         """Whether training can hardly show an improvement.
 
         It can if the base misses a twentieth of the queries or triplets, and at least six: were five improved and none
-        worse, that could be chance (sign test, p = 0.06). With scored pairs it can below Spearman 90.
+        worse, that could be chance (sign test, p = 0.06). With scored pairs it can below Spearman 90, with two labels
+        below nine tenths of the way from chance to 100.
         """
         if self.missed is None:
-            return self.score >= metrics.HIGH
+            return 100 * (self.score - self.chance) >= metrics.HIGH * (100 - self.chance)
         return self.missed < max(bootstrap.FEWEST, SHARE * self.items)
 
     @property
     def text(self) -> str:
         """The score in a sentence, and whether there is little to gain."""
         missed = self.missed or 0
-        text = self.sentence.format(score=self.score, of=self.of, missed=missed, right=self.items - missed)
+        text = self.sentence.format(
+            score=self.score, of=self.of, missed=missed, right=self.items - missed, chance=self.chance
+        )
         return f"{text} {LITTLE}" if self.is_little else text
 
 
@@ -103,6 +108,9 @@ def room_to_gain(encoder: Encoder, test: RunSet | None) -> Work[RoomToGain | Non
     found = judge.by_measure(vectors)
     items, count, of = found[judge.measure], len(judge), size_of(test)
     if isinstance(judge, PairJudge):
+        if judge.measure == metrics.AVERAGE_PRECISION:
+            chance = 100 * float((judge.gold == judge.gold.max()).mean())
+            return RoomToGain(judge.score(items), count, of, None, PRECISE, chance=chance)
         return RoomToGain(judge.score(items), count, of, None, CORRELATED)
     right = int(np.count_nonzero(items == 1))  # of a query: a relevant text is the first
     if isinstance(test, retrieval_sets.RetrievalSet):

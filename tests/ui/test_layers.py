@@ -67,7 +67,8 @@ def test_layers_says_which_layer_is_best_and_shows_the_judges_numbers(furnished,
 
 def test_labels_of_0_and_1_have_average_precision_and_a_threshold(furnished, place, own):
     opened(furnished, "layers", sts=sources.label(own["pairs.csv"]), precision="float32")
-    assert furnished.segmented_control(key="metric").options[2:] == ["average precision", "F1"]
+    assert furnished.segmented_control(key="metric").options == ["average precision", "F1", "Spearman", "Pearson"]
+    assert furnished.segmented_control(key="metric").value == "average precision"
     given = judges.evaluated_on(sources.identity(own["pairs.csv"]))
     scores = finish(judges.judged(given).measured(find(str(place.model)), Settings("float32")))
     cosines = scores.cosines_of(default_reading(scores))

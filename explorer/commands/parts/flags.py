@@ -104,7 +104,12 @@ READINGS = (
     ),
     Knob("other_reading", None, "Of B.", metavar="TITLE", empty="what --reading says, else B's default"),
 )
-METRIC = Knob("metric", "Spearman", "Spearman, Pearson, or another one of the set; its case does not matter.")
+METRIC = Knob(
+    "metric",
+    None,
+    "Spearman, Pearson, or another one of the set; its case does not matter.",
+    empty="the main one of the set: Spearman, of pairs with two labels average precision",
+)
 AGGREGATE = Knob(
     "aggregate",
     "all",
@@ -133,9 +138,9 @@ def table(options: argparse.Namespace, header: table_formats.Header, rows: table
 
 
 def metric(options: argparse.Namespace) -> tuple[str, str]:
-    """The metric and the aggregation that the flags state; others than there are are refused."""
-    found = metrics.named(options.metric)
-    metrics.check_agreement(found, options.aggregate)
+    """The metric of the flags, "" for the main one of a set, and the aggregation; others than there are are refused."""
+    found = metrics.named(options.metric) if options.metric is not None else ""
+    metrics.check_agreement(found or metrics.SPEARMAN, options.aggregate)
     return found, options.aggregate
 
 

@@ -127,7 +127,7 @@ class JudgedSet(ABC, Generic[Given]):
 
 
 class _ScoredPairs(JudgedSet[text_sets.GradedPairs]):
-    """Scored by Spearman, in the precision that is chosen; what is stored are the cosines."""
+    """Scored by Spearman, of two labels by average precision, in the chosen precision; the cosines are stored."""
 
     judged_by = PairJudge
 

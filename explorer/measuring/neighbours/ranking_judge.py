@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from explorer.data.retrieval_sets import Judged, RetrievalSet
 from explorer.errors import BadChoice
 from explorer.measuring.neighbours.vector_index import FLAT, IVF, IndexSetting, faiss_library
-from explorer.measuring.scores import correlation, judge
+from explorer.measuring.scores import correlation, in_use, judge
 from explorer.progress import Phase, Progress, Work, finish
 
 if TYPE_CHECKING:
@@ -130,6 +130,15 @@ class RankingJudge(judge.Judge):
         ranks = np.where(hits.any(axis=1), hits.argmax(axis=1) + 1.0, np.nan)
         details = dict(zip(judge.DETAILS, (ranks, np.array(nearest), places[:, 0].astype(np.float64)), strict=True))
         return {name: found[name] for name in names} | details
+
+    def found_first(self, items: Floats) -> dict[str, Floats]:
+        """1 for each query with a relevant document among the first ten, else 0, and the same for the first document.
+
+        With several relevant documents nDCG does not tell which is first, so there it is left out.
+        """
+        known = self.measure == MRR or all(len(judged) == 1 for judged in self._judgements)
+        first = {in_use.FIRST: (items == 1).astype(np.float64)} if known else {}
+        return first | {in_use.TEN: (items > 0).astype(np.float64)}
 
     def alike(self, vectors: Tensor) -> Floats:
         """The cosines of each query and the documents relevant to it."""

@@ -118,11 +118,13 @@ class DevPick:
         return f"{text} None of the pairs scored here were used for that choice."
 
 
-def pick(
-    dev: GradedPairs, scores: tuple[LayerScores, LayerScores], reported: GradedPairs, metric: str = "Spearman"
-) -> DevPick:
-    """The best layer & pooling of each, by its score on the dev set; an error if it holds all reported pairs."""
+def pick(dev: GradedPairs, scores: tuple[LayerScores, LayerScores], reported: GradedPairs, metric: str = "") -> DevPick:
+    """The best layer & pooling of each, by its score on the dev set; an error if it holds all reported pairs.
+
+    Without a metric it is the main one of the dev set.
+    """
     shared = shared_rows.check(dev, reported)
+    metric = metric or scores[0].metrics[0]
     best: list[Reading] = []
     for side, of_side in zip("AB", scores, strict=True):
         reading = of_side.best(metric)

@@ -90,14 +90,13 @@ class Judge(ABC):
 
 
 class PairJudge(Judge):
-    """Scored pairs: Spearman of cosines and gold scores. An item is the cosine of a pair."""
-
-    measure = metrics.SPEARMAN
+    """Scored pairs, by their main metric: Spearman, of two labels average precision. An item is a pair's cosine."""
 
     def __init__(self, pairs: text_sets.GradedPairs) -> None:
         self.name, self.digest, self.item = pairs.name, pairs.digest, pairs.item
         self.texts = self.sentences = pairs.sentences
         self.gold: Floats = np.array(pairs.gold)
+        self.measure = metrics.metrics_of(self.gold)[0]
         self._places = tuple(map(np.array, pairs.places))
 
     def __len__(self) -> int:
@@ -108,22 +107,22 @@ class PairJudge(Judge):
         return pair_cosines.exact_cosines(vectors, *self._places)
 
     def score(self, items: Floats, precision: str = "float32") -> float:
-        """Spearman × 100."""
+        """The main metric × 100."""
         measured = correlation.measured(items, precision)
         return 100 * float(metrics.METRICS[self.measure].of_pairs(self.gold, measured))
 
     @property
     def why_no_score(self) -> str:
         """Whether they are too few, or have gold scores that are all equal."""
-        return metrics.why_no_score(self.gold)
+        return metrics.why_no_score(self.gold, self.measure)
 
     def difference(self, one: Floats, other: Floats) -> bootstrap.Interval:
-        """The difference in Spearman, with its interval."""
-        return bootstrap.difference(self.gold, one, other)
+        """The difference in the main metric, with its interval."""
+        return bootstrap.difference(self.gold, one, other, metric=self.measure)
 
     def spread(self, one: Floats, other: Floats, gap: bootstrap.Interval) -> power.Spread | None:
-        """How much their difference in Spearman varies; None if one of them has no score."""
-        return power.of_pairs(self.gold, one, gap)
+        """How much their difference in the main metric varies; None if one of them has no score."""
+        return power.spread(self.gold, one, other, gap, (self.measure, "all"))
 
     def alike(self, vectors: Tensor) -> Floats:
         """The cosines of pairs with a gold score in the top fifth: the papers take 4 on a scale from 0 to 5."""

@@ -355,7 +355,8 @@ def as_json(found: Found, pairs: GradedPairs, scores: LayerScores) -> str:
 def as_text(
     found: Found, pairs: GradedPairs, scores: LayerScores, metric: str, aggregate: str, asked: Sequence[Reading] = ()
 ) -> str:
-    """One metric as a grid for the terminal, with notes, and the layers & poolings that were asked for by name."""
+    """One metric, by default the main one, as a grid for the terminal, with notes, and what was asked for by name."""
+    metric = metric or scores.metrics[0]
     way = f", {aggregate}" if scores.has_parts else ""
     lines = [f"{found.name} on {pairs.name}: {metric} × 100 on {len(pairs):,} pairs{way} (higher is better)", ""]
     lines.append(f"{'layer':>8}" + "".join(f"{pooling:>8}" for pooling in scores.poolings))

@@ -141,6 +141,7 @@ class Metric:
     of_draws: OfDraws
     help: str  # direction, range and typical values × 100
     applies: Callable[[Floats], bool] = lambda gold: True
+    leads: bool = False  # whether it comes before the others where it applies: what it is made for, they measure worse
     smooth: bool = False  # whether a pair more or less changes it a little only: the jackknife then knows its variance
 
     @property
@@ -193,13 +194,15 @@ METRICS: dict[str, Metric] = {
             f"{AVERAGE_PRECISION}: the mean precision over all thresholds, × 100; chance is the share of positive "
             "pairs. Higher is better, at most 100.",
             is_binary,
+            leads=True,
         ),
         Metric(
             F1,
             *_of_enough(*_of_thresholds(_f1)),
-            f"{F1}: the harmonic mean of precision and recall at the best threshold, × 100. Higher is better, at most "
-            "100.",
+            f"{F1}: the harmonic mean of precision and recall at the threshold that is best on these pairs, × 100, so "
+            "it is optimistic. Higher is better, at most 100.",
             is_binary,
+            leads=True,
         ),
         # of what each query, triplet or row gets: gold scores have no part in it, and no set of pairs offers it
         Metric(MEAN, correlation.mean, _mean_of_draws, "", lambda gold: False),
@@ -208,8 +211,9 @@ METRICS: dict[str, Metric] = {
 
 
 def metrics_of(gold: Floats) -> tuple[str, ...]:
-    """The metrics that scored pairs offer; the first is the main one."""
-    return tuple(name for name, metric in METRICS.items() if metric.applies(gold))
+    """The metrics that scored pairs offer; the first is the main one: of two labels, average precision."""
+    found = (name for name, metric in METRICS.items() if metric.applies(gold))
+    return tuple(sorted(found, key=lambda name: not METRICS[name].leads))
 
 
 def why_no_score(gold: Floats, metric: str = SPEARMAN) -> str:

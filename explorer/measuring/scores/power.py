@@ -14,14 +14,15 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.measuring.scores import bootstrap, correlation
+from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores.bootstrap import ADDED, LEVEL, student
-from explorer.measuring.scores.metrics import MEAN, SPEARMAN
+from explorer.measuring.scores.metrics import AVERAGE_PRECISION, MEAN, METRICS, SPEARMAN
 
 Floats = NDArray[np.float64]
 
 POWER = 0.8
 MOST_ITEMS = 1_000_000
+OF_PAIRS = SPEARMAN, AVERAGE_PRECISION  # metrics of scored pairs whose smallest gain was simulated
 # The standard deviation × √pairs of a difference in Spearman, assumed where two models order all pairs alike: that of
 # the included encoder before and after its example training (82.0 and 83.5 on STS-B test, where both orders correlate
 # with 0.946), in samples of 60 and 240 pairs.
@@ -74,7 +75,7 @@ class Spread(ABC):
 
 @dataclass(frozen=True)
 class PairSpread(Spread):
-    """Of scored pairs, for Spearman."""
+    """Of scored pairs, for Spearman or average precision."""
 
     variance: float  # of the difference × pairs, without what a gain adds to it
     assumed: bool = False  # both models order all pairs alike, so it is that of `ASSUMED`
@@ -131,7 +132,8 @@ def spread(
     """The spread of a difference by a metric and an aggregation; None if it is not known for them."""
     if way == (MEAN, "all"):
         return of_items(one, other)
-    return of_pairs(gold, one, gap) if way == (SPEARMAN, "all") else None
+    metric, aggregate = way
+    return of_pairs(gold, one, gap, metric) if metric in OF_PAIRS and aggregate == "all" else None
 
 
 def of_items(one: Floats, other: Floats) -> ScoreSpread | None:
@@ -146,12 +148,12 @@ def of_items(one: Floats, other: Floats) -> ScoreSpread | None:
     return ScoreSpread(len(gaps), room, len(changes) / len(gaps), (size, square, cube))
 
 
-def of_pairs(gold: Floats, one: Floats, gap: bootstrap.Interval) -> PairSpread | None:
-    """The spread of a difference in Spearman to the `one` cosines (pair); None if a side has no score."""
+def of_pairs(gold: Floats, one: Floats, gap: bootstrap.Interval, metric: str = SPEARMAN) -> PairSpread | None:
+    """The spread of a difference in a metric to the `one` cosines (pair); None if a side has no score."""
     if gap.error is None or not math.isfinite(gap.error):
         return None
     difference, error = float(gap.difference) / 100, float(gap.error) / 100
-    room = 1 - float(correlation.spearman(gold, one))
+    room = 1 - float(METRICS[metric].of_pairs(gold, one))
     if error == 0:
         return PairSpread(len(gold), room, ASSUMED**2, assumed=True)
     variance = len(gold) * error**2

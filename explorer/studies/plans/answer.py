@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from explorer import in_words
 from explorer.data import sources, text_sets
 from explorer.drawing.reports import standalone
 from explorer.measuring.comparing.nothing_learned import BELOW, IN_FOLDS
-from explorer.measuring.scores.judge import Gap
+from explorer.measuring.scores import judge
+from explorer.measuring.scores.calibration import LEAST
+from explorer.measuring.scores.in_use import AtRecall, FoundFirst, InUse, TooFewMatches, in_use
+from explorer.measuring.scores.judge import Gap, Share
 from explorer.measuring.scores.metrics import HIGH, SPEARMAN
-from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, UNLEARNED, WORSE, Sentence, elsewhere
+from explorer.measuring.scores.verdict import BETTER, CHANCE, CI, UNKNOWN, UNLEARNED, WORSE, Sentence, elsewhere
 from explorer.studies.plans import plan_report, plan_table, row_curve
 from explorer.studies.plans.advice import Advice, best_row, trials
 from explorer.studies.plans.execution import spent
 from explorer.studies.plans.plan_folder import FINISHED, PlanStatus
 from explorer.studies.plans.plan_table import TEST, PlanRow, PlanTable
 from explorer.studies.plans.seeds import of_best, wider_smallest
+from explorer.training.record import recorder
 from explorer.training.record.status import Status
 
 TITLE = "Should I fine-tune?"
@@ -55,15 +59,18 @@ class Answer:
     helps: tuple[str, ...] = ()
     unscored: str = ""  # the sets elsewhere that runs lack
     run: str = ""  # the run with the best dev score of that row, whose model the answer is of
+    in_use: AtRecall | FoundFirst | TooFewMatches | None = None  # what a product needs to know of that model
+    in_use_text: str = ""
 
     @property
     def text(self) -> str:
         """All of it in words."""
         second = self.elsewhere.text if self.elsewhere else ""
-        return "\n".join(filter(None, [self.sentence.text, second, self.unscored, self.rows, *self.helps]))
+        lines = self.sentence.text, second, self.unscored, self.rows, *self.helps, self.in_use_text
+        return "\n".join(filter(None, lines))
 
 
-def answer(found: PlanTable, advice: Advice, status: PlanStatus) -> Answer:
+def answer(found: PlanTable, advice: Advice, status: PlanStatus, wanted: InUse | None = None) -> Answer:
     """The answer as the table stands; it is known once every method is trained with one seed."""
     waiting = [row.label for row in found.rows if row.label in advice.costs and row.cells[0].done is None]
     tested = trials(found, advice)
@@ -76,7 +83,16 @@ def answer(found: PlanTable, advice: Advice, status: PlanStatus) -> Answer:
     missing = [*waiting, *advice.failures]
     took += f"; not trained: {', '.join(missing)}" if missing else ""
     best = best_row(found, advice)
-    return _unmoved(tested, took) if best is None else _of_best(found, advice, best, tested, took)
+    if best is None:
+        return _unmoved(tested, took)
+    reached = _of_best(found, advice, best, tested, took)
+    chosen = max(best.cells, key=lambda cell: _score(cell.done))
+    if chosen.run is None:
+        return reached
+    known = in_use(recorder.in_use(chosen.run, chosen.seed), (wanted or InUse()).recall)
+    text = _in_use_text(known, sources.shown(advice.data.test))
+    text = f"Of the model of {chosen.run.name}: {text}" if text and len(best.cells) > 1 else text
+    return replace(reached, run=chosen.run.name, in_use=known, in_use_text=text)
 
 
 def _of_best(found: PlanTable, advice: Advice, best: PlanRow, tested: Sequence[PlanRow], took: str) -> Answer:
@@ -103,7 +119,6 @@ def _of_best(found: PlanTable, advice: Advice, best: PlanRow, tested: Sequence[P
         text += f" Nothing was learned with {', '.join(unmoved)}."
     text = f"{lead} The best is {text}" if lead else text
     curves = [one for one in row_curve.curves(found) if one.points[-1].row.label == best.label]
-    chosen = max(best.cells, key=lambda cell: _score(cell.done))
     kind = {YES: BETTER, CANNOT: CHANCE}.get(word, WORSE if gap.fell else CHANCE)
     return Answer(
         word,
@@ -116,7 +131,6 @@ def _of_best(found: PlanTable, advice: Advice, best: PlanRow, tested: Sequence[P
         plan_report.of_rows(curves[0]).text if curves else "",
         () if word == YES else helps(advice, measure, before, model),
         plan_report.unscored(found),
-        chosen.run.name if chosen.run else "",
     )
 
 
@@ -142,6 +156,42 @@ def _word(
     enough = needed is not None and items < needed <= MOST_TIMES * items
     more = f"; with about {_roughly(needed or 0)} {rows} it could be told" if enough else ""
     return CANNOT, f"{items:,} {rows} {shows}; what was seen is {in_words.signed(shown)}{more}."
+
+
+def _in_use_text(known: AtRecall | FoundFirst | TooFewMatches | None, test: str) -> str:
+    """What a product needs to know of the base and of the model, in a sentence; "" of other sets."""
+    if known is None:
+        return ""
+    if isinstance(known, TooFewMatches):
+        return (
+            f"The precision at a stated recall needs {LEAST} pairs that match and {LEAST} that do not: the {known.use} "
+            f"set has {known.matches:,} and {known.others:,}."
+        )
+    if isinstance(known, FoundFirst):
+        ten = f"among the first 10 for {_before_and_after(known.ten, known.ten_gap)}"
+        first = f"at rank 1 for {_before_and_after(known.first, known.first_gap)}, and " if known.first else ""
+        return f"Of {known.queries:,} queries of {test}, a right passage is {first}{ten}."
+    chosen = f"the dev set ({known.dev_pairs:,} pairs)" if known.dev_pairs else "these pairs"
+    recall = " → ".join(_percent(one) for one in known.found)
+    return (
+        f"At a recall of {100 * known.recall:g} %, precision is {_before_and_after(known.precision, known.gap)} on "
+        f"{test} ({known.pairs:,} pairs, {judge.percent(known.matches / known.pairs)} of them match); threshold "
+        f"{in_words.arrow(*known.thresholds)}, chosen on {chosen}, with a recall of {recall} there."
+    )
+
+
+def _before_and_after(shares: tuple[Share, Share], gap: Gap | None) -> str:
+    """`71.2 % before and 80.4 % after, +9.2 points (95 % CI +5.0 to +13.1)`."""
+    before, after = shares
+    text = f"{_percent(before.value)} before and {_percent(after.value)} after"
+    if gap is None:
+        return text
+    shown = in_words.gap(100 * before.value, 100 * after.value, digits=1)
+    return f"{text}, {in_words.change(shown, gap.low, gap.high, digits=1, label=CI)}"
+
+
+def _percent(share: float) -> str:
+    return f"{in_words.number(100 * share, 1)} %"
 
 
 def _roughly(count: int) -> str:
@@ -195,7 +245,8 @@ def helps(advice: Advice, measure: str, before: float, model: str) -> tuple[str,
     """What would help where nothing is gained beyond chance over a base with this score `before`."""
     data, texts = advice.data, []
     if before >= HIGH:
-        texts.append(f"The base already has a {measure} of {in_words.number(before, 1)}: test it on harder rows.")
+        of = f"{'a' if measure == SPEARMAN else 'an'} {measure}"  # an average precision, an nDCG@10, an accuracy
+        texts.append(f"The base already has {of} of {in_words.number(before, 1)}: test it on harder rows.")
     if advice.amount.rows < data.rows:
         texts.append(f"{advice.amount.rows:,} of {data.rows:,} rows fit the time limit: a higher limit trains on more.")
     if data.of_kind == text_sets.SENTENCES:
@@ -230,6 +281,7 @@ def as_json(found: Answer, advice: Advice, status: PlanStatus, table: PlanTable)
         "what_would_help": found.helps,
         "best_row": found.best and found.best.label,
         "run": found.run,
+        "in_use": found.in_use and {"sentence": found.in_use_text, **asdict(found.in_use)},
         "verdict": verdict and asdict(verdict),
         "difference": found.gap and asdict(found.gap),
         "smallest_gain": found.smallest,
@@ -242,11 +294,12 @@ def as_json(found: Answer, advice: Advice, status: PlanStatus, table: PlanTable)
     }
 
 
-def report(found: PlanTable, advice: Advice, status: PlanStatus) -> bytes:
+def report(found: PlanTable, advice: Advice, status: PlanStatus, wanted: InUse | None = None) -> bytes:
     """The answer as one HTML file: the sentence, what was read, scores against cost and rows, and the table."""
-    given = answer(found, advice, status)
+    given = answer(found, advice, status, wanted)
     lines = [one for one in (given.sentence, given.elsewhere) if one is not None]
     first = [*map(standalone.verdict, lines), *map(standalone.note, given.helps)]  # what more rows bring follows
+    first += [standalone.note(given.in_use_text)] * bool(given.in_use_text)
     first += [standalone.heading("The text"), *map(standalone.note, advice.data.lines)]
     first += [standalone.heading("What was trained"), standalone.note(how_chosen(advice))]
     return plan_report.report(found, first, f"{TITLE} {sources.shown(advice.data.source)}")

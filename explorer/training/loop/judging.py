@@ -19,11 +19,12 @@ from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import DataError, TooFewRows
 from explorer.evaluating.probes.class_rows import features
-from explorer.measuring.scores import bootstrap, calibration, correlation, similarity
+from explorer.measuring.neighbours.ranking_judge import RankingJudge
+from explorer.measuring.scores import bootstrap, calibration, correlation, in_use, similarity
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.item_store import item_key, keep_items, kept_items
 from explorer.measuring.scores.judge import Floats, Judge, PairJudge, in_order
-from explorer.measuring.scores.metrics import ClassScores, class_scores
+from explorer.measuring.scores.metrics import AVERAGE_PRECISION, ClassScores, class_scores
 from explorer.methods import ClassLayer, Method, PredictedClasses, PromptedRows, sow, untouched
 from explorer.progress import Phase, Progress, Work
 from explorer.training.loop.measured_facts import MOST_FITTED, FrozenClasses
@@ -153,6 +154,29 @@ def meanings(
     drawn = similarity.RandomPairs(dev.name, len(dev.texts), tuned[RANDOM])
     of_base = None if before is None else similarity.CosineMeaning(names[0], MODEL_DEFAULT, before)
     return of_base, similarity.CosineMeaning(names[1], MODEL_DEFAULT, after, drawn)
+
+
+def kept_in_use(
+    judged: Mapping[str, Judge], base: Mapping[str, Floats], tuned: Mapping[str, Floats]
+) -> dict[str, Floats]:
+    """What `in_use` needs of what each item gets from the base under its model default and from the tuned model.
+
+    Of pairs with two labels it is which of them match and the cosines, of queries where their passage is.
+    """
+    found: dict[str, Floats] = {}
+    for use, judge in judged.items():
+        if use not in (in_use.TEST, in_use.DEV) or use not in tuned:
+            continue
+        sides = dict(zip(in_use.SIDES, (base[use][0], tuned[use]), strict=True))
+        if not all(np.isfinite(items).all() for items in sides.values()):
+            continue
+        if isinstance(judge, PairJudge) and judge.measure == AVERAGE_PRECISION:
+            found[in_use.name(use, in_use.MATCH)] = (judge.gold == judge.gold.max()).astype(np.float64)
+            found |= {in_use.name(use, in_use.COSINE, side): items for side, items in sides.items()}
+        elif isinstance(judge, RankingJudge) and use == in_use.TEST:
+            for side, items in sides.items():
+                found |= {in_use.name(use, what, side): of for what, of in judge.found_first(items).items()}
+    return found
 
 
 def held_out_score(

@@ -6,7 +6,7 @@ records what it yields.
 
 import math
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,7 @@ class Step:
     result: SeedScores | None = None
     predicted: tuple[tuple[str, str], ...] = ()  # true and predicted class of each test row, with the result
     items: Floats | None = None  # what each item of the test set gets, with the result
+    in_use: Mapping[str, Floats] | None = None  # what a product needs is computed from, with the result
 
 
 class Training(TrainingFacts):
@@ -340,6 +341,7 @@ class Training(TrainingFacts):
         )
         self.results.append(result)
         more = {"predicted": judged.predicted, "items": found.cosines.get("test")}
+        more["in_use"] = judging.kept_in_use(self.prepared.judged, self.base, found.cosines)
         yield self._training(learner, result=result, message=remark, **more)
 
     def _restore(self, state: resume_state.State) -> Iterator[Step]:

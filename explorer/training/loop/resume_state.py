@@ -21,6 +21,7 @@ from torch import Tensor
 
 from explorer import fair_share, places, typed_json
 from explorer.errors import CannotResume, NotWritable
+from explorer.measuring.scores.metrics import AVERAGE_PRECISION, SPEARMAN
 from explorer.methods import changing, random_states, set_random_states, sow
 from explorer.training.loop import computed
 from explorer.training.loop.measured_facts import Blend
@@ -148,6 +149,7 @@ def state_of(learner: Learner) -> State:
         "best_dev": learner.best_dev,
         "best_candidate": learner.best_candidate,
         "by_loss": learner.by_loss,
+        "measure": learner.prepared.dev.measure,
         "judged": [step for step, _ in learner.judged],
         "candidate": learner.method.candidate,
         "blend": learner.blend and asdict(learner.blend),
@@ -161,6 +163,13 @@ def state_of(learner: Learner) -> State:
 def restore(learner: Learner, state: State) -> None:
     """Restore a learner to exactly where a state was saved."""
     notes, saved = state.notes, state.under("method/")
+    now = learner.prepared.dev.measure
+    # states without it are of versions that scored all pairs by Spearman
+    if (then := notes.get("measure", SPEARMAN if now == AVERAGE_PRECISION else now)) != now:
+        raise CannotResume(
+            f"The checkpoints of this run were chosen by {then}, and pairs with two labels are now scored by {now}. "
+            "Start a new run from its recipe."
+        )
     missing = sorted(set(changing(learner.method)) - set(saved))
     if missing:
         raise CannotResume(

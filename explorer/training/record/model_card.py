@@ -21,7 +21,7 @@ from explorer.knobs import Knob, Values
 from explorer.measuring.comparing import learned
 from explorer.measuring.scores import similarity
 from explorer.measuring.scores import verdict as verdicts
-from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, MEASURES, SPEARMAN
+from explorer.measuring.scores.metrics import ACCURACY, AVERAGE_PRECISION, DISTINGUISHED, MEASURES, SPEARMAN
 from explorer.measuring.scores.similarity import CosineMeaning
 from explorer.measuring.scores.verdict import RunVerdict, Verdict, rendered
 from explorer.training.loop.measured_facts import SeedScores, spread
@@ -37,6 +37,16 @@ _TASKS = {
     TRIPLET: ("triplet", "Triplet"),
     QUERY: ("information-retrieval", "Information Retrieval"),
     ROW: ("text-classification", "Text Classification"),
+    AVERAGE_PRECISION: ("binary-classification", "Binary Classification"),
+}
+_METRICS = {SPEARMAN: "Spearman_cosine", AVERAGE_PRECISION: "cosine_ap"}
+_SCORES = {
+    SPEARMAN: "Spearman's ρ × 100 between the cosines and the gold scores (−100 to 100, higher is better)",
+    AVERAGE_PRECISION: "average precision × 100 of the pairs, ranked by cosine (0 to 100, higher is better; chance is "
+    "the share of pairs that match)",
+    ACCURACY: "the share of triplets × 100 whose anchor is nearer to its positive (0 to 100; 50 is chance)",
+    DISTINGUISHED: "the share of couples × 100 in which a paraphrase has a higher cosine than a pair of another "
+    "meaning (0 to 100; 50 is chance)",
 }
 
 CLASSIFIER = "classifier.safetensors"  # in the folder of a model that was fine-tuned on labelled texts
@@ -147,8 +157,8 @@ def _metadata(about: CardFacts) -> dict[str, Any]:
         if not of or found.exported is None:
             continue
         # task and metric have the names, and values from 0 to 1, that sentence-transformers writes
-        task = _TASKS[about.facts.item_of(use)]
-        metric = f"{measure}_cosine" if measure == SPEARMAN else f"cosine_{measure}".replace(" ", "_")
+        task = _TASKS.get(measure) or _TASKS[about.facts.item_of(use)]
+        metric = _METRICS.get(measure) or f"cosine_{measure}".replace(" ", "_")
         value, title = round(found.exported / 100, 6), metric.replace("_", " ").title()
         split = "dev" if use == "dev" else "test"
         results.append(
@@ -271,11 +281,8 @@ def _scored(about: CardFacts) -> Iterator[tuple[str, Verdict, list[float | None]
     facts = about.facts
     for use, found in about.verdict.by_use.items():
         if name := facts.set_of(use):
-            yield (
-                f"{plain(sources.shown(name))} ({use}, {facts.counted(use)})",
-                found,
-                [seed.score(use) for seed in about.seeds],
-            )
+            title = f"{plain(sources.shown(name))} ({use}, {facts.counted(use)})"
+            yield title, found, [seed.score(use) for seed in about.seeds]
     for one in about.verdict.elsewhere:
         size = one.items if one.measure == SPEARMAN else f"{one.items}, {one.measure}"
         same = [seed.verdict.on_items_of(one) if seed.verdict else None for seed in about.seeds]
@@ -288,17 +295,10 @@ def _measured(measures: Mapping[str, str]) -> Iterator[str]:
     for measure in dict.fromkeys(measures.values()):
         uses = " and ".join(use for use, one in measures.items() if one == measure)
         where = f"On the {uses} set: " if len(set(measures.values())) > 1 else ""
-        if measure == SPEARMAN:
-            yield f"{where}Spearman's ρ × 100 between the cosines and the gold scores (−100 to 100, higher is better)."
-        elif measure == ACCURACY:
-            yield f"{where}the share of triplets × 100 whose anchor is nearer to its positive (0 to 100; 50 is chance)."
-        elif measure == DISTINGUISHED:
-            yield (
-                f"{where}the share of couples × 100 in which a paraphrase has a higher cosine than a pair of another "
-                "meaning (0 to 100; 50 is chance)."
-            )
-        else:
-            yield f"{where}{measure} × 100, the mean over queries, ranked by cosine (0 to 100, higher is better)."
+        text = _SCORES.get(
+            measure, f"{measure} × 100, the mean over queries, ranked by cosine (0 to 100, higher is better)"
+        )
+        yield f"{where}{text}."
 
 
 def _learned(about: CardFacts) -> list[str]:

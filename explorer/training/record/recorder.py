@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import time
 import tokenize
+import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from explorer.training.loop.loop import Step
 
 BEAT = 0.5  # seconds between two writes of the status, if only the step has changed
+# errors of a file of numbers that is missing, or whose header is damaged
+_DAMAGED = OSError, ValueError, EOFError, MemoryError, SyntaxError, tokenize.TokenError
 _ROOM = "Make room on that disk, then resume the run: the last good state is in its folder."
 
 
@@ -92,6 +96,10 @@ class Recorder:
         if step.items is not None:
             items = step.items
             write_whole(run_folder.items_file(self.run.folder, step.seed), lambda file: np.save(file, items), _ROOM)
+        if step.in_use:
+            arrays: dict[str, Any] = dict(step.in_use)
+            of_seed = run_folder.in_use_file(self.run.folder, step.seed)
+            write_whole(of_seed, lambda file: np.savez_compressed(file, **arrays), _ROOM)
         if step.result is not None:
             known = ((name, one) for name, one in step.result.as_json().items() if isinstance(one, (int, float, str)))
             scores = (f"{name} {one:.2f}" if isinstance(one, float) else f"{name} {one}" for name, one in known)
@@ -227,6 +235,15 @@ def items(run: Run, seed: int) -> np.ndarray[Any, Any] | None:
     return _array(run_folder.items_file(run.folder, seed))
 
 
+def in_use(run: Run, seed: int) -> dict[str, np.ndarray[Any, Any]]:
+    """What the items of dev and test set get from the base and from the best checkpoint of a seed, by `in_use.name`."""
+    try:
+        with np.load(run_folder.in_use_file(run.folder, seed), allow_pickle=False) as found:
+            return {name: found[name] for name in found.files}
+    except (*_DAMAGED, BadZipFile, zlib.error):
+        return {}
+
+
 def _identity(folder: Path) -> tuple[int, int] | None:
     """Which folder it is, whatever its name; None if it is gone."""
     try:
@@ -244,5 +261,5 @@ def _array(path: Path) -> np.ndarray[Any, Any] | None:
     try:
         found: np.ndarray[Any, Any] = np.load(path, allow_pickle=False)
         return found
-    except (OSError, ValueError, EOFError, MemoryError, SyntaxError, tokenize.TokenError):
-        return None  # the latter ones if the header of the file is damaged
+    except _DAMAGED:
+        return None

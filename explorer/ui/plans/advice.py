@@ -30,6 +30,7 @@ ABOUT = (
     "fewer rows, and with another learning rate. The answer says whether the model becomes better on rows that it was "
     "not trained on, what your rows could show, and whether more text would help."
 )
+USE = "in use"
 OWN_TEST = "a part of the text"
 FAILS = "{} cannot be trained on it: {}"
 
@@ -134,21 +135,27 @@ def _follow() -> None:
 
 def answered(folder: PlanFolder, found: PlanTable, status: PlanStatus) -> bool:
     """Show the answer of a plan that gives advice; False if it is any other plan."""
+    from explorer.measuring.scores.in_use import AtRecall, InUse
     from explorer.studies.plans import advice, answer
 
     given = advice.of_folder(folder)
     if given is None:
         return False
-    reached: Answer = answer.answer(found, given, status)
+    wanted = InUse(**controls.checked(controls.written(USE, InUse.knobs), InUse.knobs))
+    reached: Answer = answer.answer(found, given, status, wanted)
     st.subheader(TITLE)
     messages.verdict(reached.sentence)
     if reached.elsewhere is not None:
         messages.verdict(reached.elsewhere)
     for line in reached.helps:  # what more rows bring has a section of its own
         st.markdown(messages.plain(line))
+    if reached.in_use_text:
+        st.markdown(messages.plain(reached.in_use_text))
+    if isinstance(reached.in_use, AtRecall):
+        controls.draw(USE, InUse.knobs["recall"], step=0.05, width=200)
     if reached.best is not None:
         st.caption(answer.how_chosen(given))
-        made, file = lambda: answer.report(found, given, status), f"{downloads.file_name(folder.name)}.html"
+        made, file = lambda: answer.report(found, given, status, wanted), f"{downloads.file_name(folder.name)}.html"
         downloads.file("Answer (HTML)", made, file, "text/html", icon=":material/description:", key="advice as html")
     with st.expander("What was read of the text", icon=":material/description:"):
         st.markdown("\n".join(f"- {messages.plain(line)}" for line in given.data.lines))

@@ -28,7 +28,8 @@ METRICS = (
         "dev",
         2,
         False,
-        "× 100, on the dev set: Spearman (good models: 75 to 90), or nDCG@10 or MRR@10 of queries. Higher is better.",
+        "× 100, on the dev set: Spearman (good models: 75 to 90), of two labels average precision, or nDCG@10 or "
+        "MRR@10 of queries. Higher is better.",
     ),
     (
         "Alignment",

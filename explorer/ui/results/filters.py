@@ -71,9 +71,9 @@ def chosen(results: Sequence[result_files.Result]) -> FilteredResults:
             key="measure",
             bind="query-params",
             width=180,
-            help="The main measure of a task: Spearman × 100 for STS, accuracy for transfer, MRR@10 for search, "
-            "nDCG@10 for retrieval. Higher is better, at most 100. mean and wmean average the sub-corpora of a set. "
-            "Of ms per query and index MB, lower is better.",
+            help="The main measure of a task: Spearman × 100 for STS, average precision for pairs with two labels, "
+            "accuracy for transfer, MRR@10 for search, nDCG@10 for retrieval. Higher is better, at most 100. mean and "
+            "wmean average the sub-corpora of a set. Of ms per query and index MB, lower is better.",
         )
         titles = dict.fromkeys(title for one in results for title in one.measured.titles if title != MODEL_DEFAULT)
         title = st.selectbox(

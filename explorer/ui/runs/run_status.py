@@ -161,7 +161,10 @@ def _listed(page: str, choose: Callable[[runs.Run], object], text: str) -> None:
         selection_mode="single-row",
         hide_index=True,
         column_config={
-            "Test": _score("Test score × 100 of the tuned model: Spearman, or nDCG@10 or MRR@10 of queries."),
+            "Test": _score(
+                "Test score × 100 of the tuned model: Spearman, of two labels average precision, or nDCG@10 or MRR@10 "
+                "of queries."
+            ),
             "Gain": st.column_config.NumberColumn(
                 width="small",
                 help="Test score of the tuned model minus that of its base under model default. Above 0 is better; "

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 from scipy.stats import multinomial
+from sklearn.metrics import average_precision_score
 
 from benchmarks import coverage
 from explorer.measuring.scores import power
 from explorer.measuring.scores.bootstrap import difference
 from explorer.measuring.scores.judge import PairJudge, ProbeJudge, TripletJudge
-from explorer.measuring.scores.metrics import MEAN
+from explorer.measuring.scores.metrics import AVERAGE_PRECISION, MEAN, SPEARMAN
 
 
 def accuracy(items, changed):
@@ -114,15 +115,18 @@ def test_a_score_that_is_missing_has_no_spread():
 class Judged(PairJudge, TripletJudge, ProbeJudge):
     """Items alone, without vectors."""
 
-    def __init__(self):
-        self.gold = np.arange(30.0)
+    def __init__(self, gold, measure=SPEARMAN):
+        self.gold, self.measure = gold, measure
 
 
 def test_a_judge_has_the_spread_of_its_score():
     random = np.random.default_rng(0)
     one, other = random.uniform(size=(2, 30))
-    judge = Judged()
+    judge = Judged(np.arange(30.0))
     gap = difference(judge.gold, one, other)
     assert PairJudge.spread(judge, one, other, gap) == coverage.spread(judge.gold, one, other)
+    labels = Judged(np.arange(30) % 2.0, AVERAGE_PRECISION)
+    of_labels = PairJudge.spread(labels, one, other, difference(labels.gold, one, other, metric=AVERAGE_PRECISION))
+    assert of_labels.room == pytest.approx(1 - average_precision_score(labels.gold, one))
     assert TripletJudge.spread(judge, one, other, gap) == power.of_items(one, other)
     assert ProbeJudge.spread(judge, one, other, gap) is None
