@@ -22,7 +22,7 @@ if choice.evaluation_set == sets.SAMPLE:
 if scored.scores.limit is not None:
     layers.show(scored.scores, metric, aggregate, scored.reading, scored.pairs)
 if scored.graded is not None:
-    layers.cosines(scored, scored.graded)
+    layers.cosines(scored, scored.graded, choice)
 cosine_meaning.section(scored, choice)
 
 st.subheader("Export")

@@ -16,6 +16,7 @@ from explorer.places import given_path
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan_folder import PlanFolder
+    from explorer.training.record.runs import Run
 
 NAME = Knob("name", "", "The name of the plan.", metavar="NAME", empty="made of the text's name")
 
@@ -30,6 +31,12 @@ def advise_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--estimate", action="store_true", help="Print what the text holds and what is proposed, and stop"
     )
+    verb.add_argument(
+        "--delete-models",
+        action="store_true",
+        help="After the answer, delete the models that were trained for it, but for the one that it is of; their runs "
+        "stay with all scores",
+    )
     verb.add_argument("--html", type=given_path, metavar="FILE", help="Also write the answer as one HTML file")
     verb.add_argument("--json", action="store_true", help="The answer and all numbers, as JSON")
 
@@ -42,7 +49,7 @@ def advise(options: argparse.Namespace) -> None:
     and half of the rows, and answer by the test rows. The same command goes on with an answer that was stopped.
     """
     from explorer.measuring.scores.in_use import InUse
-    from explorer.studies.plans import advice, answer, own_data, plan_table
+    from explorer.studies.plans import advice, answer, own_data, plan_folder, plan_table
 
     asked, wanted = flags.read(options, advice.AdviceOptions), flags.read(options, InUse)
     for one in (asked, wanted):
@@ -79,8 +86,25 @@ def advise(options: argparse.Namespace) -> None:
         print(json.dumps(answer.as_json(given, known, begun.status(), table), ensure_ascii=False, indent=1))
     else:
         print(given.text)
+    if begun.status().state == plan_folder.FINISHED:
+        _tidied(advice.other_models(table, begun.status(), given.run), given.run, delete=options.delete_models)
     if failed and given.best is None:
         raise SystemExit(1)
+
+
+def _tidied(others: list[Run], run: str, *, delete: bool) -> None:
+    """Delete the models that the answer is not of, or say what they weigh and how."""
+    if not others:
+        return
+    weight = in_words.size(sum(one.model_bytes for one in others))
+    kept = f"but for that of {run}" if run else "none of which differs from the base"
+    several = f"the model{'s' * (len(others) > 1)} of {len(others):,} run{'s' * (len(others) > 1)}"
+    if not delete:
+        output.say(f"On the disk are {weight} of models, {kept}. The same command with --delete-models deletes them.")
+        return
+    for one in others:
+        one.delete_model()
+    output.say(f"Deleted {several} ({weight}), {kept}; their scores stay.")
 
 
 def _begun(name: str) -> PlanFolder | None:

@@ -15,11 +15,11 @@ from explorer.drawing.scores import curves, distributions, grid
 from explorer.encoding.load import declared
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.measuring.comparing import comparison_report
-from explorer.measuring.scores import best_cell, bootstrap, layer_scores, metrics
+from explorer.measuring.scores import best_cell, bootstrap, layer_scores, metrics, similarity
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice, splits
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import controls, downloads
+from explorer.ui.widgets import controls, cosine_meaning, downloads
 
 BEST_ON_DEV, DEFAULT, CHOSEN = "Best on the dev set", "Model default", "Chosen layer & pooling"
 BEST_OF_ALL = "Best of {} layers & poolings"
@@ -208,7 +208,7 @@ def show(scores: layer_scores.LayerScores, metric: str, aggregate: str, reading:
         st.caption(f"{on} The same numbers as in the grid.")
 
 
-def cosines(scored: sidebar_choice.ModelScores, pairs: GradedPairs) -> None:
+def cosines(scored: sidebar_choice.ModelScores, pairs: GradedPairs, choice: sidebar_choice.Choice) -> None:
     """The figure of the chosen layer & pooling, or the reason why there is none."""
     labels = metrics.is_binary(scored.scores.gold)
     st.subheader(f"Cosine by {'label' if labels else 'human score'}: {scored.reading.title}")
@@ -224,19 +224,29 @@ def cosines(scored: sidebar_choice.ModelScores, pairs: GradedPairs) -> None:
         st.caption(f"All {len(pairs):,} pairs of {messages.plain(pairs.name)}.")
         return
     gold, cosines = scored.scores.gold, scored.scores.cosines_of(scored.reading)
-    best = metrics.best_threshold(gold, cosines)
+    known = cosine_meaning.threshold_of_best_f1(scored, choice)
+    few = known is None and not splits.is_measured_now(choice)  # pairs for a dev set and a test set
+    best = metrics.best_threshold(gold, cosines) if few else None
+    threshold = known[0].cosine if known else best.threshold if best else None
     downloads.draw(
-        distributions.cosines_by_label(gold, cosines, pairs, None if best is None else best.threshold),
+        distributions.cosines_by_label(gold, cosines, pairs, threshold),
         config=downloads.config("layers"),
         alt=f"Cosines of {scored.reading.title} for both labels: a point for each pair, and their density.",
     )
-    if best is not None:
-        positive, share = gold.max(), (gold == gold.max()).mean()
+    positive, share = gold.max(), (gold == gold.max()).mean()
+    chance = (
+        f"{share:.1%} of the pairs have the label {positive:g}: a random order has an average precision of "
+        f"{100 * share:.2f}."
+    )
+    if known is not None:
+        threshold_text = similarity.threshold_text(known[0])
+        text = f"{threshold_text[:1].upper()}{threshold_text[1:]}; {known[1]}. {chance}"
+        st.caption(messages.plain(text))
+    elif best is not None:
         st.caption(
             f"Best F1: {100 * best.f1:.2f}, if pairs with a cosine of {best.threshold:.4f} or more are called "
             f"{positive:g} (precision {100 * best.precision:.2f}, recall {100 * best.recall:.2f}). The threshold was "
-            f"chosen on these pairs, so its F1 is optimistic. {share:.1%} of the pairs have the label {positive:g}: a "
-            f"random order has an average precision of {100 * share:.2f}."
+            f"chosen on these pairs, so its F1 is optimistic. {chance}"
         )
 
 

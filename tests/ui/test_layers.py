@@ -15,8 +15,8 @@ from explorer.ui import layers
 from explorer.ui.access.sidebar_choice import ModelScores
 from explorer.ui.search import neighbours
 from explorer.ui.train import recipe_form
-from explorer.ui.widgets import downloads
-from tests.visits import cards, opened, words
+from explorer.ui.widgets import cosine_meaning, downloads
+from tests.visits import cards, entered, opened, words
 
 ROWS = sample.triplets()
 COLUMNS = {
@@ -75,7 +75,15 @@ def test_labels_of_0_and_1_have_average_precision_and_a_threshold(furnished, pla
     table = furnished.dataframe[0].value.set_index("layer & pooling")
     theirs = 100 * average_precision_score(np.array(given.gold), cosines)
     assert float(table.loc["mean of layer 2", "average precision"]) == pytest.approx(theirs, abs=1e-4)
-    assert any(told.startswith("Best F1") for told in words(furnished.caption))
+    # one threshold of the best F1, of which the page says the set, with what cosines mean and without
+    (shown,) = [told for told in words(furnished.caption) if told.startswith("Best F1")]
+    entered(furnished, furnished.toggle(key=cosine_meaning.KEY), True)
+    (again,) = [told for told in words(furnished.caption) if told.startswith("Best F1")]
+    (listed,) = [told for told in words(furnished.markdown) if "best F1: cosine" in told]
+    assert again == shown
+    threshold = listed.partition("best F1: ")[2].partition(";")[0]
+    assert threshold in shown, (threshold, shown)
+    assert "chosen on" in shown, shown
 
 
 def test_search_has_the_queries_of_the_evaluation_set(furnished, own):

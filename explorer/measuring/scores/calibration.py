@@ -1,10 +1,4 @@
-"""Fit the probability of a match given a cosine on dev pairs, choose thresholds there, and test both on other pairs.
-
-The probability is fitted twice: by isotonic regression (Zadrozny and Elkan 2002), and by logistic regression with
-Platt's targets (1999), which stays finite where the cosines separate the matches from all other pairs. scikit-learn's
-user guide advises against isotonic regression below about 1,000 rows, where it overfits: there the logistic curve is
-the one to use, and from there on the isotonic one.
-"""
+"""Fit the probability of a match given a cosine on dev pairs, choose thresholds there, and test both on other pairs."""
 
 from __future__ import annotations
 
@@ -21,11 +15,10 @@ from explorer.knobs import Knobs, knob
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
 from explorer.measuring.scores.judge import TOP_FIFTH, Share
 from explorer.measuring.scores.metrics import is_binary
+from explorer.measuring.scores.probability_curve import CurveChoice, ProbabilityCurve, cross_validated, fitted
 
 Floats = NDArray[np.float64]
 
-ISOTONIC, LOGISTIC = "isotonic", "logistic"
-ISOTONIC_FROM = 1000  # dev pairs
 LEAST = 20  # matches, and as many other pairs, on dev and on test: of fewer, an interval says nothing
 BINS = 10  # of equal width, of the probabilities of test pairs
 BEST_F1, AT_PRECISION, AT_RECALL = "best F1", "precision", "recall"
@@ -67,18 +60,6 @@ class MatchOptions(Knobs):
         empty="none",
         help="Also choose the highest cosine that finds this share of all matches, from 0 to 1.",
     )
-
-
-@dataclass(frozen=True)
-class ProbabilityCurve:
-    """The probability of a match by cosine: linear between these points, and constant before and after them."""
-
-    cosines: tuple[float, ...]
-    probabilities: tuple[float, ...]
-
-    def at(self, cosines: Floats | float) -> Floats:
-        """The probability of a match at each cosine, from 0 to 1."""
-        return np.asarray(np.interp(cosines, self.cosines, self.probabilities))
 
 
 @dataclass(frozen=True)
@@ -144,13 +125,14 @@ class Calibration:
     test: PairCount
     curves: dict[str, ProbabilityCurve]
     reliability: dict[str, Reliability]
+    choice: CurveChoice  # by dev pairs of other folds
     thresholds: tuple[Threshold, ...]
     squared: Floats  # (test pair), of the chosen curve
 
     @property
     def chosen(self) -> str:
-        """The curve to use: isotonic from 1,000 dev pairs on, else logistic."""
-        return ISOTONIC if self.dev.pairs >= ISOTONIC_FROM else LOGISTIC
+        """The curve to use, by the Brier score on dev pairs of other folds."""
+        return self.choice.chosen
 
     @property
     def curve(self) -> ProbabilityCurve:
@@ -207,63 +189,18 @@ def calibrate(dev: LabelledCosines, test: LabelledCosines, wanted: MatchOptions 
                 f"The cosines of {one.name} are all equal or not numbers, so they say nothing of a match. Choose "
                 "another layer & pooling, or the precision float32."
             )
-    curves = {ISOTONIC: isotonic(dev.cosines, of_dev), LOGISTIC: logistic(dev.cosines, of_dev)}
+    curves, choice = fitted(dev.cosines, of_dev), cross_validated(dev.cosines, of_dev)
     found = {name: curve.at(test.cosines) for name, curve in curves.items()}
-    chosen = found[ISOTONIC if len(of_dev) >= ISOTONIC_FROM else LOGISTIC]
     return Calibration(
         of_match,
         PairCount(dev.name, len(of_dev), int(of_dev.sum())),
         PairCount(test.name, len(of_test), int(of_test.sum())),
         curves,
         {name: reliability(one, of_test) for name, one in found.items()},
+        choice,
         tuple(_tested(one, test.cosines, of_test) for one in thresholds(dev.cosines, of_dev, wanted)),
-        (chosen - of_test) ** 2,
+        (found[choice.chosen] - of_test) ** 2,
     )
-
-
-def isotonic(cosines: Floats, matches: NDArray[np.bool_]) -> ProbabilityCurve:
-    """The rising step function with the least squared error, by pool adjacent violators; linear between the steps."""
-    from scipy.optimize import isotonic_regression
-
-    places, inverse, counts = np.unique(cosines, return_inverse=True, return_counts=True)
-    shares = np.bincount(inverse, matches) / counts
-    fitted = np.asarray(isotonic_regression(shares, weights=counts).x)
-    # the first and the last cosine of each step
-    ends = np.ones(len(fitted), dtype=bool)
-    ends[1:-1] = (fitted[1:-1] != fitted[:-2]) | (fitted[1:-1] != fitted[2:])
-    return ProbabilityCurve(tuple(places[ends].tolist()), tuple(fitted[ends].tolist()))
-
-
-def logistic(cosines: Floats, matches: NDArray[np.bool_]) -> ProbabilityCurve:
-    """The logistic function with the highest likelihood of Platt's targets, at steps of 0.005 from -1 to 1."""
-    positives = int(matches.sum())
-    targets = np.where(matches, (positives + 1) / (positives + 2), 1 / (len(matches) - positives + 2))
-    centre, scale = float(cosines.mean()), float(cosines.std())
-    rows = np.column_stack([(cosines - centre) / scale, np.ones(len(cosines))])
-    weights = np.zeros(2)
-
-    def loss(weights: Floats) -> float:
-        scores = rows @ weights
-        return float((np.logaddexp(0, scores) - targets * scores).sum())
-
-    for _ in range(100):  # Newton's method, with half the step as long as that is better
-        found = _sigmoid(rows @ weights)
-        gradient = rows.T @ (found - targets)
-        curvature = rows.T @ (rows * (found * (1 - found))[:, None]) + 1e-12 * np.eye(2)
-        step = np.linalg.solve(curvature, gradient)
-        before = loss(weights)
-        while loss(weights - step) > before and np.abs(step).max() > 1e-12:
-            step /= 2
-        weights = weights - step
-        if np.abs(step).max() < 1e-10:
-            break
-    places = np.linspace(-1, 1, 401)
-    probabilities = _sigmoid((places - centre) / scale * weights[0] + weights[1])
-    return ProbabilityCurve(tuple(places.round(6).tolist()), tuple(probabilities.tolist()))
-
-
-def _sigmoid(scores: Floats) -> Floats:
-    return np.asarray(np.exp(-np.logaddexp(0, -scores)))
 
 
 def reliability(probabilities: Floats, matches: NDArray[np.bool_], bins: int = BINS) -> Reliability:

@@ -179,6 +179,7 @@ def _of_calibration(found: Calibration) -> dict[str, Any]:
         "test": {"set": found.test.name, "pairs": found.test.pairs, "matches": found.test.matches},
         "probability": {
             "curve": found.chosen,
+            "cross_validated_brier_score": {name: rounded(one, _DIGITS) for name, one in found.choice.scores.items()},
             "prevalence": rounded(found.dev.prevalence, _DIGITS),
             "cosine": [rounded(one, _DIGITS) for one in curve.cosines],
             "probability": [rounded(one, _DIGITS) for one in curve.probabilities],
@@ -287,7 +288,11 @@ def quality(meaning: CosineMeaning) -> str:
         for name in names
     )
     alone = f"the share of matches alone has a Brier score of {rate * (1 - rate):.4f}"
-    return f"{each[:1].upper()}{each[1:]}. Lower is better; {alone}."
+    on_dev = " and ".join(f"{name} {found.choice.scores[name]:.4f}" for name in names)
+    return (
+        f"{each[:1].upper()}{each[1:]}. Lower is better; {alone}. Chosen by the cross-validated Brier score on "
+        f"the dev set: {on_dev}; isotonic only if it is lower by more than a standard error ({found.choice.error:.4f})."
+    )
 
 
 def change(before: CosineMeaning, after: CosineMeaning) -> verdict.Sentence | None:

@@ -27,7 +27,9 @@ from explorer.studies.plans.own_data import OwnData
 from explorer.studies.plans.plan import Plan, PlanBudget, Variant
 from explorer.studies.plans.plan_folder import FINISHED, STOPPED, PlanFolder, PlanStatus
 from explorer.studies.plans.plan_table import DEV, TEST, PlanRow, PlanTable
+from explorer.studies.recipe_runs import is_finished, is_of_plan
 from explorer.training import running
+from explorer.training.record.runs import Run
 
 ADVICE = "advice.json"
 MOST_SEEDS = 30
@@ -254,6 +256,16 @@ def whole_seeds(found: PlanTable, advice: Advice) -> tuple[int, ...]:
     done = [{cell.seed for cell in row.cells if cell.done} for row in rows]
     trained = [seeds for seeds in done if seeds]
     return tuple(seed for seed in found.plan.seeds if all(seed in seeds for seeds in trained)) if trained else ()
+
+
+def other_models(found: PlanTable, status: PlanStatus, keep: str) -> list[Run]:
+    """The runs that were trained for an answer and have a model, but for the one whose model it is of (`keep`).
+
+    Runs that other plans had trained before are not its own.
+    """
+    own = (cell.run for row in found.rows for cell in row.cells if cell.run is not None)
+    every = {run.name: run for run in own if run.has_model and is_of_plan(run, status.id) and is_finished(run)}
+    return [run for name, run in every.items() if name != keep]
 
 
 def _rows_stated(plan: Plan) -> list[str]:

@@ -134,14 +134,25 @@ class Run:
     def delete(self) -> None:
         """Delete the folder and everything in it."""
         self._check_idle("deleted")
-        # rename first: a partly deleted folder must not look like a run
+        self._deleted(self.folder)
+
+    def delete_model(self) -> None:
+        """Delete the tuned encoder alone: recipe, status, scores and card stay."""
+        self._check_idle("changed")
+        self._deleted(self.model)
+
+    @property
+    def model_bytes(self) -> int:
+        """The size of the tuned encoder; 0 if there is none."""
+        return sum(path.stat().st_size for path in self.model.rglob("*") if path.is_file())
+
+    def _deleted(self, folder: Path) -> None:
+        # rename first: a partly deleted folder must not look like a run, nor like a model
         gone = self.folder.with_name(f".deleted-{self.name}-{time.time_ns()}")
         try:
-            self.folder.rename(gone)
+            folder.rename(gone)
         except OSError as error:
-            raise NotWritable(
-                f"'{self.name}' cannot be deleted: {error.strerror}. Delete its folder by hand."
-            ) from error
+            raise NotWritable(f"'{self.name}' cannot be deleted: {error.strerror}. Delete {folder} by hand.") from error
         try:
             with run_folder.in_use(gone):
                 shutil.rmtree(gone)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from explorer.studies.plans.answer import Answer
     from explorer.studies.plans.plan_folder import PlanFolder, PlanStatus
     from explorer.studies.plans.plan_table import PlanTable
+    from explorer.training.record.runs import Run
 
 TEXT, FORM, START, LEAVE = "advice text", "advice", "advice start", "advice leave"
 ABOUT = (
@@ -30,7 +31,9 @@ ABOUT = (
     "fewer rows, and with another learning rate. The answer says whether the model becomes better on rows that it was "
     "not trained on, what your rows could show, and whether more text would help."
 )
-USE = "in use"
+USE, SPARE = "in use", "advice delete models"
+OTHERS = "Further models that were trained for this answer: {:,}, {} on the disk."
+KEPT = "The answer is of that of {}, which stays."
 OWN_TEST = "a part of the text"
 FAILS = "{} cannot be trained on it: {}"
 
@@ -136,7 +139,7 @@ def _follow() -> None:
 def answered(folder: PlanFolder, found: PlanTable, status: PlanStatus) -> bool:
     """Show the answer of a plan that gives advice; False if it is any other plan."""
     from explorer.measuring.scores.in_use import AtRecall, InUse
-    from explorer.studies.plans import advice, answer
+    from explorer.studies.plans import advice, answer, plan_folder
 
     given = advice.of_folder(folder)
     if given is None:
@@ -157,6 +160,24 @@ def answered(folder: PlanFolder, found: PlanTable, status: PlanStatus) -> bool:
         st.caption(answer.how_chosen(given))
         made, file = lambda: answer.report(found, given, status, wanted), f"{downloads.file_name(folder.name)}.html"
         downloads.file("Answer (HTML)", made, file, "text/html", icon=":material/description:", key="advice as html")
+    if status.state == plan_folder.FINISHED:
+        _other_models(advice.other_models(found, status, reached.run), reached.run)
     with st.expander("What was read of the text", icon=":material/description:"):
         st.markdown("\n".join(f"- {messages.plain(line)}" for line in given.data.lines))
     return True
+
+
+def _other_models(others: list[Run], run: str) -> None:
+    """What the models weigh that the answer is not of, and a button that deletes them."""
+    if not others:
+        return
+
+    def delete() -> None:
+        for one in others:
+            one.delete_model()
+
+    weight = in_words.size(sum(one.model_bytes for one in others))
+    st.caption(messages.plain(f"{OTHERS.format(len(others), weight)} {KEPT.format(run) if run else ''}".strip()))
+    with st.popover("Delete these models", icon=":material/delete:"):
+        st.write("Their runs stay, with all scores and recipes. It cannot be undone.")
+        st.button("Delete models", key=SPARE, on_click=controls.attempt, args=(delete,), type="primary")

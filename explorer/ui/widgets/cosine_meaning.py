@@ -132,6 +132,19 @@ def section(scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice) -
         st.code(similarity.code(found), language="python")
 
 
+def threshold_of_best_f1(
+    scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice
+) -> tuple[calibration.Threshold, str] | None:
+    """The threshold of the best F1 as `section` shows it, and which pairs it is of; None of pairs that have none."""
+    try:
+        known = _calibrated(scored, choice)
+    except StrataError:
+        return None  # the section says why
+    if known is None:
+        return None
+    return known.thresholds[0], f"chosen on {known.dev.name}, tested on {known.test.name}"
+
+
 def _calibration(found: similarity.CosineMeaning, known: calibration.Calibration) -> None:
     st.markdown("\n".join(f"- {messages.plain(similarity.threshold_text(one))}" for one in known.thresholds))
     downloads.draw(
@@ -223,21 +236,22 @@ def _probability(
     None, with the reason shown, of pairs that say nothing; None of a set of another kind.
     """
     try:
-        if scored.graded is not None:
-            both = _dev_and_test(scored, choice)
-            if both is None:
-                return None, True
-            options = calibration.MatchOptions(
-                **controls.checked(
-                    controls.written(FORM, calibration.MatchOptions.knobs), calibration.MatchOptions.knobs
-                )
-            )
-            dev, test = both
-            measured = tuple((one.name, one.measured) for one in both)
-            return calibrated(measured, scored.reading.title, options, scored.reading, dev, test), False
+        known = _calibrated(scored, choice)
+        return known, known is None and scored.graded is not None
     except StrataError as error:
         st.info(messages.plain(f"No probability of a match for {side}: {error}"), icon=":material/block:")
     return None, False
+
+
+def _calibrated(scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice) -> calibration.Calibration | None:
+    """Curves and thresholds of the evaluation set; None while one is measured, and of another kind."""
+    both = None if scored.graded is None else _dev_and_test(scored, choice)
+    if both is None:
+        return None
+    knobs = calibration.MatchOptions.knobs
+    options = calibration.MatchOptions(**controls.checked(controls.written(FORM, knobs), knobs))
+    measured = tuple((one.name, one.measured) for one in both)
+    return calibrated(measured, scored.reading.title, options, scored.reading, *both)
 
 
 def _dev_and_test(

@@ -9,14 +9,14 @@ from itertools import combinations
 import numpy as np
 import pytest
 import torch
-from scipy.stats import binomtest, norm
+from scipy.stats import binomtest, norm, sem
 from sklearn.calibration import calibration_curve
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, f1_score, precision_recall_curve, precision_score, recall_score
 
 from explorer.errors import BadChoice, BadScores, TooFewRows
-from explorer.measuring.scores import calibration, similarity
+from explorer.measuring.scores import calibration, probability_curve, similarity
 from explorer.measuring.scores.calibration import LabelledCosines, MatchOptions, calibrate
 from explorer.measuring.scores.verdict import BETTER, CHANCE, WORSE
 
@@ -37,26 +37,71 @@ LABELS, TEST_LABELS = DEV.gold == 1, TEST.gold == 1
 def test_both_curves_are_those_of_scikit_learn() -> None:
     everywhere = np.linspace(-1, 1, 777)
     theirs = IsotonicRegression(out_of_bounds="clip").fit(DEV.cosines, DEV.gold)
-    np.testing.assert_allclose(calibration.isotonic(DEV.cosines, LABELS).at(everywhere), theirs.predict(everywhere))
+    np.testing.assert_allclose(
+        probability_curve.isotonic(DEV.cosines, LABELS).at(everywhere), theirs.predict(everywhere)
+    )
     # Platt's targets: each pair as a match and as another pair, with these weights
     targets = np.where(LABELS, (LABELS.sum() + 1) / (LABELS.sum() + 2), 1 / ((~LABELS).sum() + 2))
     rows, count = np.tile(DEV.cosines, 2)[:, None], len(targets)
     model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000)
     model.fit(rows, np.repeat([1, 0], count), sample_weight=np.concatenate([targets, 1 - targets]))
-    found = calibration.logistic(DEV.cosines, LABELS).at(everywhere)
+    found = probability_curve.logistic(DEV.cosines, LABELS).at(everywhere)
     np.testing.assert_allclose(found, model.predict_proba(everywhere[:, None])[:, 1], atol=2e-4)
+
+
+def by_folds(cosines: np.ndarray, labels: np.ndarray) -> list[np.ndarray]:
+    """Squared errors of isotonic, by scikit-learn, and of logistic on pairs of other folds, drawn row by row."""
+    chance, folds = np.random.default_rng(probability_curve.SEED), np.zeros(len(labels), dtype=int)
+    for side in (labels, ~labels):
+        for number, row in enumerate(chance.permutation(np.flatnonzero(side))):
+            folds[row] = number % 5
+    errors: dict[str, list[float]] = {"isotonic": [], "logistic": []}
+    for fold in range(5):
+        kept, out = folds != fold, folds == fold
+        theirs = IsotonicRegression(out_of_bounds="clip").fit(cosines[kept], labels[kept])
+        errors["isotonic"] += list((theirs.predict(cosines[out]) - labels[out]) ** 2)
+        curve = probability_curve.logistic(cosines[kept], labels[kept])
+        errors["logistic"] += list((curve.at(cosines[out]) - labels[out]) ** 2)
+    return [np.array(every) for every in errors.values()]
+
+
+def stepped(pairs: int, seed: int) -> LabelledCosines:
+    """Pairs that match in 90 % of cases where cosines are in the middle or above, else in 10 %: no logistic curve."""
+    chance = np.random.default_rng(seed)
+    cosines = chance.uniform(0, 1, pairs)
+    matches = chance.random(pairs) < np.where(cosines > 0.5, 0.9, 0.1)
+    return LabelledCosines("stepped", matches.astype(float), cosines)
+
+
+def smooth(pairs: int, seed: int) -> LabelledCosines:
+    """Pairs that match with a logistic probability of their cosine."""
+    chance = np.random.default_rng(seed)
+    cosines = chance.uniform(0, 1, pairs)
+    matches = chance.random(pairs) < 1 / (1 + np.exp(-8 * (cosines - 0.5)))
+    return LabelledCosines("smooth", matches.astype(float), cosines)
+
+
+@pytest.mark.parametrize("pairs", [smooth(2000, 3), smooth(400, 4), stepped(600, 5), stepped(3000, 6)])
+def test_the_curve_is_chosen_by_cross_validation_on_dev_and_not_by_the_number_of_pairs(pairs) -> None:
+    found = calibrate(pairs, TEST)
+    isotonic, logistic = by_folds(pairs.cosines, pairs.gold == 1)
+    scores = {"isotonic": isotonic.mean(), "logistic": logistic.mean()}
+    assert found.choice.scores == pytest.approx(scores, abs=1e-9)
+    assert found.choice.error == pytest.approx(sem(logistic - isotonic), abs=1e-9)
+    assert (found.chosen == "isotonic") == (scores["logistic"] - scores["isotonic"] > found.choice.error)
+    assert (found.chosen == "isotonic") == (pairs.name == "stepped"), "each has the curve that it follows"
+    np.testing.assert_array_equal(found.squared, (found.curves[found.chosen].at(TEST.cosines) - TEST_LABELS) ** 2)
 
 
 def test_a_curve_stays_finite_where_cosines_separate_the_matches() -> None:
     cosines = np.concatenate([np.linspace(0, 0.4, 30), np.linspace(0.6, 1, 30)])
-    curve = calibration.logistic(cosines, cosines > 0.5)
+    curve = probability_curve.logistic(cosines, cosines > 0.5)
     assert 0 < curve.at(0.0) < 0.1
     assert 0.9 < curve.at(1.0) < 1
 
 
 def test_reliability_is_that_of_scikit_learn() -> None:
     found = calibrate(DEV, TEST)
-    assert found.chosen == calibration.ISOTONIC  # 1,000 dev pairs or more
     for name, curve in found.curves.items():
         probabilities = curve.at(TEST.cosines)
         of_curve = found.reliability[name]

@@ -218,7 +218,34 @@ def test_a_plan_is_extended_by_seeds_fewer_rows_and_another_rate_and_answered(do
     assert {cell.done.verdict.test.same_reading_base - cell.done.verdict.test.declared_base for cell in row.cells} == {
         0
     }
-    assert reached.sentence.pieces[2][0].split(":")[0].encode() in html.read_bytes()
+    page = html.read_bytes()
+    assert reached.sentence.pieces[2][0].split(":")[0].encode() in page
+    assert answer.CHOSEN_BY_ROWS.encode() in page
+    assert plan_report.BEST_OF.split("{} ")[1][:40].encode() not in page, "it says how the method was chosen once"
+
+
+def test_models_that_the_answer_is_not_of_can_be_deleted_and_the_answer_stays(done, text, place, capsys):
+    words = ["advise", text, "--model", str(place.model), "--json", *chain(*(("--method", one) for one in METHODS))]
+
+    def said(*more):
+        assert main([*words, *more]) == 0
+        out, err = capsys.readouterr()
+        numbers = json.loads(out)
+        return {name: numbers[name] for name in ("answer", "sentence", "run", "verdict", "difference")}, err
+
+    trained = [run.name for run in runs.every()]
+    before, err = said()
+    assert "--delete-models deletes them" in err
+    assert sum(run.has_model for run in runs.every()) == len(trained) > 2
+    weight = sum(path.stat().st_size for run in runs.every() for path in run.model.rglob("*") if path.is_file())
+    kept = sum(path.stat().st_size for path in runs.find(before["run"]).model.rglob("*") if path.is_file())
+    after, err = said("--delete-models")
+    assert in_words.size(weight - kept) in err
+    assert [run.name for run in runs.every() if run.has_model] == [before["run"]]
+    again, err = said()
+    assert "--delete-models" not in err
+    assert before == after == again
+    assert [run.name for run in runs.every()] == trained, "nothing is trained anew"
 
 
 def test_seeds_that_the_limit_does_not_allow_for_every_method_are_taken_out(done):
