@@ -17,7 +17,7 @@ from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import UNMEASURED, BadChoice, StrataError
-from explorer.evaluating.tasks.judges import evaluated_on
+from explorer.evaluating.tasks.judges import evaluated_on, judged
 from explorer.knobs import Knob
 from explorer.measuring.comparing import comparison_report, learned_facts
 from explorer.measuring.comparing.comparison import Comparison
@@ -137,13 +137,14 @@ def _asked(options: argparse.Namespace, found: tuple[Found, Found]) -> tuple[Rea
 
 def _on_one_set(options: argparse.Namespace, name: str) -> None:
     """The verdict and every layer & pooling, as text or JSON, and as a report."""
-    metric, aggregate = flags.metric(options)
+    written, aggregate = flags.metric(options)
     found = find(options.one, online=options.online), find(options.other, online=options.online)
     # flags that contradict each other or the models are refused before minutes of work
     grids = [declared.poolings(one.folder) for one in found]
     check_pooling(options.pooling, [pooling for pooling in grids[0] if pooling in grids[1]])
     flags.check(options, *CHOSEN)
     given = evaluated_on(sources.identity(name), options.online)
+    metric = judged(given).measure(written)
     dev = sources.scored_pairs(options.dev, online=options.online)[0] if options.dev else None
     if not isinstance(given, GradedPairs):
         for flag, asked_for in (("--dev", dev), ("--geometry", options.geometry), ("--report", options.report)):

@@ -1,25 +1,25 @@
-"""Score encoders on one evaluation set: one under every layer & pooling, two in comparison, or one in many sizes."""
+"""Score an encoder on an evaluation set of any kind: under every layer & pooling, or in many sizes."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from explorer.commands.parts import flags, output
 from explorer.data import corpora, sources
+from explorer.data.labelled import labelled_sets
+from explorer.data.tables.text_rows import Report
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice, NotWritable
-from explorer.evaluating.tasks.judges import evaluated_on, judge_of
+from explorer.evaluating.tasks.judges import Evaluated, evaluated_on, judge_of, judged
 from explorer.knobs import Knob
 from explorer.measuring.scores import layer_scores
-from explorer.measuring.scores.measure import Settings, load_encoder, measure
+from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.places import given_path
 from explorer.studies.size import picture, points, small_encoder
-
-if TYPE_CHECKING:
-    pass
 
 READING = Knob(
     "reading",
@@ -38,10 +38,12 @@ def score_flags(verb: argparse.ArgumentParser) -> None:
         help="all-MiniLM-L6-v2 (bundled), a folder, a hub id, optionally with @REVISION, or run:NAME",
     )
     verb.add_argument(
+        "--on",
         "--sts",
         default="sample",
-        metavar="FILE|NAME",
-        help="A file of scored pairs, a set by name ('STS-B', 'STS-B dev', 'STS12', …), or 'sample' (default)",
+        metavar="SET|FILE",
+        help="Evaluation set of any kind: scored pairs, queries with passages, triplets, labelled texts or 'Probe "
+        "packs', by name ('STS-B dev', 'Sample search', 'TREC', …) or path (default: the sample pairs)",
     )
     flags.add(verb, flags.COLUMN, READING, flags.METRIC, flags.AGGREGATE, *Settings.knobs.values(), flags.ONLINE)
     form = verb.add_mutually_exclusive_group()
@@ -50,28 +52,43 @@ def score_flags(verb: argparse.ArgumentParser) -> None:
 
 
 def score(options: argparse.Namespace) -> None:
-    """Evaluate every layer & pooling on scored pairs.
+    """Evaluate every layer & pooling on a set.
 
-    Spearman's and Pearson's correlation (× 100) with human scores, for every layer & pooling; of pairs with two labels
-    first average precision and the best F1. Higher is better, at most 100.
+    The scores (× 100) of every layer & pooling, by the measures of the set: correlations with human scores of scored
+    pairs (average precision and F1 of two labels), nDCG@10 and others of queries, accuracy of triplets and of labelled
+    texts. Higher is better, at most 100.
     """
     # what cannot be is refused before minutes of work
-    metric, columns = flags.metric(options), flags.roles(options)
-    if columns and not sources.is_file(options.sts):
-        raise BadChoice(f"--column is for files, but '{options.sts}' is a set whose columns are known. Leave it out.")
-    pairs, report = sources.scored_pairs(options.sts, columns, options.online)
-    if report is not None:
+    written, aggregate = flags.metric(options)
+    given, reports = _given(options)
+    metric = judged(given).measure(written)
+    for report in reports:
         output.say(report)
     found = find(options.model, online=options.online)
     asked = [declared.named(title, found.folder) for title in options.reading]
     also = [one for reading in asked for one in declared.outside(reading, found.folder)]
-    scores = output.shown(measure(found, pairs, flags.read(options, Settings), also=also))
+    scores = output.shown(judged(given).measured(found, flags.read(options, Settings), also=also))
     if options.json:
-        print(layer_scores.as_json(found, pairs, scores))
+        print(layer_scores.as_json(found, given, scores))
     elif options.csv:
         print(layer_scores.as_csv(layer_scores.score_rows(scores)), end="")
     else:
-        print(layer_scores.as_text(found, pairs, scores, *metric, asked))
+        print(layer_scores.as_text(found, given, scores, metric, aggregate, asked))
+
+
+def _given(options: argparse.Namespace) -> tuple[Evaluated, Sequence[Report]]:
+    """The set, and of scored pairs and labelled texts of the user the reports on reading them."""
+    columns, source = flags.roles(options), options.on
+    if columns and not sources.is_file(source):
+        raise BadChoice(f"--column is for files, but '{source}' is a set whose columns are known. Leave it out.")
+    if "label" in columns:
+        return labelled_sets.load(source, columns)
+    given = None if columns else evaluated_on(sources.identity(source), options.online)
+    if columns or (isinstance(given, GradedPairs) and sources.is_file(source)):
+        given, report = sources.scored_pairs(source, columns, options.online)
+        return given, () if report is None else (report,)
+    assert given is not None, "without columns it was read"
+    return given, ()
 
 
 def shrink_flags(verb: argparse.ArgumentParser) -> None:

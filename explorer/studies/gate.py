@@ -118,7 +118,7 @@ def compared(
     given: Evaluated,
     readings: tuple[Reading, Reading],
     settings: Settings,
-    metric: str = "",
+    metric: str | None = None,
     aggregate: str = "all",
     seed: int = 0,
 ) -> Work[Judged]:
@@ -126,7 +126,7 @@ def compared(
     sides = []
     for one, reading in zip(found, readings, strict=True):
         sides.append((yield from judged(given).measured(one, settings, also=[reading])))
-    if metric not in sides[0].metrics:
+    if metric is None or metric not in sides[0].metrics:
         metric = sides[0].metrics[0]
     comparison = Comparison(sides[0], sides[1], *readings, seed)
     about, verdict = verdict_on(found, given, comparison, metric, aggregate, lambda one: one.chosen(metric, aggregate))
@@ -138,7 +138,7 @@ def gate(
     names: Sequence[str],
     readings: tuple[Reading, Reading],
     settings: Settings,
-    metric: str = "",
+    metric: str | None = None,
     aggregate: str = "all",
     seed: int = 0,
     by: float | None = None,

@@ -10,6 +10,8 @@ from scipy.stats import spearmanr
 from sentence_transformers import SentenceTransformer
 
 from explorer.commands.parts import output
+from explorer.data import sample
+from explorer.measuring.scores.judge import ProbeJudge
 from explorer.progress import Progress
 from tests.tiny_models import save_tiny
 from tests.trainings import WORDS
@@ -141,6 +143,19 @@ def test_every_kind_of_data_is_compared_with_its_own_measure(said, place, other,
     found = json.loads(out)["sets"]
     assert [one["measure"] for one in found] == [measure for _, _, measure in kinds.values()]
     assert found[0]["passages"] == len({line.split("\t")[1] for line in kinds["queries"][1]})
+
+
+def test_probe_packs_are_compared_by_the_share_of_couples_that_a_run_is_judged_by(place, other, answered):
+    """Not by the mean of cosines; the interval is that of the judge of runs, from sentence-transformers' vectors."""
+    judge, items = ProbeJudge(sample.probe_pairs()), []
+    for model in (place.model, other):
+        encoder = SentenceTransformer(str(model), device="cpu")
+        items.append(judge.items(encoder.encode(list(judge.texts), convert_to_tensor=True)))
+    found = answered("compare", place.model, other, "--on", sample.PROBE_PACKS, "--json")["verdict"]
+    gap = judge.difference(*items)
+    wanted = [*map(judge.score, items), *map(float, (gap.difference, gap.low, gap.high))]
+    got = [found["before"]["score"], found["after"]["score"], *(found[name] for name in ("difference", "low", "high"))]
+    assert got == pytest.approx(wanted, abs=0.02)
 
 
 @pytest.mark.parametrize(

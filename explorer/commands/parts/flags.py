@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from explorer.errors import BadChoice
 from explorer.evaluating.results import table_formats
+from explorer.evaluating.tasks.judges import measure_of_a_kind
 from explorer.knobs import LARGEST_SEED, Knob, Knobs
 from explorer.measuring.scores import metrics
 
@@ -107,8 +108,9 @@ READINGS = (
 METRIC = Knob(
     "metric",
     None,
-    "Spearman, Pearson, or another one of the set; its case does not matter.",
-    empty="the main one of the set: Spearman, of pairs with two labels average precision",
+    "A measure that the set has, such as Pearson of scored pairs or MRR@10 of queries; its case does not matter.",
+    metavar="NAME",
+    empty="the main one of the set: Spearman, of pairs with two labels average precision, of queries nDCG@10, …",
 )
 AGGREGATE = Knob(
     "aggregate",
@@ -137,11 +139,10 @@ def table(options: argparse.Namespace, header: table_formats.Header, rows: table
     return table_formats.written(chosen, header, rows) if chosen else table_formats.as_text(header, rows)
 
 
-def metric(options: argparse.Namespace) -> tuple[str, str]:
-    """The metric of the flags, "" for the main one of a set, and the aggregation; others than there are are refused."""
-    found = metrics.named(options.metric) if options.metric is not None else ""
-    metrics.check_agreement(found or metrics.SPEARMAN, options.aggregate)
-    return found, options.aggregate
+def metric(options: argparse.Namespace) -> tuple[str | None, str]:
+    """The metric, if one is stated, and the aggregation; others than any set has are refused."""
+    metrics.check_aggregate(options.aggregate)
+    return measure_of_a_kind(options.metric), options.aggregate
 
 
 def roles(options: argparse.Namespace) -> dict[str, str]:

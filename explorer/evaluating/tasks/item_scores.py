@@ -22,7 +22,7 @@ from explorer.errors import BadChoice
 from explorer.evaluating.encoded import as_tensor, encoded, titles_of
 from explorer.measuring.scores.judge import DETAILS, Judge
 from explorer.measuring.scores.layer_scores import ARE_NOT_FINITE, NOT_FINITE, LayerScores
-from explorer.measuring.scores.metrics import MEAN
+from explorer.measuring.scores.metrics import DISTINGUISHED, MEAN
 from explorer.places import cache_folder, write_whole
 from explorer.progress import Progress, Work
 
@@ -64,7 +64,8 @@ class ItemGrid:
 class ItemScores(LayerScores):
     """What each item gets, from 0 to 1, in place of cosines: those of the main measure, and those of `others`.
 
-    A score is the mean of the items. Gold scores and sub-corpora have no part in it.
+    A score is the mean of the items. Gold scores and sub-corpora have no part in it. Probe packs are the exception: an
+    item is the cosine of a pair, gold scores say which are paraphrases, and the score is of couples.
     """
 
     measure: str = ""
@@ -77,10 +78,10 @@ class ItemScores(LayerScores):
         return self.measure, *self.others
 
     def statistic(self, metric: str) -> str:
-        """The mean, of every measure that there is."""
+        """The mean, of every measure that there is, but for couples of pairs."""
         if metric not in self.metrics:
             raise BadChoice(f"There is no metric '{metric}' here. Choose one of {', '.join(self.metrics)}.")
-        return MEAN
+        return DISTINGUISHED if metric == DISTINGUISHED else MEAN
 
     def grid_items(self, metric: str) -> Floats:
         """What each item gets by a measure (row, pooling, item)."""

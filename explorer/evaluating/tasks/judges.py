@@ -24,11 +24,11 @@ from explorer.encoding.read.pooling import Reading
 from explorer.errors import NotWritable
 from explorer.evaluating.probes import logistic
 from explorer.evaluating.tasks import item_scores, retrieval, transfer
-from explorer.measuring.neighbours.ranking_judge import MRR, NDCG, RankingJudge
+from explorer.measuring.neighbours.ranking_judge import MEASURES, MRR, NDCG, RankingJudge
 from explorer.measuring.scores.judge import Judge, PairJudge, ProbeJudge, TripletJudge
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Load, Settings, load_encoder, measure, shelf_key, stored_scores
-from explorer.measuring.scores.metrics import ACCURACY
+from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, METRICS, metrics_of, named
 from explorer.progress import Progress, Work, finish
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class JudgedSet(ABC, Generic[Given]):
     """
 
     main = ""  # the measure that it is reported by, if its kind has several
+    measures: Sequence[str] = (ACCURACY,)  # those that it is scored by, the main one first
     judged_by: ClassVar[type[Any]]  # a `Judge` of the set
 
     def __init__(self, given: Given) -> None:
@@ -66,6 +67,10 @@ class JudgedSet(ABC, Generic[Given]):
         """How the set is scored; queries and documents have these prompts."""
         judge: Judge = self.judged_by(self.given)
         return judge
+
+    def measure(self, written: str | None) -> str:
+        """The measure with a name, in any case; without one the main one."""
+        return named(written, self.measures, f" of {self.given.name}") if written else self.measures[0]
 
     @property
     @abstractmethod
@@ -132,6 +137,10 @@ class _ScoredPairs(JudgedSet[text_sets.GradedPairs]):
     judged_by = PairJudge
 
     @property
+    def measures(self) -> Sequence[str]:  # type: ignore[override]  # here it follows the gold scores
+        return metrics_of(np.array(self.given.gold))
+
+    @property
     def columns(self) -> TextColumns:
         return {"first": self.given.first, "second": self.given.second}
 
@@ -158,6 +167,20 @@ class _Probes(JudgedSet[sample.ProbePairs]):
     """Scored by the share of paraphrases that are more similar than pairs with a small difference."""
 
     judged_by = ProbeJudge
+    measures = (DISTINGUISHED,)
+
+    def stored(self, found: Found, settings: Settings) -> LayerScores | None:
+        scores = super().stored(found, settings)
+        return scores and self._with_gold(scores)
+
+    def measured(
+        self, found: Found, settings: Settings, load: Load = load_encoder, *, also: Sequence[Reading] = ()
+    ) -> Work[LayerScores]:
+        return self._with_gold((yield from super().measured(found, settings, load, also=also)))
+
+    def _with_gold(self, scores: LayerScores) -> LayerScores:
+        """With a 1 for each paraphrase: a score is of couples of one and another pair."""
+        return replace(scores, gold=np.array(self.given.same, dtype=np.float64))
 
     @property
     def columns(self) -> TextColumns:
@@ -188,6 +211,10 @@ class _Queries(JudgedSet[retrieval_sets.RetrievalSet]):
     @property
     def main(self) -> str:  # type: ignore[override]  # a constant of the class elsewhere; here it follows the set
         return MRR if self.given.split in sources.OWN_ROWS else NDCG
+
+    @property
+    def measures(self) -> Sequence[str]:  # type: ignore[override]
+        return self.main, *(one for one in MEASURES if one != self.main)
 
     def judge(self, encoder: Encoder, prompts: RolePrompts) -> Judge:
         """The base is judged as it is used, with the prompts that it declares."""
@@ -291,6 +318,12 @@ def judged(given: Evaluated) -> JudgedSet[Any]:
 def judge_of(given: Evaluated, encoder: Encoder, prompts: RolePrompts | None = None) -> Judge:
     """How a set is scored; queries and documents have these prompts, by default those of the encoder."""
     return judged(given).judge(encoder, encoder.role_prompts if prompts is None else prompts)
+
+
+def measure_of_a_kind(written: str | None) -> str | None:
+    """The measure with a name, in any case, of any kind of set; None without one."""
+    known = (*(name for name, one in METRICS.items() if one.offered), DISTINGUISHED, ACCURACY, *MEASURES)
+    return named(written, known) if written else None
 
 
 def evaluated_on(given: SetIdentity, online: bool = False) -> Evaluated:

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.measuring.scores.metrics import MEAN, METRICS, agreement, check_agreement
+from explorer.measuring.scores.metrics import DISTINGUISHED, MEAN, METRICS, agreement, check_agreement, couples
 
 Floats = NDArray[np.float64]
 
@@ -82,12 +82,41 @@ def difference(
     check_agreement(metric, aggregate)
     if metric == MEAN:
         return _of_gaps(np.subtract(other, one, dtype=np.float64), 1.0, resamples, seed)
+    if metric == DISTINGUISHED:
+        return _of_couples(gold, one, other, resamples, seed)
     drawn = _drawn(gold, one, other, parts, metric, aggregate, resamples, seed)
     low, high = drawn.percentiles()
     if METRICS[metric].smooth and len(gold) < MANY:
         ends = zip(drawn.by_variance(), (low, high), strict=True)
         low, high = (_mixed(few, many, _share(np.asarray(len(gold)))) for few, many in ends)
     return Interval(drawn.point, low, high, np.sqrt(drawn.variances()[0]))
+
+
+def couple_ends(
+    gaps: Floats, outside: float = 1 - LEVEL, resamples: int = RESAMPLES, seed: int = 0
+) -> tuple[float, float]:
+    """The interval of the mean of couples (pair, other pair) that leaves this share of the resamples outside.
+
+    Pairs of either side are resampled, and not couples: those that have a pair in common are not independent.
+    """
+    random = np.random.default_rng(seed)
+    one, other = (random.multinomial(size, [1 / size] * size, resamples) for size in gaps.shape)
+    drawn = ((one @ gaps) * other).sum(axis=1) / gaps.size
+    low, high = np.quantile(drawn, [outside / 2, 1 - outside / 2])
+    return float(low), float(high)
+
+
+def _of_couples(gold: Floats, one: NDArray[Any], other: NDArray[Any], resamples: int, seed: int) -> Interval:
+    """The differences in the share of couples in the right order, of cosines (…, pair), with their intervals."""
+    found = []
+    for sides in zip(one.reshape(-1, len(gold)), other.reshape(-1, len(gold)), strict=True):
+        if np.isnan(sides).any():
+            found.append((np.nan,) * 3)
+            continue
+        before, after = (couples(gold, side) for side in sides)
+        found.append((float((after - before).mean()), *couple_ends(after - before, resamples=resamples, seed=seed)))
+    point, low, high = (100 * np.reshape(side, one.shape[:-1]) for side in zip(*found, strict=True))
+    return Interval(point, low, high)
 
 
 def mean_difference(

@@ -151,7 +151,9 @@ class TripletJudge(Judge):
 
     def items(self, vectors: Tensor) -> Floats:
         """Whether each triplet is in the right order."""
-        return in_order(self.alike(vectors), pair_cosines.exact_cosines(vectors, self._anchors, self._negatives))
+        return metrics.in_order(
+            self.alike(vectors), pair_cosines.exact_cosines(vectors, self._anchors, self._negatives)
+        )
 
     def by_measure(self, vectors: Tensor) -> dict[str, Floats]:
         """Whether each triplet is in the right order, and the cosine of anchor and positive."""
@@ -177,10 +179,10 @@ class ProbeJudge(Judge):
         self.name, self.digest, self.item = pairs.name, pairs.digest, pairs.item
         self.texts = self.sentences = pairs.sentences
         self._first, self._second = (_places(self.texts, column) for column in (pairs.first, pairs.second))
-        self._same = np.array(pairs.same)
+        self.gold: Floats = np.array(pairs.same, dtype=np.float64)  # 1 of paraphrases
 
     def __len__(self) -> int:
-        return len(self._same)
+        return len(self.gold)
 
     def items(self, vectors: Tensor) -> Floats:
         """The cosine of each pair."""
@@ -188,13 +190,11 @@ class ProbeJudge(Judge):
 
     def score(self, items: Floats, precision: str = "float32") -> float:
         """The share of couples × 100."""
-        return 100 * float(self._couples(items).mean())
+        return 100 * float(metrics.couples(self.gold, items).mean())
 
     def difference(self, one: Floats, other: Floats) -> bootstrap.Interval:
         """The interval is that of a paired bootstrap over pairs, paraphrases and others each among themselves."""
-        gaps = self._couples(other) - self._couples(one)
-        low, high = (100 * edge for edge in _edges(gaps, 1 - bootstrap.LEVEL))
-        return bootstrap.Interval(np.asarray(100 * gaps.mean()), np.asarray(low), np.asarray(high))
+        return bootstrap.difference(self.gold, one, other, metric=self.measure)
 
     def spread(self, one: Floats, other: Floats, gap: bootstrap.Interval) -> power.Spread | None:
         """Not known: a couple is of two pairs, and a pair in many couples."""
@@ -202,12 +202,8 @@ class ProbeJudge(Judge):
 
     def alike(self, vectors: Tensor) -> Floats:
         """The cosines of the paraphrases."""
-        cosines: Floats = self.items(vectors)[self._same]
+        cosines: Floats = self.items(vectors)[self.gold == 1]
         return cosines
-
-    def _couples(self, items: Floats) -> Floats:
-        """1 where a paraphrase (row) has a higher cosine than a pair of another meaning (column), 0.5 for a tie."""
-        return in_order(items[self._same][:, None], items[~self._same][None, :])
 
 
 def percent(share: float) -> str:
@@ -317,12 +313,6 @@ class PairChange:
     after: float
 
 
-def in_order(nearer: Floats, farther: Floats) -> Floats:
-    """1 where a cosine that should be higher is, 0.5 where both are equal, else 0."""
-    gaps = nearer - farther
-    return np.where(np.abs(gaps) <= correlation.SAME, 0.5, (gaps > 0).astype(np.float64))
-
-
 def pack_changes(
     before: Mapping[str, Floats], after: Mapping[str, Floats], as_trained: Mapping[str, Floats] | None = None
 ) -> tuple[PackChange, ...]:
@@ -344,8 +334,8 @@ def pack_changes(
 def _pack_change(name: str, same_one: bytes, same_other: bytes, one: bytes, other: bytes, outside: float) -> PackChange:
     """The change of one pack from bytes, cached: every rerun of a page asks for it again."""
     alike, apart = ([np.frombuffer(side) for side in sides] for sides in ((same_one, same_other), (one, other)))
-    first, second = (in_order(same[:, None], pair[None, :]) for same, pair in zip(alike, apart, strict=True))
-    low, high = _edges(second - first, outside)
+    first, second = (metrics.in_order(same[:, None], pair[None, :]) for same, pair in zip(alike, apart, strict=True))
+    low, high = bootstrap.couple_ends(second - first, outside)
     before, after = (share_above(same, pair) for same, pair in zip(alike, apart, strict=True))
     most = share_above(alike[1], apart[1], outside=outside).high
     return PackChange(name, len(apart[0]), before, after, low, high, most=most)
@@ -366,20 +356,11 @@ def share_above(
 @lru_cache(maxsize=1024)
 def _share_above(one_bytes: bytes, other_bytes: bytes, outside: float, resamples: int) -> Share:
     """The share from bytes, cached: every rerun of a page asks for the shares of all packs again."""
-    couples = in_order(np.frombuffer(one_bytes)[:, None], np.frombuffer(other_bytes)[None, :])
+    couples = metrics.in_order(np.frombuffer(one_bytes)[:, None], np.frombuffer(other_bytes)[None, :])
     value = float(couples.mean())
-    low, high = _edges(couples, outside, resamples)
+    low, high = bootstrap.couple_ends(couples, outside, resamples)
     bound = float(1 - (outside / 2) ** (1 / min(couples.shape)))
     return Share(value, min(low, 1 - bound) if value == 1 else low, max(high, bound) if value == 0 else high)
-
-
-def _edges(couples: Floats, outside: float, resamples: int = bootstrap.RESAMPLES) -> tuple[float, float]:
-    """The interval of the mean of couples (pair, other pair) that leaves this share of the resamples outside."""
-    random = np.random.default_rng(0)
-    one, other = (random.multinomial(size, [1 / size] * size, resamples) for size in couples.shape)
-    drawn = ((one @ couples) * other).sum(axis=1) / couples.size
-    low, high = np.quantile(drawn, [outside / 2, 1 - outside / 2])
-    return float(low), float(high)
 
 
 def of_packs(packs: Sequence[sample.Pack], items: Floats) -> dict[str, Floats]:

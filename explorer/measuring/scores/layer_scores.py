@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer import escaping, in_words
+from explorer.data.set_items import NamedSet, several, size_of
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.head_facts import UNLIMITED
 from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, Reading, Row, cell_of
@@ -288,7 +289,7 @@ def why_missing(scores: LayerScores, reading: Reading, metric: str = "", aggrega
 def why_none(scores: LayerScores, metric: str = "") -> str:
     """The reason why no layer & pooling has a score, by default by the main metric; "" if they can have one."""
     metric = metric or scores.metrics[0]
-    if scores.statistic(metric) == MEAN:  # of what items get; gold scores have no part in it
+    if scores.statistic(metric) == MEAN:  # gold scores have no part in it
         return ""
     return metrics.no_score_in_words(metrics.why_no_score(scores.gold, metric), len(scores.gold))
 
@@ -329,15 +330,19 @@ def as_csv(rows: Sequence[Mapping[str, object]]) -> str:
     return escaping.csv_text([[*shown[0]], *([row.get(name, "") for name in shown[0]] for row in shown)])
 
 
-def as_json(found: Found, pairs: GradedPairs, scores: LayerScores) -> str:
+def as_json(found: Found, given: NamedSet, scores: LayerScores) -> str:
     """Every layer & pooling as JSON, with model, set and settings."""
     content = {
         "model": found.name,
         "model_revision": found.revision,
         "model_digest": found.digest,
-        "set": pairs.name,
-        "set_digest": pairs.digest,
-        "pairs": len(pairs),
+        "set": given.name,
+        "set_digest": given.digest,
+        "item": given.item,
+        several(given.item): len(given),
+        **({"passages": given.pool} if given.pool else {}),
+        "metric": scores.metrics[0],
+        "others": list(scores.metrics[1:]),
         "precision": scores.precision,
         "device": scores.device,
         "max_length": scores.limit,
@@ -353,12 +358,14 @@ def as_json(found: Found, pairs: GradedPairs, scores: LayerScores) -> str:
 
 
 def as_text(
-    found: Found, pairs: GradedPairs, scores: LayerScores, metric: str, aggregate: str, asked: Sequence[Reading] = ()
+    found: Found, given: NamedSet, scores: LayerScores, metric: str, aggregate: str, asked: Sequence[Reading] = ()
 ) -> str:
-    """One metric, by default the main one, as a grid for the terminal, with notes, and what was asked for by name."""
-    metric = metric or scores.metrics[0]
+    """One metric as a grid for the terminal, with notes, and the layers & poolings that were asked for by name.
+
+    Of the model default there is every other metric, too.
+    """
     way = f", {aggregate}" if scores.has_parts else ""
-    lines = [f"{found.name} on {pairs.name}: {metric} × 100 on {len(pairs):,} pairs{way} (higher is better)", ""]
+    lines = [f"{found.name} on {given.name}: {metric} × 100 on {size_of(given)}{way} (higher is better)", ""]
     lines.append(f"{'layer':>8}" + "".join(f"{pooling:>8}" for pooling in scores.poolings))
     for row, numbers in zip(scores.rows, scores.table(metric, aggregate), strict=True):
         cells = "".join(f"{in_words.number(score) if math.isfinite(score) else '':>8}" for score in numbers)
@@ -366,12 +373,15 @@ def as_text(
     lines.append("")
     own, best = scores.own_score(metric, aggregate), scores.best(metric, aggregate)
     if own is not None:
-        lines.append(f"model default: {in_words.number(own)} ({scores.own_title})")
-    lines += [f"{one.title}: {in_words.number(scores.score(one, metric, aggregate))}" for one in asked]
+        lines.append(f"model default: {text_of(own)} ({scores.own_title})")
+        others = {one: text_of(scores.score(OWN, one, aggregate)) for one in scores.metrics if one != metric}
+        lines += [f"model default, {name}: {score}" for name, score in others.items()]
+    lines += [f"{one.title}: {text_of(scores.score(one, metric, aggregate))}" for one in asked]
     if best is not None:
         value = scores.score(best, metric, aggregate)
         lines.append(
-            f"best here: {in_words.number(value)} ({best.title}), chosen on the pairs it is scored on, so optimistic"
+            f"best here: {in_words.number(value)} ({best.title}), chosen on the {several(given.item)} it is scored on, "
+            "so optimistic"
         )
     if scores.not_measured_text:
         lines.append(scores.not_measured_text)

@@ -143,6 +143,7 @@ class Metric:
     applies: Callable[[Floats], bool] = lambda gold: True
     leads: bool = False  # whether it comes before the others where it applies: what it is made for, they measure worse
     smooth: bool = False  # whether a pair more or less changes it a little only: the jackknife then knows its variance
+    offered: bool = True  # of scored pairs; others are of the sets that have them
 
     @property
     def key(self) -> str:
@@ -162,6 +163,38 @@ def _of_enough(of_pairs: OfPairs, of_draws: OfDraws) -> tuple[OfPairs, OfDraws]:
         return lambda cosines: np.full(times.shape[1], np.nan)
 
     return pairs, draws
+
+
+def in_order(nearer: Floats, farther: Floats) -> Floats:
+    """1 where a cosine that should be higher is, 0.5 where both are equal, else 0."""
+    gaps = nearer - farther
+    return np.where(np.abs(gaps) <= correlation.SAME, 0.5, (gaps > 0).astype(np.float64))
+
+
+def couples(gold: Floats, cosines: NDArray[Any]) -> Floats:
+    """Whether a pair of the higher label (row) has a higher cosine than one of the lower label (column)."""
+    positive = gold == gold.max()
+    return in_order(cosines[positive][:, None], cosines[~positive][None, :])
+
+
+def _distinguished(gold: Floats, system: NDArray[Any]) -> Floats:
+    of_column = _distinguished_of_draws(gold, np.ones((len(gold), 1), dtype=np.float32))
+    found = [float(of_column(column)[0]) for column in system.reshape(-1, system.shape[-1])]
+    return np.array(found).reshape(system.shape[:-1])
+
+
+def _distinguished_of_draws(gold: Floats, times: NDArray[np.float32]) -> OfColumn:
+    positive = gold == gold.max()
+    one, other = (times[side].astype(np.float64) for side in (positive, ~positive))
+
+    def of_column(cosines: NDArray[Any]) -> Floats:
+        if np.isnan(cosines).any():
+            return np.full(times.shape[1], np.nan)
+        with np.errstate(invalid="ignore"):  # a draw may have no pair of one label
+            right = ((couples(gold, cosines).T @ one) * other).sum(axis=0)
+            return np.asarray(right / (one.sum(axis=0) * other.sum(axis=0)))
+
+    return of_column
 
 
 def _mean_of_draws(gold: Floats, times: NDArray[np.float32]) -> OfColumn:
@@ -204,15 +237,23 @@ METRICS: dict[str, Metric] = {
             is_binary,
             leads=True,
         ),
-        # of what each query, triplet or row gets: gold scores have no part in it, and no set of pairs offers it
-        Metric(MEAN, correlation.mean, _mean_of_draws, "", lambda gold: False),
+        # of what each query, triplet or row gets: gold scores have no part in it
+        Metric(MEAN, correlation.mean, _mean_of_draws, "", offered=False),
+        Metric(
+            DISTINGUISHED,
+            _distinguished,
+            _distinguished_of_draws,
+            f"{DISTINGUISHED}: of all couples of a paraphrase and a pair of another meaning, those in which the "
+            "paraphrase has the higher cosine, × 100. Higher is better, at most 100; a coin would get 50.",
+            offered=False,
+        ),
     )
 }
 
 
 def metrics_of(gold: Floats) -> tuple[str, ...]:
     """The metrics that scored pairs offer; the first is the main one: of two labels, average precision."""
-    found = (name for name, metric in METRICS.items() if metric.applies(gold))
+    found = (name for name, metric in METRICS.items() if metric.offered and metric.applies(gold))
     return tuple(sorted(found, key=lambda name: not METRICS[name].leads))
 
 
@@ -247,7 +288,9 @@ def name_of(metric: str, aggregate: str) -> str:
 
 def measure_named(name: str) -> tuple[str, str] | None:
     """The metric and the aggregation of a measure of results; None if it is not one of scored pairs."""
-    known = {name_of(metric, one): (metric, one) for one in AGGREGATES for metric in METRICS if metric != MEAN}
+    known = {
+        name_of(name, one): (name, one) for one in AGGREGATES for name, metric in METRICS.items() if metric.offered
+    }
     return known.get(name)
 
 
@@ -257,11 +300,12 @@ def measure_in_words(name: str) -> str:
     return metric if aggregate == AGGREGATES[0] else f"{metric}, {aggregate}"
 
 
-def named(written: str) -> str:
-    """The metric with a name, in any case."""
-    known = {name.lower(): name for name in METRICS if name != MEAN}
+def named(written: str, among: Sequence[str] = (), where: str = "") -> str:
+    """The metric with a name, in any case, among those that a set has; by default those of scored pairs."""
+    among = among or [name for name, metric in METRICS.items() if metric.offered]
+    known = {name.lower(): name for name in among}
     if written.lower() not in known:
-        raise BadChoice(f"There is no metric '{written}'. Choose one of {', '.join(known.values())}.")
+        raise BadChoice(f"There is no metric '{written}'{where}. Choose one of {', '.join(among)}.")
     return known[written.lower()]
 
 
@@ -269,6 +313,11 @@ def check_agreement(metric: str, aggregate: str) -> None:
     """Refuse an unknown metric or aggregation."""
     if metric not in METRICS:
         named(metric)
+    check_aggregate(aggregate)
+
+
+def check_aggregate(aggregate: str) -> None:
+    """Refuse an unknown aggregation over sub-corpora."""
     if aggregate not in AGGREGATES:
         raise BadChoice(
             f"There is no aggregation '{aggregate}' over sub-corpora. Choose one of {', '.join(AGGREGATES)}."

@@ -23,8 +23,8 @@ from explorer.measuring.neighbours.ranking_judge import RankingJudge
 from explorer.measuring.scores import bootstrap, calibration, correlation, in_use, similarity
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.item_store import item_key, keep_items, kept_items
-from explorer.measuring.scores.judge import Floats, Judge, PairJudge, in_order
-from explorer.measuring.scores.metrics import AVERAGE_PRECISION, ClassScores, class_scores
+from explorer.measuring.scores.judge import Floats, Judge, PairJudge
+from explorer.measuring.scores.metrics import AVERAGE_PRECISION, ClassScores, class_scores, in_order
 from explorer.methods import ClassLayer, Method, PredictedClasses, PromptedRows, sow, untouched
 from explorer.progress import Phase, Progress, Work
 from explorer.training.loop.measured_facts import MOST_FITTED, FrozenClasses

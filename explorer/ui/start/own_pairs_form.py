@@ -88,7 +88,7 @@ def own_pairs() -> None:
             "For example a CSV whose first line is `sentence1,sentence2,score`, `query,passage`, "
             "`anchor,positive,negative` or `text,label`, or one sentence a line. Other names will do, too, and any "
             "range of scores, with a decimal point or comma. "
-            "Larger files go through the command line: `python -m explorer score MODEL --sts FILE`."
+            "Larger files go through the command line: `python -m explorer score MODEL --on FILE`."
         )
     elif (ending := upload.name.rpartition(".")[2].lower()) in OTHERS:
         st.info(OTHERS[ending].format(messages.plain(upload.name)), icon=":material/folder_open:")
