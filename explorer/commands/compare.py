@@ -171,7 +171,17 @@ def _on_one_set(options: argparse.Namespace, name: str) -> None:
         readings = comparison.one_reading, comparison.other_reading
         geometry = output.shown(layer_geometry(found, given, options.pooling, readings, settings))
     findings = comparison_report.Findings(
-        found, given, comparison, differences, metric, aggregate, geometry, picked, verdict, probes
+        found,
+        given,
+        comparison,
+        differences,
+        metric,
+        aggregate,
+        geometry,
+        picked,
+        verdict,
+        probes,
+        judged(given).columns,
     )
     print(comparison_report.as_json(findings) if options.json else comparison_report.as_text(findings))
     if options.report:

@@ -169,7 +169,7 @@ def _pairs(findings: comparison_report.Findings) -> Iterator[str]:
         yield f"<h3>{kind}: {min(MOST, len(places))} of {len(places):,}</h3>"
         if len(places):
             yield table(
-                comparison_report.pair_rows(findings.graded, findings.comparison, errors, places[:MOST]),
+                findings.changed.rows[kind][:MOST],
                 {"gold score": 2},
                 other=3,
             )

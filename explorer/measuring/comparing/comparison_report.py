@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
 
 from explorer import in_words
 from explorer.data.set_items import NamedSet, size_of
@@ -18,9 +16,10 @@ from explorer.encoding.read.pooling import OWN, Reading
 from explorer.in_words import Rows, rounded, versions
 from explorer.measuring.comparing import learned
 from explorer.measuring.comparing.comparison import Comparison, Differences
-from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge
+from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge, judged
+from explorer.measuring.comparing.item_changes import ChangedItems, TextColumns, changed_items
 from explorer.measuring.comparing.learned_facts import NOTHING, Learned
-from explorer.measuring.comparing.pair_changes import RankErrors, median_rows
+from explorer.measuring.comparing.pair_changes import median_rows
 from explorer.measuring.geometry.layer_geometry import LayerGeometry, drift_rows, geometry_rows
 from explorer.measuring.scores import layer_scores
 from explorer.measuring.scores.best_cell import DevPick
@@ -50,6 +49,7 @@ class Findings:
     picked: DevPick | None = None  # the layer & pooling of each that is best on a dev set, if chosen so
     of_models: ComparisonVerdict | None = None  # the verdict on the model defaults, if they are not the chosen ones
     probes: Learned = NOTHING
+    columns: TextColumns = field(default_factory=dict)  # the texts of the items, but of scored pairs
 
     @property
     def verdict(self) -> ComparisonVerdict:
@@ -72,11 +72,15 @@ class Findings:
         """The side that is judged against the other: 1, unless A was tuned from B."""
         return self.verdict.tuning.tuned if self.verdict.tuning else 1
 
-    @property
-    def graded(self) -> GradedPairs:
-        """The scored pairs, which a report is made for."""
-        assert isinstance(self.pairs, GradedPairs), self.pairs.name
-        return self.pairs
+    @cached_property
+    def about(self) -> Comparison:
+        """What the verdict compares: a tuned model and its base under their model defaults, other models as chosen."""
+        return judged(self.comparison, self.verdict.tuning)
+
+    @cached_property
+    def changed(self) -> ChangedItems:
+        """The items that improved and got worse."""
+        return changed_items(self.pairs, self.columns, self.comparison, self.about, self.metric, self.after)
 
     @property
     def picked_here(self) -> DevPick | None:
@@ -158,6 +162,7 @@ def as_json(findings: Findings) -> str:
             "scores": dict(zip("AB", (round(score, 4) for score in picked.scores), strict=True)),
             "pairs_in_both": picked.shared,
         }
+    content["items"] = findings.changed.as_json()
     content["cells"] = findings.cells()
     if isinstance(findings.pairs, GradedPairs):
         content["cosines_by_grade"] = median_rows(findings.comparison.gold_bins())
@@ -199,9 +204,9 @@ def as_text(findings: Findings) -> str:
         *([findings.picked_here.words] if findings.picked_here else []),
         "",
     ]
+    changed = ["", *findings.changed.lines()]
     if grid is None:
-        lines.append(comparison.why_no_cells)
-        return "\n".join(lines)
+        return "\n".join([*lines, comparison.why_no_cells, *changed])
     lines.append(f"{'B - A':>8}" + "".join(f"{pooling:>9}" for pooling in comparison.one.poolings))
     about = findings.metric, findings.aggregate
     for layers, differences, sure in zip(comparison.rows, comparison.shown_cells(*about), grid.sure, strict=True):
@@ -211,7 +216,7 @@ def as_text(findings: Findings) -> str:
     lines += ["", *comparison.not_measured_text]
     if not verdict.score.chose:
         lines += [f"* significant: the {CI} ({INTERVAL_BY}) excludes 0"]
-    return "\n".join(lines)
+    return "\n".join([*lines, *changed])
 
 
 def _cell(difference: float, sure: bool) -> str:
@@ -298,28 +303,6 @@ def _numbers(scores: Sequence[float], interval: Interval, at: tuple[int, ...]) -
     difference, low, high = _gap(one, other), rounded(interval.low[at]), rounded(interval.high[at])
     sure = None if difference is None or low is None else bool(interval.sure[at])
     return {"A": one, "B": other, "difference": difference, "low": low, "high": high, SIGNIFICANT: sure}
-
-
-def pair_rows(pairs: GradedPairs, comparison: Comparison, errors: RankErrors, places: NDArray[np.intp]) -> Rows:
-    """A row for each pair: both sentences, the gold score, and the cosines and rank errors of A and B."""
-    one, other = (
-        comparison.one.cosines_of(comparison.one_reading),
-        comparison.other.cosines_of(comparison.other_reading),
-    )
-    return [
-        {
-            "first": pairs.first[place],
-            "second": pairs.second[place],
-            "gold score": pairs.gold[place],
-            "cosine A": round(float(one[place]), 4),
-            "cosine B": round(float(other[place]), 4),
-            "rank error A": round(float(errors.one[place]), 4),
-            "rank error B": round(float(errors.other[place]), 4),
-            **({"sub-corpus": pairs.parts[place]} if comparison.one.has_parts else {}),
-            **({"tag": pairs.tags[place]} if pairs.tags else {}),
-        }
-        for place in places
-    ]
 
 
 def where(rows: Rows, why_no_cells: str, *, backwards: bool = False) -> str:

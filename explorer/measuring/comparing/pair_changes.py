@@ -216,8 +216,12 @@ class ItemChanges:
         """A row for each item: first those that improved, most first, then the unchanged, then those that got worse."""
         better, worse = self.changed(improved=True), self.changed(improved=False)
         between = sorted(set(range(len(self.gaps))) - {*better, *worse})
+        return self.rows_of((*better, *between, *reversed(worse)), measure)
+
+    def rows_of(self, items: Sequence[int], measure: str) -> Rows:
+        """A row for each of some items: its texts, and its rank, cosine and score before and after."""
         rows: Rows = []
-        for item in (*better, *between, *reversed(worse)):
+        for item in items:
             row: dict[str, object] = {heading: cells[item] for heading, cells in self.texts.items()}
             for name, rank in zip(("rank before", "rank after"), self.ranks or (), strict=False):
                 row[name] = None if math.isnan(rank[item]) else int(rank[item])

@@ -111,6 +111,10 @@ class LayerScores:
         """What a metric is computed from under one layer & pooling (item)."""
         return self.cosines_of(reading)
 
+    def details_of(self, reading: Reading) -> Mapping[str, NDArray[np.float64]]:
+        """What else there is to tell of each item under one layer & pooling; nothing of scored pairs."""
+        return {}
+
     @cached_property
     def has_parts(self) -> bool:
         """Whether the set is made of several sub-corpora."""

@@ -29,6 +29,7 @@ AVERAGE_PRECISION, F1 = "average precision", "F1"
 # the measures of scored pairs, triplets and probe packs; those of retrieval sets are others, of queries
 SPEARMAN, ACCURACY, DISTINGUISHED = "Spearman", "accuracy", "share distinguished"
 MEASURES = ("accuracy", "macro F1", "Matthews")  # of predicted classes
+DECIDED = {0.0: "wrong", 100.0: "right"}  # the accuracy × 100 of an item
 # The fewest pairs that have a score. Two points always correlate with 1 or -1, and three with one of four values; of
 # four even a perfect order, upwards or downwards, comes by chance in 2 of 24 cases (8 %). Of five it does in 2 of 120,
 # so five are the fewest of which any score differs from chance (p < 0.05).
@@ -175,6 +176,14 @@ def couples(gold: Floats, cosines: NDArray[Any]) -> Floats:
     """Whether a pair of the higher label (row) has a higher cosine than one of the lower label (column)."""
     positive = gold == gold.max()
     return in_order(cosines[positive][:, None], cosines[~positive][None, :])
+
+
+def item_shares(gold: Floats, cosines: NDArray[Any]) -> Floats:
+    """In which share of its couples each pair is right; their means over either label are the share of all couples."""
+    right, positive = couples(gold, cosines), gold == gold.max()
+    found = np.empty(len(gold))
+    found[positive], found[~positive] = right.mean(axis=1), right.mean(axis=0)
+    return found
 
 
 def _distinguished(gold: Floats, system: NDArray[Any]) -> Floats:

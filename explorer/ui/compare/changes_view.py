@@ -6,14 +6,12 @@ import numpy as np
 import streamlit as st
 
 from explorer import in_words
-from explorer.data.retrieval_sets import RetrievalSet
 from explorer.data.set_items import counted, several
 from explorer.data.text_sets import GradedPairs, digest_of
-from explorer.evaluating.tasks import item_scores, judges
 from explorer.measuring.comparing.comparison import Comparison
-from explorer.measuring.comparing.comparison_report import pair_rows
+from explorer.measuring.comparing.item_changes import NO_ITEMS, RANKED, item_changes, pair_rows
 from explorer.measuring.comparing.pair_changes import BROKEN, FAR, FIXED, KINDS, ItemChanges, traits
-from explorer.measuring.scores import judge, metrics
+from explorer.measuring.scores import metrics
 from explorer.ui import messages
 from explorer.ui.access.sidebar_choice import Choice
 from explorer.ui.compare.compared import Compared
@@ -27,7 +25,6 @@ NONE_PASSES = "No pair passes the filters. Relax them, or choose another kind."
 SELECT_ROW = "Select a row to see its pair token by token."
 UNCHANGED = "unchanged"
 SHOWN = 5  # items of either kind; the table has all
-NO_SCORE = "A side has no score here, so {} cannot be compared one by one. Choose another layer & pooling."
 _ICONS = {FIXED: ":material/trending_up:", BROKEN: ":material/trending_down:", UNCHANGED: ":material/trending_flat:"}
 
 
@@ -185,35 +182,19 @@ def _open(pair: tuple[str, str] | None) -> None:
 
 def changed_items(compared: Compared) -> None:
     """Both lists, most changed first, and the table of all items; nothing of scored pairs, whose lists are others."""
-    sides = compared.about.one, compared.about.other
-    before, after = (sides[1 - compared.after], sides[compared.after])
-    if not isinstance(before, item_scores.ItemScores) or not isinstance(after, item_scores.ItemScores):
+    pairs, metric = compared.sides[0].pairs, compared.metric
+    if isinstance(pairs, GradedPairs):
         return
-    pairs = compared.sides[0].pairs
+    found = item_changes(pairs, compared.columns, compared.about, metric, compared.after)
     one, many = pairs.item, several(pairs.item)
     st.subheader(f"{many.capitalize()} that improved and got worse")
-    metric = compared.metric
-    readings = compared.about.one_reading, compared.about.other_reading
-    base, tuned = readings[1 - compared.after], readings[compared.after]
-    details = before.details_of(base), after.details_of(tuned)
-    ranks, cosines, firsts = (
-        (details[0][name], details[1][name]) if all(name in side for side in details) else None
-        for name in judge.DETAILS
-    )
-    passages = pairs.documents if isinstance(pairs, RetrievalSet) else ()
-    texts = judges.judged(pairs).columns
-    found = ItemChanges(
-        texts, before.items_of(base, metric), after.items_of(tuned, metric), ranks, cosines, firsts, passages
-    )
     if not np.isfinite(found.gaps).all():
-        st.info(NO_SCORE.format(many), icon=":material/block:")
+        st.info(NO_ITEMS.format(many), icon=":material/block:")
         return
     better, worse, same = found.counts
     st.caption(
         f"{counted(len(found.gaps), one, pairs.pool)} of {messages.plain(pairs.name)}: {better:,} improved, "
-        f"{worse:,} got worse, {same:,} did not change."
-        + " Rank: the place of the first relevant passage among all passages; 1 is best."
-        * (found.ranks is not None)
+        f"{worse:,} got worse, {same:,} did not change." + RANKED * (found.ranks is not None)
     )
     columns = st.columns(2, gap="medium")
     for column, title, icon, improved in (
@@ -251,5 +232,5 @@ def _item(found: ItemChanges, item: int, measure: str) -> None:
 def _value(measure: str, value: float) -> str:
     """What an item gets: right or wrong where that is all there is."""
     if measure == metrics.ACCURACY:
-        return {0.0: "wrong", 1.0: "right"}.get(value, "undecided")
+        return metrics.DECIDED.get(100 * value, "undecided")
     return f"{100 * value:.1f}"

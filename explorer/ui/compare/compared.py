@@ -12,6 +12,7 @@ from explorer.drawing.reports.report import report
 from explorer.encoding.load import declared
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import StrataError
+from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.comparing.comparison import Comparison, Differences
 from explorer.measuring.comparing.comparison_report import Findings
 from explorer.measuring.comparing.learned_facts import Learned
@@ -41,7 +42,6 @@ class Compared(Findings):
 
     sides: Sides
     choices: Choices
-    about: Comparison  # of the verdict: the model defaults, if one side was tuned from the other
 
     @property
     def about_chosen(self) -> bool:
@@ -89,7 +89,7 @@ def compared(sides: Sides, choices: Choices, comparison: Comparison, metric: str
     try:
         found = differences(measured, comparison, metric, aggregate)
         how = metric, aggregate, chosen, cached.evaluated_on
-        about, verdict = verdict_on((one.found, other.found), one.pairs, comparison, *how)
+        _, verdict = verdict_on((one.found, other.found), one.pairs, comparison, *how)
     except StrataError as error:
         messages.trouble(error)
         return None
@@ -101,9 +101,9 @@ def compared(sides: Sides, choices: Choices, comparison: Comparison, metric: str
         metric=metric,
         aggregate=aggregate,
         of_models=verdict,
+        columns=judged(one.pairs).columns,
         sides=sides,
         choices=choices,
-        about=about,
     )
 
 
