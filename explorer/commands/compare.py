@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from explorer.commands.parts import flags, output
 from explorer.data import sample, sources
 from explorer.data.graded import sets
-from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load import declared, loading
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
@@ -24,7 +23,7 @@ from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict
 from explorer.measuring.geometry.layer_geometry import check_pooling, layer_geometry
 from explorer.measuring.scores import best_cell
-from explorer.measuring.scores.measure import Settings, load_encoder, measure
+from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.measuring.sentences.word_pairs import ExplainedPairs, of_pairs
@@ -145,16 +144,23 @@ def _on_one_set(options: argparse.Namespace, name: str) -> None:
     flags.check(options, *CHOSEN)
     given = evaluated_on(sources.identity(name), options.online)
     metric = judged(given).measure(written)
-    dev = sources.scored_pairs(options.dev, online=options.online)[0] if options.dev else None
-    if not isinstance(given, GradedPairs):
-        for flag, asked_for in (("--dev", dev), ("--geometry", options.geometry), ("--report", options.report)):
-            if asked_for:
-                raise BadChoice(f"{flag} is for scored pairs, and {given.name} has none. Leave it out.")
+    dev = evaluated_on(sources.identity(options.dev), options.online) if options.dev else None
+    if dev is not None and metric not in judged(dev).measures:
+        raise BadChoice(
+            f"--dev {options.dev} has no {metric}, by which {given.name} is scored. Name a dev set of the same kind of "
+            "data, or leave it out."
+        )
+    pairs = judged(given).pairs
+    if options.geometry and pairs is None:
+        raise BadChoice(
+            f"--geometry is of pairs of texts, and {given.name} has single texts with labels. Leave it out, or name "
+            "scored pairs, triplets or queries."
+        )
     settings, asked = flags.read(options, Settings), _asked(options, found)
     one = output.shown(compared(found, given, asked, settings, metric, aggregate, options.seed))
     comparison, picked = one.comparison, None
-    if dev is not None and isinstance(given, GradedPairs):
-        sides = (output.shown(measure(side, dev, settings)) for side in found)
+    if dev is not None:
+        sides = (output.shown(judged(dev).measured(side, settings)) for side in found)
         picked = best_cell.pick(dev, (next(sides), next(sides)), given, metric)
         again = compared(found, given, picked.readings, settings, metric, aggregate, options.seed)
         one = output.shown(again)
@@ -167,9 +173,10 @@ def _on_one_set(options: argparse.Namespace, name: str) -> None:
     words, geometry = ExplainedPairs(), None
     if options.report:
         words = _words(found, about, probes, settings)
-    if isinstance(given, GradedPairs) and (options.geometry or options.report):
+    if pairs is not None and (options.geometry or options.report):
         readings = comparison.one_reading, comparison.other_reading
-        geometry = output.shown(layer_geometry(found, given, options.pooling, readings, settings))
+        geometry = output.shown(layer_geometry(found, pairs, options.pooling, readings, settings))
+    named = comparison_report.NamedAs((options.one, options.other), name, settings, options.dev)
     findings = comparison_report.Findings(
         found,
         given,
@@ -182,6 +189,7 @@ def _on_one_set(options: argparse.Namespace, name: str) -> None:
         verdict,
         probes,
         judged(given).columns,
+        named,
     )
     print(comparison_report.as_json(findings) if options.json else comparison_report.as_text(findings))
     if options.report:

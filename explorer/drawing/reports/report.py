@@ -1,8 +1,11 @@
 """Write reports as HTML: a comparison as the Compare page shows it, verdict first, or the words behind cosines."""
 
+import time
 from collections.abc import Iterator, Sequence
 
 from explorer import in_words
+from explorer.data.set_items import several, size_of
+from explorer.data.text_sets import GradedPairs
 from explorer.drawing.reports import standalone
 from explorer.drawing.reports.standalone import heading, note, picture, table
 from explorer.drawing.scores import curves, distributions, grid
@@ -26,18 +29,23 @@ NAMES = {"model_revision": "revision", "model_digest": "digest", "reading": "lay
 def report(
     findings: comparison_report.Findings, pooling: str = "mean", words: word_pairs.ExplainedPairs = NO_WORDS
 ) -> bytes:
-    """The HTML file; `pooling` is that of the line plots, `words` are those of the pairs that show what was learned."""
+    """The HTML file of a comparison on a set of any kind.
+
+    `pooling` is that of the line plots, `words` are those of the pairs that show what was learned.
+    """
     one, other = findings.found
     body = [
         *_learned(findings),
         *words_section(words),
         *_scores(findings),
         *_figures(findings, pooling),
+        *_gains(findings),
         *(() if findings.geometry is None else _geometry(findings, findings.geometry)),
-        *_pairs(findings),
+        *_items(findings),
         heading("Every layer & pooling"),
         table(cells := findings.cells(), shown=comparison_report.shown_rows(cells)),
         *_measured(findings),
+        *_repeating(findings, pooling),
     ]
     return standalone.page(f"{one.name} and {other.name} on {findings.pairs.name}", body)
 
@@ -95,17 +103,21 @@ def _scores(findings: comparison_report.Findings) -> Iterator[str]:
         yield note(f"No score: {verdict.why_none}.")
     joined = f", {findings.aggregate} over sub-corpora" if findings.aggregate != "all" else ""
     yield note(
-        f"{findings.metric} × 100 on {len(findings.pairs):,} pairs{joined} (higher is better). In brackets the {CI} "
-        f"({comparison_report.INTERVAL_BY}) over the same pairs for A and B (seed {findings.comparison.seed}). "
+        f"{findings.metric} × 100 on {size_of(findings.pairs)}{joined} (higher is better). In brackets the {CI} "
+        f"({comparison_report.INTERVAL_BY}) over the same {several(findings.pairs.item)} for A and B (seed "
+        f"{findings.comparison.seed}). "
         "If the interval includes 0, the difference could be chance."
     )
     if findings.picked_here:
         yield note(findings.picked_here.words)
+    if len(measures := findings.scores[0].metrics) > 1 and not isinstance(findings.pairs, GradedPairs):
+        rows = [{"measure": name, **comparison_report.measure_row(findings, name)} for name in measures]
+        yield table(rows, shown=comparison_report.shown_rows(rows))
 
 
 def _figures(findings: comparison_report.Findings, pooling: str) -> Iterator[str]:
     comparison, metric, aggregate = findings.comparison, findings.metric, findings.aggregate
-    of_cells, bins = findings.differences.grid, comparison.gold_bins()
+    of_cells = findings.differences.grid
     span = grid.span_of(comparison.one, comparison.other, metric=metric, aggregate=aggregate)
     readings = comparison.one_reading, comparison.other_reading
     pieces = [
@@ -124,13 +136,29 @@ def _figures(findings: comparison_report.Findings, pooling: str) -> Iterator[str
         yield note(comparison.why_no_cells)
     yield standalone.side_by_side(*pieces)
     yield from map(note, comparison.not_measured_text)
-    yield heading("By layer, and by gold score")
+    graded = isinstance(findings.pairs, GradedPairs)
+    yield heading("By layer, and by gold score" if graded else "By layer")
     lines = curves.compared_by_layer(comparison, pooling, metric, aggregate, of_cells)
-    yield standalone.side_by_side(
-        picture(lines, f"{metric} × 100 by layer, {pooling}", among=2),
-        picture(distributions.cosines_by_gold(bins), "Cosines by gold score", pair_changes.HOW_TO_READ, among=2),
-    )
+    by_layer = picture(lines, f"{metric} × 100 by layer, {pooling}", among=2 if graded else 1)
+    if not graded:
+        yield by_layer
+        return
+    bins = comparison.gold_bins()
+    by_gold = picture(distributions.cosines_by_gold(bins), "Cosines by gold score", pair_changes.HOW_TO_READ, among=2)
+    yield standalone.side_by_side(by_layer, by_gold)
     yield table(pair_changes.median_rows(bins), other=3)
+
+
+def _gains(findings: comparison_report.Findings) -> Iterator[str]:
+    """How much items gained or lost."""
+    changed, many = findings.changed, several(findings.pairs.item)
+    if changed.why_none:
+        return
+    yield heading(f"What {many} gained and lost")
+    if any(changed.gains):
+        drawn = distributions.item_gains(changed.gains, changed.gain, findings.pairs.item)
+        yield picture(drawn, f"Gains and losses of {many}, {changed.sides_text}")
+    yield note(f"{changed.counts_text}.")
 
 
 def _geometry(findings: comparison_report.Findings, found: layer_geometry.LayerGeometry) -> Iterator[str]:
@@ -153,26 +181,21 @@ def _geometry(findings: comparison_report.Findings, found: layer_geometry.LayerG
         yield note(layer_geometry.not_comparable(found))
 
 
-def _pairs(findings: comparison_report.Findings) -> Iterator[str]:
-    yield heading("Pairs that flipped")
-    if findings.comparison.chosen_not_measured:
-        yield from map(note, findings.comparison.chosen_not_measured)
+def _items(findings: comparison_report.Findings) -> Iterator[str]:
+    """The items that improved, got worse, and of scored pairs those that are still wrong, most changed first."""
+    changed, many = findings.changed, several(findings.pairs.item)
+    yield heading(f"{many.capitalize()} that improved and got worse")
+    if changed.why_none:
+        yield note(changed.why_none)
         return
-    errors = findings.comparison.rank_errors()
-    yield note(
-        f"A pair is in the wrong place if its rank among the {len(findings.pairs):,} pairs, by cosine, is more than "
-        f"{pair_changes.FAR:.0%} of all places from its rank by gold score. Improved: wrong in A and not in B. Got "
-        "worse: the opposite. The largest changes come first. Still wrong: wrong in both, the largest distances first."
-    )
-    for kind in pair_changes.KINDS:
-        places = errors.places(kind)
-        yield f"<h3>{kind}: {min(MOST, len(places))} of {len(places):,}</h3>"
-        if len(places):
-            yield table(
-                findings.changed.rows[kind][:MOST],
-                {"gold score": 2},
-                other=3,
-            )
+    empty = "An empty rank is above 100." if findings.pairs.pool else ""
+    sides = changed.sides_text[0].upper() + changed.sides_text[1:]
+    yield note(f"{sides}. {changed.rule} The largest changes come first. {empty}".rstrip())
+    for kind, rows in changed.rows.items():
+        yield f"<h3>{kind}: {min(MOST, len(rows))} of {len(rows):,}</h3>"
+        if rows:
+            digits = {"gold score": 2, "cosine before": 3, "cosine after": 3}
+            yield table(rows[:MOST], digits, other=3 if isinstance(findings.pairs, GradedPairs) else 2)
 
 
 def _measured(findings: comparison_report.Findings) -> Iterator[str]:
@@ -200,6 +223,15 @@ def _measured(findings: comparison_report.Findings) -> Iterator[str]:
     made_with = ", ".join(f"{name} {number}" for name, number in in_words.versions(comparison_report.LIBRARIES).items())
     text = comparison_report.about_measuring(findings) | {"level": f"{LEVEL:.0%}", "versions": made_with}
     yield table([{"": name.replace("_", " "), "value": _cell(value)} for name, value in text.items()])
+
+
+def _repeating(findings: comparison_report.Findings, pooling: str) -> Iterator[str]:
+    """The command, and the day: the table above has digests, settings, seed and versions."""
+    if command := comparison_report.command(findings, pooling):
+        yield heading("To repeat it")
+        yield note("With the paths of your models and files:")
+        yield standalone.code(command)
+    yield note(f"Written on {time.strftime('%d %B %Y').lstrip('0')}.")
 
 
 def _cell(value: object) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer import in_words
+from explorer.data.set_items import several
 from explorer.data.text_sets import GradedPairs
-from explorer.drawing.style import ACCENT, POOLING_COLOURS, QUIET, SIDES, Draft, hover_text
+from explorer.drawing.style import ACCENT, DIFFERENCE_SCALE, POOLING_COLOURS, QUIET, SIDES, Draft, hover_text
 from explorer.encoding.read.pooling import Reading
 from explorer.measuring.comparing.pair_changes import GoldBins
 from explorer.measuring.neighbours.vector_index import Overlap
@@ -19,6 +21,8 @@ from explorer.measuring.scores.calibration import Calibration
 from explorer.measuring.scores.layer_scores import LayerScores
 
 BINS = 5
+GAINS = 20  # bins of gains and losses, half of them each
+UNCHANGED = 1e-7  # a gain × 100 below which an item did not change
 # most points with hover text, which would otherwise take megabytes
 MOST_HOVERS = 5000
 WIDTH = 0.38  # of a strip, to either side of its label
@@ -26,6 +30,7 @@ GRID = 200  # places at which the density is computed
 ROW = 92  # of a histogram, its label too
 SPACE = 0.3  # between rows, in rows
 HEADROOM = 1.08  # over the fullest bin
+LOSS, GAIN = (colour for place, colour in DIFFERENCE_SCALE if place != 0.5)
 Floats = NDArray[np.float64]
 
 
@@ -231,6 +236,31 @@ def _add_side(draft: Draft, found: GoldBins, band: int, side: int, axis: str, to
         f"{in_words.number(median, 3)}",
         hoverinfo="text",
     )
+
+
+def item_gains(gains: Floats, title: str, item: str) -> go.Figure:
+    """A histogram of what items gained, losses to the left of 0 and gains to the right, in equal bins.
+
+    Items that did not change are left out: they would hide the others.
+    """
+    changed = gains[np.isfinite(gains) & (np.abs(gains) > UNCHANGED)]
+    reach = float(np.abs(changed).max()) if len(changed) else 1.0
+    counts, edges = np.histogram(changed, GAINS, (-reach, reach))
+    middles = (edges[1:] + edges[:-1]) / 2
+    draft = Draft()
+    draft.add(
+        "bar",
+        x=middles,
+        y=counts,
+        width=0.92 * (edges[1] - edges[0]),
+        marker={"color": [LOSS if middle < 0 else GAIN for middle in middles]},
+        customdata=[in_words.interval(*ends) for ends in pairwise(edges)],
+        hovertemplate="%{customdata}: %{y:,} " + several(item) + "<extra></extra>",
+    )
+    draft.line(x=0, color=QUIET, width=1.5)
+    draft.x_axes(title=title, range=[-1.05 * reach, 1.05 * reach], zeroline=False)
+    draft.y_axes(title=several(item), rangemode="tozero")
+    return draft.figure(300, showlegend=False, margin={"t": 10})
 
 
 def neighbours_kept(overlap: Overlap) -> go.Figure:

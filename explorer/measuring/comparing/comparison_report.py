@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from explorer import in_words
-from explorer.data.set_items import NamedSet, size_of
+from explorer.data import sources
+from explorer.data.set_items import NamedSet, several, size_of
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.in_words import Rows, rounded, versions
 from explorer.measuring.comparing import learned
-from explorer.measuring.comparing.comparison import Comparison, Differences
+from explorer.measuring.comparing.comparison import Comparison, Differences, default_reading
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge, judged
 from explorer.measuring.comparing.item_changes import ChangedItems, TextColumns, changed_items
 from explorer.measuring.comparing.learned_facts import NOTHING, Learned
@@ -25,6 +27,7 @@ from explorer.measuring.scores import layer_scores
 from explorer.measuring.scores.best_cell import DevPick
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES, Interval
 from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores
+from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import CI
 
 if TYPE_CHECKING:
@@ -33,6 +36,16 @@ if TYPE_CHECKING:
 LIBRARIES = ("torch", "transformers", "tokenizers", "numpy")
 INTERVAL_BY = f"paired, {RESAMPLES:,} bootstrap resamples; of few items by Student's t"
 READING, SIGNIFICANT = "layer & pooling", "significant"  # columns: a cell, and whether its interval excludes 0
+
+
+@dataclass(frozen=True)
+class NamedAs:
+    """What models, set and dev set were called, and the measurement settings: what repeats a comparison."""
+
+    models: tuple[str, str]
+    on: str
+    settings: Settings
+    dev: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +63,7 @@ class Findings:
     of_models: ComparisonVerdict | None = None  # the verdict on the model defaults, if they are not the chosen ones
     probes: Learned = NOTHING
     columns: TextColumns = field(default_factory=dict)  # the texts of the items, but of scored pairs
+    named: NamedAs | None = None  # how models and sets were named, which a report states as a command
 
     @property
     def verdict(self) -> ComparisonVerdict:
@@ -132,8 +146,8 @@ def about_measuring(findings: Findings) -> dict[str, object]:
     return {
         "set": findings.pairs.name,
         "set_digest": findings.pairs.digest,
-        "pairs": len(findings.pairs),
         "item": findings.pairs.item,
+        several(findings.pairs.item): len(findings.pairs),
         **({"passages": findings.pairs.pool} if findings.pairs.pool else {}),
         "metric": findings.metric,
         "aggregate": findings.aggregate,
@@ -271,6 +285,13 @@ def chosen_row(comparison: Comparison, chosen: Interval, metric: str, aggregate:
     }
 
 
+def measure_row(findings: Findings, metric: str) -> dict[str, object]:
+    """Both scores by another measure of the set, under the layers & poolings that the verdict is about."""
+    about, way = findings.about, (metric, findings.aggregate)
+    interval = findings.verdict.shown(Differences(about.chosen(*way), None, None)).chosen
+    return _numbers(chosen_scores(about, *way), interval, ())
+
+
 def chosen_scores(comparison: Comparison, metric: str, aggregate: str) -> tuple[float, float]:
     """The scores of A and B under the chosen layer & pooling of each."""
     sides = (comparison.one, comparison.one_reading), (comparison.other, comparison.other_reading)
@@ -303,6 +324,30 @@ def _numbers(scores: Sequence[float], interval: Interval, at: tuple[int, ...]) -
     difference, low, high = _gap(one, other), rounded(interval.low[at]), rounded(interval.high[at])
     sure = None if difference is None or low is None else bool(interval.sure[at])
     return {"A": one, "B": other, "difference": difference, "low": low, "high": high, SIGNIFICANT: sure}
+
+
+def command(findings: Findings, pooling: str = "mean") -> str:
+    """The command that repeats a comparison, with its report; of a path there is the last part only."""
+    named, comparison = findings.named, findings.comparison
+    if named is None:
+        return ""
+    words = ["compare", *map(sources.shown, named.models), "--on", sources.shown(named.on)]
+    sides = zip(findings.scores, (comparison.one_reading, comparison.other_reading), strict=True)
+    one, other = (OWN.title if reading == default_reading(scores) else reading.title for scores, reading in sides)
+    if findings.picked_here and named.dev:
+        words += ["--dev", sources.shown(named.dev)]
+    elif one == other:
+        words += ["--reading", one] if one != OWN.title else []
+    else:
+        words += ["--reading", one, "--other-reading", other]
+    stated = {"metric": findings.metric, "aggregate": findings.aggregate, "seed": comparison.seed, "pooling": pooling}
+    usual = {"metric": findings.scores[0].metrics[0], "aggregate": "all", "seed": 0, "pooling": "mean"}
+    for name, knob in Settings.knobs.items():
+        stated[name], usual[name] = getattr(named.settings, name), knob.default
+    for name, value in stated.items():
+        if value != usual[name]:
+            words += [f"--{name.replace('_', '-')}", str(value)]
+    return f"python -m explorer {shlex.join([*words, '--report', 'report.html'])}"
 
 
 def where(rows: Rows, why_no_cells: str, *, backwards: bool = False) -> str:

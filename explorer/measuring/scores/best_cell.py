@@ -13,14 +13,17 @@ from numpy.typing import NDArray
 
 from explorer import in_words
 from explorer.data import shared_rows
-from explorer.data.text_sets import GradedPairs
+from explorer.data.labelled.labelled_sets import LabelledSet
+from explorer.data.set_items import PAIR, counted, several
+from explorer.data.sources import EvaluationSet
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import BadChoice
 from explorer.measuring.scores.bootstrap import Interval, difference
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.metrics import LEAST_PAIRS
 
-CHOSEN_ON = "The layer & pooling of each is the best on {} ({:,} pairs)"
+CHOSEN_ON = "The layer & pooling of each is the best on {} ({})"
+Evaluated = EvaluationSet | LabelledSet
 # a difference and an interval below it are rounding: the same layer & pooling, computed twice
 _ROUNDING = 0.01
 
@@ -103,7 +106,8 @@ class DevPick:
     count: int
     readings: tuple[Reading, Reading]
     scores: tuple[float, float]
-    shared: int  # the number of reported pairs that are in the dev set
+    shared: int  # the number of reported items that are in the dev set
+    item: str = PAIR
 
     @property
     def words(self) -> str:
@@ -112,14 +116,14 @@ class DevPick:
             f"{side} {reading.title} (score {in_words.number(score)})"
             for side, reading, score in zip("AB", self.readings, self.scores, strict=True)
         )
-        text = f"{CHOSEN_ON.format(self.pairs, self.count)}: {sides}."
+        text, many = f"{CHOSEN_ON.format(self.pairs, counted(self.count, self.item))}: {sides}.", several(self.item)
         if self.shared:
-            return f"{text} {self.shared:,} of the pairs scored here are among those: this score is optimistic."
-        return f"{text} None of the pairs scored here were used for that choice."
+            return f"{text} {self.shared:,} of the {many} scored here are among those: this score is optimistic."
+        return f"{text} None of the {many} scored here were used for that choice."
 
 
-def pick(dev: GradedPairs, scores: tuple[LayerScores, LayerScores], reported: GradedPairs, metric: str = "") -> DevPick:
-    """The best layer & pooling of each, by its score on the dev set; an error if it holds all reported pairs.
+def pick(dev: Evaluated, scores: tuple[LayerScores, LayerScores], reported: Evaluated, metric: str = "") -> DevPick:
+    """The best layer & pooling of each, by its score on the dev set; an error if it holds all reported items.
 
     Without a metric it is the main one of the dev set.
     """
@@ -129,10 +133,8 @@ def pick(dev: GradedPairs, scores: tuple[LayerScores, LayerScores], reported: Gr
     for side, of_side in zip("AB", scores, strict=True):
         reading = of_side.best(metric)
         if reading is None:
-            raise BadChoice(
-                f"No layer & pooling of {side} has a score on {dev.name}. Use a dev set of at least {LEAST_PAIRS} "
-                "pairs whose gold scores differ."
-            )
+            need = f"of at least {LEAST_PAIRS} pairs whose gold scores differ" if dev.item == PAIR else "of other texts"
+            raise BadChoice(f"No layer & pooling of {side} has a score on {dev.name}. Use a dev set {need}.")
         best.append(reading)
     one, other = (of_side.score(reading, metric) for of_side, reading in zip(scores, best, strict=True))
-    return DevPick(dev.name, len(dev), (best[0], best[1]), (one, other), shared.rows)
+    return DevPick(dev.name, len(dev), (best[0], best[1]), (one, other), shared.rows, dev.item)

@@ -14,7 +14,7 @@ from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import StrataError
 from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.comparing.comparison import Comparison, Differences
-from explorer.measuring.comparing.comparison_report import Findings
+from explorer.measuring.comparing.comparison_report import Findings, NamedAs
 from explorer.measuring.comparing.learned_facts import Learned
 from explorer.measuring.geometry.layer_geometry import LayerGeometry
 from explorer.measuring.scores import best_cell, bootstrap
@@ -102,6 +102,11 @@ def compared(sides: Sides, choices: Choices, comparison: Comparison, metric: str
         aggregate=aggregate,
         of_models=verdict,
         columns=judged(one.pairs).columns,
+        named=NamedAs(
+            (choices[0].source, choices[1].source),
+            sources.written(choices[0].evaluation_set),
+            choices[0].settings,
+        ),
         sides=sides,
         choices=choices,
     )
@@ -197,10 +202,8 @@ def export(
     if rows:
         downloads.table(rows, lines=8, signed=("difference", "low", "high"), digits=4)
         downloads.rows(rows, compared.stem, "Table (CSV)")
-    if compared.sides[0].graded is None:
-        st.caption("The HTML report is made for scored pairs: choose such a set in the sidebar.")
-        return
-    if asked and geometry is None:
+    has_geometry = judged(compared.sides[0].pairs).pairs is not None
+    if asked and geometry is None and has_geometry:
         st.caption("The report can be downloaded once the geometry above has been computed.")
         return
     compared = replace(compared, picked=pick, probes=probes or Learned())
@@ -212,7 +215,8 @@ def export(
     models = [(found.digest, reading.title) for found, reading in weighed.values()]
     key = f"words of the report {models} {text_sets.digest_of(chain(*pairs))} {settings.max_length}"
     what = f"{[(side.measured, side.reading.title) for side in sides]} {pooling}"
-    there = geometry_view.is_there(sides, pooling, settings) and (not pairs or jobs.known(key) is not None)
+    is_measured = not has_geometry or geometry_view.is_there(sides, pooling, settings)
+    there = is_measured and (not pairs or jobs.known(key) is not None)
     if not there and st.session_state.get(_ASKED) != what:
         st.button(
             "Create report (HTML)",
@@ -223,8 +227,8 @@ def export(
             "show what was learned; then the report can be downloaded.",
         )
         return
-    geometry = geometry_view.found(sides, pooling, settings)
-    if geometry is None:
+    geometry = geometry_view.found(sides, pooling, settings) if has_geometry else None
+    if has_geometry and geometry is None:
         return
     words: ExplainedPairs | None = jobs.result(
         key,
@@ -240,5 +244,6 @@ def export(
         f"{downloads.file_name(f'{compared.stem} {sides[0].pairs.name}')}.html",
         "text/html",
         icon=":material/description:",
-        help="One self-contained file: figures, tables, improved and worsened pairs, and measurement settings.",
+        help="One self-contained file: figures, tables, what improved and got worse, measurement settings, and the "
+        "command that repeats it.",
     )

@@ -189,7 +189,7 @@ def test_readings_picked_on_development_pairs_are_shown_with_what_they_are_worth
     entered(app, app.selectbox(key="picked_on"), "Sample pairs").run()
     assert [card.value for card in app.metric][:count] == before, "what the sidebar says stays"
     readings = [card.delta for card in app.metric][count : count + 2]
-    assert any(told.startswith(CHOSEN_ON.format("Sample pairs", 240)) for told in words(app.caption))
+    assert any(told.startswith(CHOSEN_ON.format("Sample pairs", "240 pairs")) for told in words(app.caption))
     pressed(app, "use picked")
     assert deltas(app, "A", "B")[::2] == readings
     values = [card.value for card in app.metric]
@@ -334,6 +334,14 @@ def test_compare_with_base_opens_on_the_rows_that_the_run_held_out(app, own):
     found, shown = own.status().verdict.test, cards(app)
     assert shown[BASE] == f"{found.declared_base:.2f}"
     assert shown[TUNED] == f"{found.exported:.2f}"
+
+
+def test_the_report_of_queries_can_be_made_and_downloaded(app, own):
+    opened(app, "compare", sts="test rows of run:own", beside="run:own")
+    assert compared.FILE not in [one.proto.label for one in app.get("download_button")]
+    pressed(app, "create report")
+    assert not app.exception
+    assert compared.FILE in [one.proto.label for one in app.get("download_button")]
 
 
 def test_queries_that_improved_and_got_worse_are_listed_with_their_ranks(app, own, place):
