@@ -39,7 +39,8 @@ table { border-collapse: collapse; width: 100%; font-size: .875rem; font-variant
 th, td { padding: .3rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line) }
 thead th { position: sticky; top: 0; background: var(--soft) } th.number, td.number { text-align: right }
 td.text { white-space: pre-wrap } td.long { min-width: 12rem } td.number { white-space: nowrap }
-pre { margin: 0; padding: .6rem .9rem; font-size: .875rem }
+td:first-child { min-width: 6.5rem }
+pre { margin: 0; padding: .6rem .9rem; font-size: .875rem; white-space: pre-wrap }
 th { vertical-align: bottom; overflow-wrap: normal; min-width: 4.5rem }
 @page { size: A4 landscape; margin: 12mm }
 @media print { body { padding: 0; max-width: none; font-size: 12px } .modebar-container { display: none }
