@@ -2,10 +2,10 @@
 
 The folders follow a sentence through the program: data → encoding → measuring → drawing → ui. A folder imports
 earlier folders only (tests/test_floors.py). For notebooks there is `from explorer import load, embed, score, compare,
-explain`.
+changes, explain`.
 """
 
-_FOR_NOTEBOOKS = ("load", "embed", "score", "compare", "explain")
+_FOR_NOTEBOOKS = ("load", "embed", "score", "compare", "changes", "explain")
 
 
 def __getattr__(name: str) -> object:

@@ -1,4 +1,4 @@
-"""Load a model, score it, compare two, embed sentences, explain a cosine: five functions for notebooks and scripts."""
+"""Load a model, score it, compare two, list what changed, embed, explain a cosine: for notebooks and scripts."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.sources import scored_pairs
+from explorer.data import sources
 from explorer.encoding.load import loading
 from explorer.encoding.load.declared import default, named
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.pooling import REFERENCES
 from explorer.errors import BadChoice
+from explorer.evaluating.tasks.judges import Evaluated, evaluated_on, judged
 from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict
+from explorer.measuring.comparing.item_changes import changed_items
 from explorer.measuring.scores.layer_scores import score_rows
-from explorer.measuring.scores.measure import Settings, load_encoder, measure
+from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.measuring.sentences.word_pairs import WordPair, measured
 from explorer.measuring.sentences.word_tables import REST, cut_notes, missed_notes, side_by_side, summary
@@ -100,27 +103,50 @@ def embed(model: Model, sentences: Sequence[str], layer_and_pooling: str | None 
     return finish(of_reading(model.encoder, sentences, named(layer_and_pooling, model.found.folder), None))
 
 
-def score(model: Model, pairs: str = "sample") -> pd.DataFrame:
-    """Spearman and Pearson × 100 (higher is better, at most 100) of every layer & pooling on scored pairs.
+def score(model: Model, on: str = "sample") -> pd.DataFrame:
+    """The scores × 100 of every layer & pooling on a set of any kind, a column for each measure. Higher is better."""
+    import pandas as pd
 
-    Of pairs with two labels, average precision and the best F1 come before them.
+    return pd.DataFrame(score_rows(finish(judged(_set(on)).measured(model.found, model.settings))))
+
+
+def compare(one: Model, other: Model | str, on: str = "sample test", metric: str | None = None) -> dict[str, Any]:
+    """The verdict on B against A on the same items, each under its model default; `text` says it in a sentence.
+
+    The default is the half of the sample on which runs choose no checkpoint, and the main measure of the set.
+    """
+    _, verdict, measure = _compared(one, other, on, metric)
+    return verdict.as_json() | {"measure": measure}
+
+
+def changes(one: Model, other: Model | str, on: str = "sample test", metric: str | None = None) -> pd.DataFrame:
+    """The items that improved from A to B and those that got worse, most changed first, in the column `change`.
+
+    Of scored pairs also those that are still wrong. Empty if nothing changed.
     """
     import pandas as pd
 
-    return pd.DataFrame(score_rows(finish(measure(model.found, scored_pairs(pairs)[0], model.settings))))
+    about, _, measure = _compared(one, other, on, metric)
+    given = _set(on)
+    found = changed_items(given, judged(given).columns, about, about, measure)
+    if found.why_none:
+        raise BadChoice(found.why_none)
+    return pd.DataFrame([{"change": kind, **row} for kind, rows in found.rows.items() for row in rows])
 
 
-def compare(one: Model, other: Model | str, pairs: str = "sample test") -> dict[str, Any]:
-    """The verdict on B against A on the same pairs, each under its model default; `text` says it in a sentence.
+def _set(on: str) -> Evaluated:
+    return evaluated_on(sources.identity(on))
 
-    The default is the half of the sample on which runs choose no checkpoint.
-    """
+
+def _compared(one: Model, other: Model | str, on: str, metric: str | None) -> tuple[Comparison, ComparisonVerdict, str]:
+    """Both models under their model defaults, the verdict, and the measure."""
     other = load(other) if isinstance(other, str) else other
-    known, found = scored_pairs(pairs)[0], (one.found, other.found)
-    scores = [finish(measure(side.found, known, side.settings)) for side in (one, other)]
+    given, found = _set(on), (one.found, other.found)
+    measure = judged(given).measure(metric)
+    scores = [finish(judged(given).measured(side.found, side.settings)) for side in (one, other)]
     comparison = Comparison(scores[0], scores[1], default(one.found.folder), default(other.found.folder))
-    metric = scores[0].metrics[0], "all"  # and how sub-corpora are aggregated
-    return verdict_on(found, known, comparison, *metric, lambda about: about.chosen(*metric))[1].as_json()
+    way = measure, "all"  # and how sub-corpora are aggregated
+    return *verdict_on(found, given, comparison, *way, lambda about: about.chosen(*way)), measure
 
 
 def explain(

@@ -1,5 +1,6 @@
 """Test the functions for notebooks: docs/notebook.md runs and agrees with the libraries."""
 
+import contextlib
 import json
 import re
 
@@ -19,12 +20,19 @@ from tests.live import ROOT
 
 
 @pytest.fixture(scope="module")
-def shown():
-    """The names of the page's snippet, after it has run."""
+def shown(tmp_path_factory):
+    """The names of the page's snippet, after it has run where the files that it names are."""
+    folder, pairs = tmp_path_factory.mktemp("files"), sample.test()
+    rows = zip(pairs.first, pairs.second, pairs.first[1:], strict=False)
+    lines = ["anchor\tpositive\tnegative", *("\t".join(row) for row in rows)]
+    (folder / "my-triplets.tsv").write_text("\n".join(lines), encoding="utf-8")
+    lines = ["label\ttext", *(f"{part}\t{text}" for part, text in zip(pairs.parts, pairs.first, strict=True))]
+    (folder / "my-labels.tsv").write_text("\n".join(lines), encoding="utf-8")
     text = (ROOT / "docs" / "notebook.md").read_text(encoding="utf-8")
     (snippet,) = re.findall(r"```python\n(.*?)```", text, re.S)
     names: dict[str, object] = {}
-    exec(snippet, names)
+    with contextlib.chdir(folder):
+        exec(snippet, names)
     return names
 
 
@@ -52,6 +60,44 @@ def test_scores_are_a_table_of_all_layers_and_poolings_and_a_comparison_says_wha
     verdict = shown["verdict"]
     assert verdict["difference"] == pytest.approx(verdict["exported"] - verdict["declared_base"], abs=0.01)
     assert f"{verdict['exported']:.2f}" in verdict["text"]
+
+
+def test_queries_are_scored_and_their_changes_listed_as_the_page_of_notebooks_shows(shown, theirs):
+    """By plain loops: the rank of the first relevant passage, and nDCG@10 from the ranking."""
+    task, asked = sample.search(), shown["asked"]
+    text = (ROOT / "docs" / "notebook.md").read_text(encoding="utf-8")
+    found = theirs.encode(list(task.documents), normalize_embeddings=True)
+    table = theirs.encode(list(task.queries), normalize_embeddings=True) @ found.T
+    gains, ranks = [], {}
+    for query, row, judged in zip(task.queries, table, task.judgements, strict=True):
+        order = np.argsort(-row).tolist()
+        ranks[query] = 1 + min(order.index(place) for place in judged)
+        gained = sum(judged.get(place, 0) / np.log2(at + 2) for at, place in enumerate(order[:10]))
+        best = sorted(judged.values(), reverse=True)[:10]
+        gains.append(gained / sum(grade / np.log2(at + 2) for at, grade in enumerate(best)))
+    search = shown["search"].set_index("reading")
+    assert search.loc["model default", "ndcg@10"] == pytest.approx(100 * np.mean(gains), abs=0.01)
+    assert {row.query: row._4 for row in asked.itertuples()} == {query: ranks[query] for query in asked["query"]}
+    for query, before, after in asked[["query", "rank before", "rank after"]].head(3).itertuples(index=False):
+        assert re.search(rf"improved +{query} +{before} +{after}\n", text)
+    assert f"\n{shown['packs']['text']}\n" in text
+    assert "rose from 85.03 to 100" in text
+    assert asked.loc[2, ["nDCG@10 before", "nDCG@10 after"]].tolist() == [85.03, 100.0]
+    by_rank = explorer.compare(shown["model"], "run:example", "Sample search", "mrr@10")
+    assert by_rank["before"]["score"] == pytest.approx(search.loc["model default", "mrr@10"], abs=0.01)
+    with pytest.raises(StrataError, match="no metric .F1. of Sample search"):
+        explorer.changes(shown["model"], "run:example", "Sample search", "F1")
+
+
+def test_every_kind_has_its_changes_and_they_add_up_to_the_difference(shown):
+    for name, file in (("order", "my-triplets.tsv"), ("classes", "my-labels.tsv")):
+        rows, scores = shown[name], shown["triplets" if name == "order" else "labels"].set_index("reading")
+        assert set(rows["change"]) <= {"improved", "got worse"}
+        assert len(rows), f"the premise, of {file}"
+        after = {"improved": 100.0, "got worse": 0.0}
+        assert rows["accuracy after"].tolist() == [after[change] for change in rows["change"]]
+        assert 0 < scores.loc["model default", "accuracy"] < 100
+    assert set(shown["pairs"]["change"]) == {"improved", "got worse", "still wrong"}
 
 
 def test_words_are_those_that_the_page_of_notebooks_shows_and_add_up_to_the_cosine(shown):
