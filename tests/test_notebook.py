@@ -85,7 +85,7 @@ def test_queries_are_scored_and_their_changes_listed_as_the_page_of_notebooks_sh
     assert asked.loc[2, ["nDCG@10 before", "nDCG@10 after"]].tolist() == [85.03, 100.0]
     by_rank = explorer.compare(shown["model"], "run:example", "Sample search", "mrr@10")
     assert by_rank["before"]["score"] == pytest.approx(search.loc["model default", "mrr@10"], abs=0.01)
-    with pytest.raises(StrataError, match="no metric .F1. of Sample search"):
+    with pytest.raises(StrataError, match=r"no metric .F1. of Sample search"):
         explorer.changes(shown["model"], "run:example", "Sample search", "F1")
 
 
