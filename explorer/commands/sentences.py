@@ -9,13 +9,15 @@ from functools import cache, partial
 
 from explorer.commands.parts import flags, output
 from explorer.data import corpora, sources
+from explorer.data.labelled import labelled_sets
 from explorer.data.vectors import embedding_folder, opening, vector_corpus
 from explorer.encoding.load import declared, loading
 from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.pooling import PAD, REFERENCES, Reading
-from explorer.errors import BadChoice, ModelError
+from explorer.errors import BadChoice, ModelError, WrongColumns
+from explorer.evaluating.tasks.judges import Evaluated, evaluated_on, held, judged
 from explorer.knobs import Knob
 from explorer.measuring.neighbours import query_results, vector_search
 from explorer.measuring.neighbours.vector_index import FLAT, HNSW, IVF, Index, overlap
@@ -263,7 +265,10 @@ def explain_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("model", nargs="?", metavar="A", help=f"An encoder: {flags.A_MODEL} (default: the bundled one)")
     verb.add_argument("other", nargs="?", metavar="B", help="An encoder to compare with A")
     verb.add_argument(
-        "--pairs", metavar="FILE|NAME", help="Every pair of a file with two columns of sentences, or of a set"
+        "--pairs",
+        metavar="FILE|NAME",
+        help="Every pair of a file or set: scored pairs, queries with passages, pairs of texts, and of triplets both "
+        "that an anchor is in",
     )
     flags.add(verb, *flags.READINGS, REFERENCE, *MEASURED, flags.ONLINE)
     verb.add_argument("--report", "--html", type=given_path, metavar="FILE", help="Write everything as one HTML file")
@@ -317,10 +322,32 @@ def _given(options: argparse.Namespace) -> tuple[Pairs, list[str]]:
     if len(words) > 2 or sentence is not None:
         text = f"'{sentence}'" if sentence is not None else "two sentences"
         raise BadChoice(f"Both --pairs {options.pairs} and {text} were given. {NEXT}")
-    pairs, report = sources.sentence_pairs(options.pairs, online=options.online)
-    for dropped in report.dropped if report else ():
-        output.say(f"{options.pairs}: {dropped}")
-    return pairs, words or [lookup.BUNDLED]
+    return _pairs_of(options.pairs, options.online), words or [lookup.BUNDLED]
+
+
+def _pairs_of(source: str, online: bool) -> Pairs:
+    """The pairs of sentences of a file or set of any kind: of a triplet anchor and positive, anchor and negative."""
+    is_file = sources.is_file(source) and not sources.is_folder(source)
+    given: Evaluated | None = sources.triplets(source) if is_file else None
+    if given is None and is_file:
+        try:
+            pairs, report = sources.sentence_pairs(source, online=online)
+        except WrongColumns:
+            if not labelled_sets.is_labelled(source):
+                raise
+        else:
+            for dropped in report.dropped if report else ():
+                output.say(f"{source}: {dropped}")
+            return pairs
+    given = given or evaluated_on(sources.identity(source), online)
+    columns = judged(given).texts
+    if isinstance(given, labelled_sets.LabelledSet):  # pairs with labels, such as those of MRPC
+        if len(columns) < 2:
+            raise BadChoice(f"--pairs is for pairs of sentences, and {held(given, source)}")
+        return tuple(zip(*columns.values(), strict=True))
+    known = judged(given).pairs
+    assert known is not None, "all other kinds have pairs"
+    return tuple(zip(known.first, known.second, strict=True))
 
 
 def _explained(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from contextlib import suppress
 
 from explorer.commands.parts import flags, output
 from explorer.data import corpora, shared_rows, sources, text_sets
@@ -11,7 +12,8 @@ from explorer.data.graded import sets
 from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.pooling import Reading
-from explorer.errors import BadChoice
+from explorer.errors import BadChoice, StrataError
+from explorer.evaluating.tasks.judges import evaluated_on, judged, only_scored_pairs
 from explorer.knobs import Knob
 from explorer.measuring.scores import calibration
 from explorer.measuring.scores import similarity as meaning
@@ -80,7 +82,7 @@ def similarity(options: argparse.Namespace) -> None:
             "with --sts, or leave these flags out."
         )
     pairs = None if source is None else _divided(source, options)
-    text = corpora.of_source(options.text, online=options.online) if options.text else None
+    text = _text(options.text, options.online) if options.text else None
     if text is None and pairs is not None:
         text = corpora.of_pairs(pairs.whole or pairs.test)
     assert text is not None, "pairs or a text are named"
@@ -103,14 +105,28 @@ def similarity(options: argparse.Namespace) -> None:
         print(meaning.as_text(found, base, options.cosine))
 
 
+def _text(source: str, online: bool) -> text_sets.Sentences:
+    """The text of random pairs; of a set of another kind than text those of its items, such as its queries."""
+    try:
+        return corpora.of_source(source, online=online)
+    except StrataError:
+        with suppress(StrataError):
+            given = evaluated_on(sources.identity(source), online)
+            return corpora.of_texts(given.name, judged(given).items)
+        raise
+
+
 def _divided(source: str, options: argparse.Namespace) -> sets.Divided:
     """Dev pairs and test pairs."""
     if options.dev:
-        dev, test = (sources.scored_pairs(one, online=options.online)[0] for one in (options.dev, source))
+        dev, test = (
+            only_scored_pairs(flag, one, online=options.online)[0]
+            for flag, one in (("--dev", options.dev), ("--sts", source))
+        )
         if shared := shared_rows.check(dev, test):
             output.say(shared.words)
         return sets.Divided(dev, test)
-    pairs, report = sources.scored_pairs(source, online=options.online)
+    pairs, report = only_scored_pairs("--sts", source, online=options.online)
     if report is not None:
         output.say(report)
     found = sets.divided(sources.identity(source), pairs, online=options.online)

@@ -7,6 +7,10 @@ from typing import Protocol
 PAIR, TRIPLET, QUERY, ROW = "pair", "triplet", "query", "row"  # whatever it is measured by
 
 
+# the kinds of sets other than scored pairs, in words, by what an item is
+IN_WORDS = {PAIR: "probe pairs", TRIPLET: "triplets", QUERY: "queries with passages", ROW: "texts with labels"}
+
+
 class NamedSet(Protocol):
     """An evaluation set of any kind: its name, the digest of its content, and how many items of what are scored."""
 

@@ -223,3 +223,40 @@ def test_a_file_without_two_columns_names_what_it_has(refused, tmp_path):
     (tmp_path / "one.txt").write_text("a dog\na cat\n", encoding="utf-8")
     err = refused("explain", "--pairs", tmp_path / "one.txt")
     assert "one.txt has no column for second, which pairs of sentences need" in err
+
+
+def test_pairs_of_every_kind_are_explained(place, answered, tmp_path):
+    """Of a triplet the anchor with its positive, and with its negative; of a query each passage relevant to it."""
+    short = ("--max-length", 6)
+    kinds = {
+        "queries": (("query", "passage"), ("a dog", "a man"), [("a dog", "a man")]),
+        "triplets": (
+            ("anchor", "positive", "negative"),
+            ("a dog", "a man", "a cat"),
+            [("a dog", "a man"), ("a dog", "a cat")],
+        ),
+        "texts": (("first", "second"), ("a dog", "a man"), [("a dog", "a man")]),
+    }
+    for name, (head, row, pairs) in kinds.items():
+        file = tmp_path / f"{name}.tsv"
+        file.write_text("\n".join(map("\t".join, (head, row))) + "\n", encoding="utf-8")
+        found = answered("explain", "--pairs", file, place.model, "--json", *short)
+        assert [tuple(one["sentences"]) for one in found] == pairs
+    folder = tmp_path / "beir"
+    (folder / "qrels").mkdir(parents=True)
+    lines = {"corpus": ("a man", "a cat", "the guitar"), "queries": ("a dog",)}
+    for name, texts in lines.items():
+        rows = [json.dumps({"_id": f"{name}{at}", "text": text}) for at, text in enumerate(texts)]
+        (folder / f"{name}.jsonl").write_text("\n".join(rows))
+    qrels = ("query-id\tcorpus-id\tscore", "queries0\tcorpus1\t1", "queries0\tcorpus2\t1")
+    (folder / "qrels" / "test.tsv").write_text("\n".join(qrels))
+    found = answered("explain", "--pairs", folder, place.model, "--json", *short)
+    assert [tuple(one["sentences"]) for one in found] == [("a dog", "a cat"), ("a dog", "the guitar")]
+
+
+def test_texts_with_labels_are_no_pairs_and_the_error_names_what_takes_them(refused, tmp_path):
+    file = tmp_path / "labels.tsv"
+    file.write_text("\n".join(["label\ttext", *(f"{at % 2}\ta dog is number {at}" for at in range(200))]))
+    err = refused("explain", "--pairs", file)
+    assert "--pairs is for pairs of sentences, and labels.tsv has texts with labels." in err
+    assert "score MODEL --on labels.tsv" in err

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from explorer.data import sources, splitting
+from explorer.data import sample, sources, splitting
 from explorer.encoding.load import declared
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
@@ -73,6 +73,40 @@ def test_a_text_without_labels_places_a_cosine_among_its_random_pairs(place, don
     out, _ = done("similarity", place.model, "--text", path, "--cosine", "-0.999")
     assert "random pairs: 990 of 45 sentences of text.txt" in out
     assert "cosine −1.00: top 100 % of random pairs" in out
+
+
+@pytest.mark.parametrize(
+    ("head", "holds"),
+    [
+        ("query\tpassage", "queries with passages"),
+        ("anchor\tpositive\tnegative", "triplets"),
+        ("label\ttext", "texts with labels"),
+    ],
+)
+def test_another_kind_of_data_is_refused_with_the_commands_that_take_it(place, done, refused, tmp_path, head, holds):
+    """What the error says is then done: scores, and the cosines of random pairs of the texts."""
+    path = tmp_path / "own.tsv"
+    rows = [
+        [f"{one} {two} {column}" for column in "abc"][: head.count("\t") + 1] for one in WORDS[:11] for two in WORDS
+    ]
+    if "label" in head:
+        rows = [[str(at % 2), text] for at, (text, _) in enumerate(rows)]
+    path.write_text("\n".join([head, *("\t".join(row) for row in rows[:150]), ""]))
+    for words in (("--sts", path), ("--sts", "sample", "--dev", path)):
+        err = refused("similarity", place.model, *words)
+        assert f"{words[-2]} is for scored or labelled pairs, and own.tsv has {holds}. " in err
+        assert "Use score MODEL --on own.tsv for its scores, compare A B --on own.tsv" in err
+        assert "similarity MODEL --text own.tsv" in err
+    assert "own.tsv" in done("score", place.model, "--on", path)[0].splitlines()[0]
+    assert "random pairs: " in done("similarity", place.model, "--text", path, "--cosine", "0.5")[0]
+
+
+def test_sets_of_another_kind_by_name_give_random_pairs_of_their_items(place, done, refused) -> None:
+    assert "Sample search has queries with passages" in refused("similarity", place.model, "--sts", "Sample search")
+    assert "There is no set" in refused("similarity", place.model, "--sts", "nothing such")
+    out, _ = done("similarity", place.model, "--text", "Sample search", "--cosine", "0.5")
+    queries = len(sample.search().queries)
+    assert f"random pairs: {queries * (queries - 1) // 2:,} of {queries} sentences of Sample search" in out
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ The kinds are scored pairs, retrieval sets, triplets, probe packs and labelled t
 from __future__ import annotations
 
 import logging
+import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -17,11 +18,12 @@ from numpy.typing import NDArray
 from explorer.data import retrieval_sets, sample, sources, text_sets
 from explorer.data.graded.sets import SetIdentity
 from explorer.data.labelled import labelled_sets
-from explorer.data.set_items import NamedSet
+from explorer.data.set_items import IN_WORDS, NamedSet
+from explorer.data.tables.text_rows import Report
 from explorer.encoding.load import declared
 from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.pooling import Reading
-from explorer.errors import NotWritable
+from explorer.errors import BadChoice, NotWritable, StrataError
 from explorer.evaluating.probes import logistic
 from explorer.evaluating.tasks import item_scores, retrieval, transfer
 from explorer.measuring.neighbours.ranking_judge import MEASURES, MRR, NDCG, RankingJudge
@@ -324,6 +326,31 @@ def measure_of_a_kind(written: str | None) -> str | None:
     """The measure with a name, in any case, of any kind of set; None without one."""
     known = (*(name for name, one in METRICS.items() if one.offered), DISTINGUISHED, ACCURACY, *MEASURES)
     return named(written, known) if written else None
+
+
+def only_scored_pairs(
+    what: str, source: str, columns: Mapping[str, str | None] | None = None, *, online: bool = False
+) -> tuple[text_sets.GradedPairs, Report | None]:
+    """Scored or labelled pairs, for `what` takes no other kind; an error for another kind names what does."""
+    try:
+        return sources.scored_pairs(source, columns, online)
+    except StrataError as error:
+        try:
+            given = evaluated_on(sources.identity(source), online)
+        except StrataError:
+            raise error from None
+        if isinstance(given, text_sets.GradedPairs):
+            raise
+        raise BadChoice(f"{what} is for scored or labelled pairs, and {held(given, source)}") from None
+
+
+def held(given: Evaluated, source: str) -> str:
+    """What kind of data a set holds, and the commands that take it: the end of an error."""
+    name = shlex.quote(sources.shown(source))
+    return (
+        f"{given.name} has {IN_WORDS[given.item]}. Use score MODEL --on {name} for its scores, compare A B --on {name} "
+        f"for two models, or similarity MODEL --text {name} for the cosines of random pairs of its texts."
+    )
 
 
 def evaluated_on(given: SetIdentity, online: bool = False) -> Evaluated:
