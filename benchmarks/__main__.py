@@ -11,7 +11,7 @@ import tempfile
 QUICK = ("grid", "step", "start", "compare")
 SLOW = (
     *("memory", "batches", "alongside", "sharing", "methods", "efficiency", "search", "large", "maps", "dragging"),
-    *("panning", "exact", "demonstration", "blend", "advice", "walks", "words", "deletion", "coverage"),
+    *("panning", "exact", "demonstration", "blend", "advice", "walks", "words", "deletion", "coverage", "groups"),
     *("few_rows", "few_labels", "gpu"),
 )
 

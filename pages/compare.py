@@ -5,7 +5,7 @@ import streamlit as st
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.ui import blend
 from explorer.ui.access import sidebar_choice
-from explorer.ui.compare import changes_view, geometry_view, verdict_view
+from explorer.ui.compare import changes_view, geometry_view, split_view, verdict_view
 from explorer.ui.compare import compared as comparing
 from explorer.ui.frame import page_frame
 from explorer.ui.widgets import controls, cosine_meaning
@@ -41,6 +41,7 @@ verdict_view.grids(compared, but=drawn)
 verdict_view.how_measured(compared)
 blend.of_two(choice, other)
 verdict_view.changed_cells(compared)
+split_view.show(compared)
 verdict_view.show_probes(compared, changes, drawn=bool(drawn))
 changes_view.examples(compared)
 pick = comparing.picked(both, choices, metric)

@@ -18,7 +18,7 @@ from explorer.encoding.read.pooling import Reading
 from explorer.errors import UNMEASURED, BadChoice, StrataError
 from explorer.evaluating.tasks.judges import evaluated_on, judged
 from explorer.knobs import Knob
-from explorer.measuring.comparing import comparison_report, learned_facts
+from explorer.measuring.comparing import comparison_report, learned_facts, splits
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict
 from explorer.measuring.geometry.layer_geometry import check_pooling, layer_geometry
@@ -81,7 +81,7 @@ def compare_flags(verb: argparse.ArgumentParser) -> None:
     flags.add(verb, *GATE)
     verb.add_argument("--junit", type=given_path, metavar="FILE", help="Write the gate as JUnit XML")
     flags.add(verb, *CHOSEN)
-    flags.add(verb, flags.METRIC, flags.AGGREGATE, SEED, *Settings.knobs.values(), flags.ONLINE)
+    flags.add(verb, flags.SPLIT, flags.METRIC, flags.AGGREGATE, SEED, *Settings.knobs.values(), flags.ONLINE)
     verb.add_argument("--geometry", action="store_true", help="Also the embedding geometry of every layer, and drift")
     verb.add_argument("--pooling", default="mean", help="Pooling of geometry and line plots: a column of the grid")
     verb.add_argument("--report", type=given_path, metavar="FILE", help="Write everything as one HTML file")
@@ -106,8 +106,9 @@ def compare(options: argparse.Namespace) -> int:
 def _gated(options: argparse.Namespace, names: list[str]) -> int:
     """A line for each set; the exit code is that of the gate if it is asked for."""
     flags.check(options, *CHOSEN, *GATE)
-    for flag, given in (("--dev", options.dev), ("--geometry", options.geometry), ("--report", options.report)):
-        if given:
+    given = {"--dev": options.dev, "--geometry": options.geometry, "--report": options.report, "--split": options.split}
+    for flag, stated in given.items():
+        if stated:
             raise BadChoice(f"{flag} is for one set, without --fail-if-worse, --by and --junit. Leave it out.")
     try:
         found = find(options.one, online=options.online), find(options.other, online=options.online)
@@ -156,6 +157,7 @@ def _on_one_set(options: argparse.Namespace, name: str) -> None:
             f"--geometry is of pairs of texts, and {given.name} has single texts with labels. Leave it out, or name "
             "scored pairs, triplets or queries."
         )
+    column = splits.named(judged(given).attributes, options.split, given.name) if options.split else None
     settings, asked = flags.read(options, Settings), _asked(options, found)
     one = output.shown(compared(found, given, asked, settings, metric, aggregate, options.seed))
     comparison, picked = one.comparison, None
@@ -176,6 +178,8 @@ def _on_one_set(options: argparse.Namespace, name: str) -> None:
     if pairs is not None and (options.geometry or options.report):
         readings = comparison.one_reading, comparison.other_reading
         geometry = output.shown(layer_geometry(found, pairs, options.pooling, readings, settings))
+    judged_too = not verdict.score.chose
+    split = splits.split(comparison, column, metric, intervals=judged_too) if column else None
     named = comparison_report.NamedAs((options.one, options.other), name, settings, options.dev)
     findings = comparison_report.Findings(
         found,
@@ -190,6 +194,7 @@ def _on_one_set(options: argparse.Namespace, name: str) -> None:
         probes,
         judged(given).columns,
         named,
+        split,
     )
     print(comparison_report.as_json(findings) if options.json else comparison_report.as_text(findings))
     if options.report:

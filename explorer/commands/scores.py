@@ -16,6 +16,8 @@ from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice, NotWritable
 from explorer.evaluating.tasks.judges import Evaluated, evaluated_on, judge_of, judged
 from explorer.knobs import Knob
+from explorer.measuring.comparing import splits
+from explorer.measuring.comparing.comparison import default_reading
 from explorer.measuring.scores import layer_scores
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.places import given_path
@@ -45,7 +47,9 @@ def score_flags(verb: argparse.ArgumentParser) -> None:
         help="Evaluation set of any kind: scored pairs, queries with passages, triplets, labelled texts or 'Probe "
         "packs', by name ('STS-B dev', 'Sample search', 'TREC', …) or path (default: the sample pairs)",
     )
-    flags.add(verb, flags.COLUMN, READING, flags.METRIC, flags.AGGREGATE, *Settings.knobs.values(), flags.ONLINE)
+    flags.add(
+        verb, flags.COLUMN, READING, flags.SPLIT, flags.METRIC, flags.AGGREGATE, *Settings.knobs.values(), flags.ONLINE
+    )
     form = verb.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="Everything, as JSON")
     form.add_argument("--csv", action="store_true", help="One row per layer & pooling, as CSV")
@@ -64,16 +68,22 @@ def score(options: argparse.Namespace) -> None:
     metric = judged(given).measure(written)
     for report in reports:
         output.say(report)
+    column = splits.named(judged(given).attributes, options.split, given.name) if options.split else None
+    if column and options.csv:
+        raise BadChoice("--split has no rows in --csv, whose rows are layers & poolings. Choose --json, or the text.")
     found = find(options.model, online=options.online)
     asked = [declared.named(title, found.folder) for title in options.reading]
     also = [one for reading in asked for one in declared.outside(reading, found.folder)]
     scores = output.shown(judged(given).measured(found, flags.read(options, Settings), also=also))
+    split = None if column is None else splits.score_split(scores, column, default_reading(scores), metric, given.item)
     if options.json:
-        print(layer_scores.as_json(found, given, scores))
+        print(layer_scores.as_json(found, given, scores, **({"split": splits.scores_as_json(split)} if split else {})))
     elif options.csv:
         print(layer_scores.as_csv(layer_scores.score_rows(scores)), end="")
     else:
         print(layer_scores.as_text(found, given, scores, metric, aggregate, asked))
+        if split is not None:
+            print("\n".join(["", *splits.scores_as_text(split)]))
 
 
 def _given(options: argparse.Namespace) -> tuple[Evaluated, Sequence[Report]]:

@@ -1,17 +1,17 @@
 """Sentences to map, with their attributes: from scored pairs, from a table, or typed."""
 
-import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping as Lookup
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from explorer.data.tables import columns
+from explorer.data.set_items import Attribute
 from explorer.data.tables.columns import guess
+from explorer.data.tables.further_columns import numbers_or_names
 from explorer.data.tables.table import Table
-from explorer.data.text_sets import SENTENCES, Attribute, GradedPairs, Sentences
+from explorer.data.text_sets import SENTENCES, GradedPairs, Sentences
 from explorer.errors import TooFewRows
 
 MOST = 20_000  # most sentences of a map: more are slow in a browser
@@ -90,7 +90,7 @@ def of_table(table: Table, column: str | None = None) -> Sentences:
         if other != column:
             cells = table.column(other)
             heading = f"{other} (of the file)" if other in ("words", "sentence", "vector") else other
-            columns.append(Attribute(heading, _numbers_or_names([cells[place] for place in first_at.values()])))
+            columns.append(Attribute(heading, numbers_or_names([cells[place] for place in first_at.values()])))
 
     def order(column: Attribute) -> int:
         """Columns with few values first, since the first colours the map; last those that number the rows."""
@@ -130,17 +130,3 @@ def sampled(sentences: Sentences, most: int = MOST, seed: int = 0) -> Sentences:
 
 def _words(texts: Sequence[str]) -> Attribute:
     return Attribute("words", tuple(float(len(text.split())) for text in texts))
-
-
-def _numbers_or_names(cells: Sequence[str]) -> tuple[float, ...] | tuple[str, ...]:
-    """Numbers if every non-empty cell is one, in a notation that is clear; else names."""
-    try:
-        found = columns.numbers(cells)
-    except ValueError:
-        return tuple(cells)
-    numbers = tuple(number for number in found if number is not None)
-    finite = [number for number in numbers if math.isfinite(number)]
-    labels = len(Counter(finite)) <= 8 and all(number.is_integer() for number in finite)
-    if labels or len(numbers) < len(found) or any(map(math.isinf, numbers)):  # numbered classes are names
-        return tuple(cells)
-    return numbers

@@ -16,11 +16,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-from explorer.data.set_items import QUERY
+from explorer.data.set_items import QUERY, Attribute
 from explorer.data.tables.columns import named_column, plain
 from explorer.data.tables.files import ENDINGS, read_file
-from explorer.data.tables.table import Table
-from explorer.data.text_sets import digest_of
+from explorer.data.tables.further_columns import further
+from explorer.data.tables.table import ColumnRoles, Table
+from explorer.data.text_sets import SENTENCES, digest_of
 from explorer.errors import BadScores, TooFewRows, UnreadableFile, WrongColumns
 
 CORPUS, QUERIES, JUDGEMENTS = "corpus", "queries", "qrels"
@@ -44,6 +45,9 @@ class RetrievalSet:
     queries: tuple[str, ...]
     documents: tuple[str, ...]
     judgements: tuple[Judged, ...]  # (query)
+    attributes: tuple[Attribute, ...] = field(
+        default=(), compare=False, kw_only=True
+    )  # of the queries; not used in scores
     # what was found in the files besides the queries that are searched
     unjudged: int = field(default=0, compare=False)  # queries without a relevant document
     irrelevant: int = field(default=0, compare=False)  # judgements with grade 0
@@ -93,8 +97,12 @@ def retrieval_set(
     queries: Mapping[str, str],
     documents: Mapping[str, str],
     grades: Mapping[tuple[str, str], int],
+    attributes: Sequence[Attribute] = (),
 ) -> RetrievalSet:
-    """The set of queries and documents by id, and of grades by both ids; all ids of the grades are known."""
+    """The set of queries and documents by id, and of grades by both ids; all ids of the grades are known.
+
+    The attributes are of all queries, in their order.
+    """
     kept = {key: text for key, text in documents.items() if text}
     place = {key: at for at, key in enumerate(kept)}
     judged: dict[str, dict[int, int]] = {}
@@ -107,12 +115,14 @@ def retrieval_set(
             f"{name} has {len(queries):,} queries and {len(grades):,} judgements, and no query with a relevant "
             "document. Add at least one judgement with a grade of 1 or more."
         )
+    rows = [row for row, key in enumerate(queries) if key in judged]
     return RetrievalSet(
         name,
         split,
         queries=tuple(queries[key] for key in searched),
         documents=tuple(kept.values()),
         judgements=tuple(judged[key] for key in searched),
+        attributes=tuple(one.taken(rows) for one in attributes),
         unjudged=len(queries) - len(searched),
         irrelevant=sum(grade <= 0 for grade in grades.values()),
         empty=len(documents) - len(kept),
@@ -121,15 +131,23 @@ def retrieval_set(
 
 
 def of_pairs(
-    name: str, queries: Sequence[str], passages: Sequence[str], others: Sequence[str] = (), split: str = "all"
+    name: str,
+    queries: Sequence[str],
+    passages: Sequence[str],
+    others: Sequence[str] = (),
+    split: str = "all",
+    attributes: Sequence[Attribute] = (),
 ) -> RetrievalSet:
     """The set in which the passages of all pairs are the documents, and each is relevant to its own query.
 
-    `others` are documents too.
+    `others` are documents too. The attributes are of the pairs; a query has those of its first one.
     """
+    first_at = {query: row for row, query in reversed(tuple(enumerate(queries)))}
+    rows = [first_at[query] for query in dict.fromkeys(queries)]
     grades = dict.fromkeys(zip(queries, passages, strict=True), 1)
     documents = {text: text for text in (*passages, *others)}
-    return retrieval_set(name, split, {text: text for text in queries}, documents, grades)
+    of_queries = [one.taken(rows) for one in attributes]
+    return retrieval_set(name, split, {text: text for text in queries}, documents, grades, of_queries)
 
 
 def is_retrieval_folder(path: Path) -> bool:
@@ -140,7 +158,8 @@ def is_retrieval_folder(path: Path) -> bool:
 def read(folder: str | Path, split: str | None = None) -> RetrievalSet:
     """The set in a folder, with the judgements of a split: by default the first of test, dev, validation, train."""
     folder = Path(folder)
-    documents, queries = _texts(folder, CORPUS), _texts(folder, QUERIES)
+    documents, of_queries = _texts(_table(folder, CORPUS), CORPUS), _table(folder, QUERIES)
+    queries = _texts(of_queries, QUERIES)
     empty = [key for key, text in queries.items() if not text]
     if empty:
         raise TooFewRows(
@@ -157,7 +176,10 @@ def read(folder: str | Path, split: str | None = None) -> RetrievalSet:
     wanted = split or next(iter(there))
     if wanted not in there:
         raise UnreadableFile(f"{folder.name} has no split '{wanted}' of judgements. It has: {', '.join(there)}.")
-    return retrieval_set(folder.name, wanted, queries, documents, _grades(read_file(there[wanted]), queries, documents))
+    roles = ColumnRoles(SENTENCES, tuple((name, _column(of_queries, name)) for name in (ID, TEXT)))
+    attributes = further(of_queries, roles, ("",) * len(queries))
+    grades = _grades(read_file(there[wanted]), queries, documents)
+    return retrieval_set(folder.name, wanted, queries, documents, grades, attributes)
 
 
 def _file(folder: Path, stem: str) -> Path | None:
@@ -171,8 +193,8 @@ def _file(folder: Path, stem: str) -> Path | None:
     return found[0] if found else None
 
 
-def _texts(folder: Path, stem: str) -> dict[str, str]:
-    """The texts in a file of a folder by id; a document's title is put before its text."""
+def _table(folder: Path, stem: str) -> Table:
+    """The file of a folder with this name."""
     file = _file(folder, stem)
     if file is None:
         there = ", ".join(sorted(one.name for one in folder.iterdir())) or "nothing"
@@ -180,7 +202,11 @@ def _texts(folder: Path, stem: str) -> dict[str, str]:
             f"{folder.name} has no file of {stem}. It has: {there}. Add {stem}.jsonl, one object per line with the "
             f"fields {ID} and {TEXT}."
         )
-    table = read_file(file)
+    return read_file(file)
+
+
+def _texts(table: Table, stem: str) -> dict[str, str]:
+    """The texts in a file of documents or queries by id; a document's title is put before its text."""
     keys, texts = (table.column(_column(table, name)) for name in (ID, TEXT))
     twice = [key for key, count in Counter(keys).items() if count > 1]
     if twice:

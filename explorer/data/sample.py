@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from explorer.data import retrieval_sets, splitting
 from explorer.data.retrieval_sets import RetrievalSet
-from explorer.data.set_items import PAIR
+from explorer.data.set_items import PAIR, Attribute
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_file
@@ -64,6 +64,7 @@ class ProbePairs:
     same: tuple[bool, ...]  # whether both mean the same: one says the other in other words
     item: ClassVar[str] = PAIR
     pool: ClassVar[int] = 0
+    attributes: ClassVar[tuple[Attribute, ...]] = ()
 
     @cached_property
     def digest(self) -> str:

@@ -1,10 +1,37 @@
-"""What an item of an evaluation set is, and how many there are: a value of the set, which goes with its scores."""
+"""What an item of an evaluation set is, what is known of each, and how many there are: values that go with scores."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 PAIR, TRIPLET, QUERY, ROW = "pair", "triplet", "query", "row"  # whatever it is measured by
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")  # scripts without spaces
+
+
+def word_count(text: str) -> int:
+    """The number of words, split at spaces; a Chinese or Japanese character is a word of its own."""
+    return len(_UNSPACED.sub(" x ", text).split())
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An attribute of each sentence or item: numbers, NaN if missing, or names."""
+
+    name: str
+    cells: tuple[float, ...] | tuple[str, ...]
+
+    @property
+    def counts(self) -> bool:
+        """Whether it holds numbers."""
+        return bool(self.cells) and isinstance(self.cells[0], float)
+
+    def taken(self, rows: Sequence[int]) -> Attribute:
+        """The attribute of some sentences."""
+        cells = tuple(self.cells[row] for row in rows)
+        return replace(self, cells=cells)  # type: ignore[arg-type]  # of one kind, since all cells are
 
 
 # the kinds of sets other than scored pairs, in words, by what an item is
@@ -31,6 +58,14 @@ class NamedSet(Protocol):
         """How many passages each query is searched among; 0 of items that are not queries."""
 
     def __len__(self) -> int: ...
+
+
+class DescribedSet(NamedSet, Protocol):
+    """An evaluation set with attributes of its items."""
+
+    @property
+    def attributes(self) -> Sequence[Attribute]:
+        """Further columns, by which scores can be split; not used in scores."""
 
 
 def several(item: str) -> str:

@@ -133,10 +133,13 @@ def taken(given: RunSet, rows: Sequence[int]) -> RunSet:
         return given.taken(rows, given.name)
     if isinstance(given, Triplets):
         columns = (given.anchors, given.positives, given.negatives)
-        return Triplets(given.name, *(tuple(column[row] for row in rows) for column in columns))
+        texts = (tuple(column[row] for row in rows) for column in columns)
+        return Triplets(given.name, *texts, attributes=tuple(one.taken(rows) for one in given.attributes))
     assert isinstance(given, RetrievalSet), "probe packs are scored as a whole"
     queries = tuple(given.queries[row] for row in rows)
-    return replace(given, queries=queries, judgements=tuple(given.judgements[row] for row in rows))
+    judgements = tuple(given.judgements[row] for row in rows)
+    attributes = tuple(one.taken(rows) for one in given.attributes)
+    return replace(given, queries=queries, judgements=judgements, attributes=attributes)
 
 
 def retrieval_set(source: str) -> RetrievalSet | None:
@@ -149,8 +152,8 @@ def retrieval_set(source: str) -> RetrievalSet | None:
     table = read_file(path) if path is not None else None
     if table is None or not are_unlabelled_pairs(table):
         return None
-    (queries, passages), _ = text_rows.texts(table, guess(table))
-    return of_pairs(table.name, queries, passages)
+    (queries, passages), attributes, _ = text_rows.texts_with_attributes(table, guess(table))
+    return of_pairs(table.name, queries, passages, attributes=attributes)
 
 
 def triplets(source: str) -> Triplets | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import ClassVar, Literal, cast
 
-from explorer.data.set_items import PAIR, TRIPLET
+from explorer.data.set_items import PAIR, TRIPLET, Attribute
 
 Columns = tuple[tuple[str, ...] | tuple[float, ...], ...]  # (column, row): sentences or labels, or scores
 # what the sentences of a column mean, compared with those of the first column; "" is the first column itself
@@ -24,24 +24,6 @@ def digest_of(parts: Iterable[str]) -> str:
         sha.update(len(encoded).to_bytes(8, "little"))
         sha.update(encoded)
     return sha.hexdigest()
-
-
-@dataclass(frozen=True)
-class Attribute:
-    """An attribute of each sentence: numbers, NaN if missing, or names."""
-
-    name: str
-    cells: tuple[float, ...] | tuple[str, ...]
-
-    @property
-    def counts(self) -> bool:
-        """Whether it holds numbers."""
-        return bool(self.cells) and isinstance(self.cells[0], float)
-
-    def taken(self, rows: Sequence[int]) -> Attribute:
-        """The attribute of some sentences."""
-        cells = tuple(self.cells[row] for row in rows)
-        return replace(self, cells=cells)  # type: ignore[arg-type]  # of one kind, since all cells are
 
 
 @dataclass(frozen=True)
@@ -76,6 +58,9 @@ class Triplets:
     anchors: tuple[str, ...]
     positives: tuple[str, ...]
     negatives: tuple[str, ...]
+    attributes: tuple[Attribute, ...] = field(
+        default=(), compare=False, kw_only=True
+    )  # further columns; not used in scores
     item: ClassVar[str] = TRIPLET
     pool: ClassVar[int] = 0
 
@@ -103,6 +88,9 @@ class GradedPairs:
     gold: tuple[float, ...]
     parts: tuple[str, ...]  # the sub-corpus of each row, "" if it has none
     tags: tuple[str, ...] = ()  # another label of each row, such as SICK's entailment; not used in scores
+    attributes: tuple[Attribute, ...] = field(
+        default=(), compare=False, kw_only=True
+    )  # further columns; not used in scores
     item: ClassVar[str] = PAIR
     pool: ClassVar[int] = 0
 
@@ -132,7 +120,9 @@ class GradedPairs:
         """Some rows, under another name."""
         columns = (self.first, self.second, self.parts, self.tags)
         first, second, parts, tags = (tuple(column[row] for row in rows) if column else () for column in columns)
-        return GradedPairs(name, first, second, tuple(self.gold[row] for row in rows), parts, tags)
+        attributes = tuple(one.taken(rows) for one in self.attributes)
+        gold = tuple(self.gold[row] for row in rows)
+        return GradedPairs(name, first, second, gold, parts, tags, attributes=attributes)
 
     def __len__(self) -> int:
         return len(self.gold)
@@ -146,6 +136,9 @@ class Labelled:
     texts: tuple[str, ...]
     labels: tuple[str, ...]
     second: tuple[str, ...] = ()  # the second sentence of each row, if a row is a pair
+    attributes: tuple[Attribute, ...] = field(
+        default=(), compare=False, kw_only=True
+    )  # further columns; not used in scores
 
     @cached_property
     def digest(self) -> str:
@@ -161,7 +154,8 @@ class Labelled:
         """Some rows, under the same name."""
         columns = (self.texts, self.labels, self.second)
         texts, labels, second = (tuple(column[row] for row in rows) if column else () for column in columns)
-        return replace(self, texts=texts, labels=labels, second=second)
+        attributes = tuple(one.taken(rows) for one in self.attributes)
+        return replace(self, texts=texts, labels=labels, second=second, attributes=attributes)
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from explorer.data.set_items import Attribute
 from explorer.data.sources import identity
 from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import Found
@@ -30,7 +31,7 @@ from explorer.training.record.runs import Run
 from explorer.ui import blend, layers, size
 from explorer.ui.access import cached
 from explorer.ui.access.sidebar_choice import Reader
-from explorer.ui.compare import compared, geometry_view
+from explorer.ui.compare import compared, geometry_view, split_view
 from explorer.ui.layer_attention import pair_view, pooler_view
 from explorer.ui.map import map_view
 from explorer.ui.plans import plan_view
@@ -173,6 +174,13 @@ def intervals(desk: Desk, x: Any) -> Hashable:
     )  # fmt: skip
     answer = compared.differences(measured(x), comparison, x.metric, x.aggregate)
     return own((answer.grid, answer.chosen), (of, (of, x.readings)))
+
+
+def groups_of_a_column(desk: Desk, x: Any) -> Hashable:
+    of = (x.models, x.pairs, x.settings, x.metric, x.readings, x.column, x.intervals)
+    desk.patch.setattr(split_view.splits, "split", lambda *_, **__: of)
+    titles = tuple(one.title for one in x.readings)
+    return own(split_view.changes(measured(x), titles, x.metric, x.column, x.intervals, None), of)
 
 
 def best_layers(desk: Desk, x: Any) -> Hashable:
@@ -337,6 +345,14 @@ STORES: Mapping[str, Store | tuple[Store, ...]] = {
     ),
     "Intervals": (
         Store({**TWO, "readings": two(drawn.reading)}, {}, intervals),
+        Store(
+            {**{name: one for name, one in TWO.items() if name != "aggregate"},
+             "readings": two(drawn.reading), "intervals": one_of(True, False),
+             "column": one_of(Attribute("a", ("x", "y")), Attribute("b", ("x", "y")), Attribute("a", ("x", "x")),
+                              Attribute("a", (1.0, 2.0)))},
+            {"aggregate": TWO["aggregate"]},
+            groups_of_a_column,
+        ),
         Store(TWO, {}, best_layers),
     ),
     "Meanings of cosines": (

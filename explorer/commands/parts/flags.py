@@ -112,6 +112,12 @@ METRIC = Knob(
     metavar="NAME",
     empty="the main one of the set: Spearman, of pairs with two labels average precision, of queries nDCG@10, …",
 )
+SPLIT = Knob(
+    "split",
+    None,
+    "Also the scores in each group of a column of the file, such as language or source, or of the length in words.",
+    metavar="COLUMN",
+)
 AGGREGATE = Knob(
     "aggregate",
     "all",

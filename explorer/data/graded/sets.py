@@ -21,6 +21,7 @@ from typing import Any
 from explorer import places
 from explorer.data import sample, splitting
 from explorer.data.graded import sts
+from explorer.data.set_items import Attribute
 from explorer.data.splitting import DEV_HALF, DEV_PART, PARTS, PIECES, TEST_HALF, TRAIN_PART
 from explorer.data.text_sets import GradedPairs, digest_of
 from explorer.errors import BadChoice, DataError, NotWritable, SetNotFound
@@ -28,6 +29,7 @@ from explorer.run_folder import RUN
 
 _STEM = re.compile("([0-9a-f]{8,64})(-[0-9a-f]{16})?")
 _OF_NAME = 16  # digits of the digest of a name
+_ATTRIBUTES = "attributes"  # further columns, by name; files of earlier releases have none
 _COLUMNS = ("first", "second", "gold", "parts")
 # errors of reading a broken, foreign or missing file
 _FAULTS = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
@@ -243,7 +245,8 @@ def keep(pairs: GradedPairs) -> SetIdentity:
         return None
 
     given = under(places.free_start(pairs.digest, digest_under))
-    lines = {"name": pairs.name}, {column: getattr(pairs, column) for column in _COLUMNS}
+    further = {one.name: one.cells for one in pairs.attributes}
+    lines = {"name": pairs.name}, {column: getattr(pairs, column) for column in _COLUMNS} | {_ATTRIBUTES: further}
     content = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines).encode("utf-8", "surrogatepass")
     places.write_whole(_own_path(given), lambda file: file.write(content))
     return given
@@ -315,7 +318,11 @@ def _folder() -> Path:
 
 def _read(file: Path) -> GradedPairs:
     head, columns = map(_parsed, file.read_bytes().split(b"\n"))
-    return GradedPairs(head["name"], *(tuple(columns[column]) for column in _COLUMNS))
+    further = tuple(Attribute(name, tuple(cells)) for name, cells in columns.get(_ATTRIBUTES, {}).items())
+    pairs = GradedPairs(head["name"], *(tuple(columns[column]) for column in _COLUMNS), attributes=further)
+    if any(len(one.cells) != len(pairs) for one in further):
+        raise ValueError(f"{file} has columns of several lengths")
+    return pairs
 
 
 def _name_in(line: bytes) -> str:

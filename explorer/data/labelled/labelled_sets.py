@@ -13,7 +13,7 @@ from typing import ClassVar
 from explorer.data import retrieval_sets, sources
 from explorer.data.graded import sts
 from explorer.data.graded.sts import VARIABLE, PublishedSet, Split, data_folder
-from explorer.data.set_items import ROW
+from explorer.data.set_items import ROW, Attribute
 from explorer.data.tables.columns import plain, table_kind
 from explorer.data.tables.files import ENDINGS, read_file
 from explorer.data.tables.text_rows import Report, read_labelled
@@ -72,6 +72,11 @@ class LabelledSet:
     def is_pairs(self) -> bool:
         """Whether a row is a pair of sentences."""
         return bool(self.train.second)
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """Further columns of the rows that are scored."""
+        return self.scored.attributes
 
     def __len__(self) -> int:
         return len(self.scored)

@@ -34,10 +34,19 @@ NEGATIVE_NAMES = ("negative", "negative1", "hardneg", "hardnegative", "contradic
 SCORE_NAMES = ("score", "scores", "similarity", "similarityscore", "relatednessscore", "gold", "label", "labels")
 LABEL_NAMES = ("label", "labels", "goldlabel", "class", "category", "sentiment", "target", "gold")
 PART_NAMES = ("source", "subset", "part", "genre", "domain")
+LANGUAGE_NAMES = ("language", "lang", "locale")
 SENTENCE_NAMES = ("text", "sentence", "sentences")
 ORIGINAL_NAMES = (*SENTENCE_NAMES, "original")
 TRANSLATED_NAMES = ("backtranslation", "backtranslated", "translated", "paraphrase")
-RECOGNISED = {*NEGATIVE_NAMES, *SCORE_NAMES, *LABEL_NAMES, *PART_NAMES, *ORIGINAL_NAMES, *TRANSLATED_NAMES}
+RECOGNISED = {
+    *NEGATIVE_NAMES,
+    *SCORE_NAMES,
+    *LABEL_NAMES,
+    *PART_NAMES,
+    *LANGUAGE_NAMES,
+    *ORIGINAL_NAMES,
+    *TRANSLATED_NAMES,
+}
 RECOGNISED |= {name for pair in PAIR_NAMES for name in pair}
 
 ID_ENDINGS = ("id", "idx", "index", "year")  # endings of names of ids and years, which are not scores
@@ -140,7 +149,8 @@ def _labelled(table: Table, pair: tuple[str, str] | None, texts: list[str]) -> C
     named, words = named_column(table, LABEL_NAMES), _words(table)
     wordiest = max((column for column in texts if column != named), key=words.__getitem__, default=None)
     text, second = pair or (named_column(table, SENTENCE_NAMES) or wordiest, None)
-    values = {column: len(set(cells)) for column, cells in _sampled(table) if column not in (text, second)}
+    others = [(column, cells) for column, cells in _sampled(table) if column not in (text, second)]
+    values = {column: len(set(cells)) for column, cells in others if plain(column) not in LANGUAGE_NAMES}
     classes = [column for column, count in values.items() if 2 * count <= len(table.rows[:SAMPLE])]
     label = named or min(classes, key=values.__getitem__, default=None)
     return ColumnRoles.of(text_sets.LABELLED_TEXTS, {"text": text, "label": label, "second": second})

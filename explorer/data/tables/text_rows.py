@@ -9,8 +9,10 @@ from statistics import median
 from typing import TypeVar
 
 from explorer.data import text_sets
+from explorer.data.set_items import Attribute
 from explorer.data.tables.columns import check_spread, gold_scores, guess
 from explorer.data.tables.files import read_file
+from explorer.data.tables.further_columns import further
 from explorer.data.tables.table import ColumnRoles, Table
 from explorer.data.text_sets import GradedPairs, Kind, Labelled, Sentences, Triplets
 from explorer.errors import TooFewRows, WrongColumns
@@ -122,6 +124,12 @@ def sentences(
 
 def texts(table: Table, roles: ColumnRoles) -> tuple[Columns, Report]:
     """The columns of sentences; a row with an empty one is dropped, or with two equal ones that may not be equal."""
+    kept, _, report = texts_with_attributes(table, roles)
+    return kept, report
+
+
+def texts_with_attributes(table: Table, roles: ColumnRoles) -> tuple[Columns, tuple[Attribute, ...], Report]:
+    """The columns of sentences as `texts` reads them, and further columns of their rows."""
     kind, columns = roles.kind, _sentence_columns(table, roles, roles.kind)
     # a translation may be equal
     same = [place for place, text in enumerate(kind.texts[: len(columns)]) if text.relation == "same"]
@@ -133,14 +141,15 @@ def texts(table: Table, roles: ColumnRoles) -> tuple[Columns, Report]:
         equal.append(SAME if any(row[place] == row[0] for place in same) else SAME_NEGATIVE if opposite else "")
     faults = _faults(table, kind, columns, equal)
     kept = tuple(_kept(column, faults) for column in columns)
-    return kept, report_on(table, faults, tuple(zip(*kept, strict=True)), sum(kept, ()))
+    report = report_on(table, faults, tuple(zip(*kept, strict=True)), sum(kept, ()))
+    return kept, further(table, roles, faults), report
 
 
 def triplets(table: Table, roles: ColumnRoles, name: str = "") -> tuple[Triplets, Report]:
     """An anchor, a positive and a negative per row; a row with two equal ones is dropped."""
     _check_kind(table, roles, text_sets.TRIPLETS)
-    (anchors, positives, negatives), report = texts(table, roles)
-    return Triplets(name or table.name, anchors, positives, negatives), report
+    (anchors, positives, negatives), attributes, report = texts_with_attributes(table, roles)
+    return Triplets(name or table.name, anchors, positives, negatives, attributes=attributes), report
 
 
 def graded_pairs(table: Table, roles: ColumnRoles, name: str = "") -> tuple[GradedPairs, Report]:
@@ -160,7 +169,8 @@ def graded_pairs(table: Table, roles: ColumnRoles, name: str = "") -> tuple[Grad
     check_spread(table, score, gold)
     parts = _kept(map(squeezed, table.column(part)), faults) if part else ("",) * len(gold)
     report = report_on(table, faults, tuple(zip(first, second, gold, strict=True)), first + second, gold)
-    return GradedPairs(name or table.name, first, second, gold, parts), replace(report, same_twice=same)
+    pairs = GradedPairs(name or table.name, first, second, gold, parts, attributes=further(table, roles, faults))
+    return pairs, replace(report, same_twice=same)
 
 
 def labelled(table: Table, roles: ColumnRoles, name: str = "") -> tuple[Labelled, Report]:
@@ -178,7 +188,8 @@ def labelled(table: Table, roles: ColumnRoles, name: str = "") -> tuple[Labelled
         )
     rows = tuple(zip(first, *second, labels, strict=True))
     report = report_on(table, faults, rows, sum(second, first))
-    return Labelled(name or table.name, first, labels, *second), report
+    attributes = further(table, roles, faults)
+    return Labelled(name or table.name, first, labels, *second, attributes=attributes), report
 
 
 def read_graded_pairs(path: str | Path, columns: Mapping[str, str | None] | None = None) -> tuple[GradedPairs, Report]:

@@ -14,7 +14,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.data.text_sets import Attribute, Sentences
+from explorer.data.set_items import Attribute
+from explorer.data.text_sets import Sentences
 from explorer.drawing.style import GRID_SCALE, QUIET, Draft, hover_text, segments, short_text
 
 Places = NDArray[np.float32]

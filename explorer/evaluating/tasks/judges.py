@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from explorer.data import retrieval_sets, sample, sources, text_sets
 from explorer.data.graded.sets import SetIdentity
 from explorer.data.labelled import labelled_sets
-from explorer.data.set_items import IN_WORDS, NamedSet
+from explorer.data.set_items import IN_WORDS, Attribute, DescribedSet, word_count
 from explorer.data.tables.text_rows import Report
 from explorer.encoding.load import declared
 from explorer.encoding.read.head_facts import RolePrompts
@@ -43,12 +43,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Evaluated = sources.EvaluationSet | labelled_sets.LabelledSet
-Given = TypeVar("Given", bound=NamedSet)
+Given = TypeVar("Given", bound=DescribedSet)
 
 Floats = NDArray[np.float64]
 TextColumns = dict[str, tuple[str, ...]]  # a text of each item, by heading
 
 LABEL = "label"
+LENGTH, PASSAGE_LENGTH = "length", "passage length"  # in words
 SEED = 1  # of the folds of labelled texts
 
 
@@ -83,6 +84,28 @@ class JudgedSet(ABC, Generic[Given]):
     def texts(self) -> TextColumns:
         """The columns without the labels."""
         return {heading: cells for heading, cells in self.columns.items() if heading != LABEL}
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """What scores can be split by: further columns of a file, labels, and the number of words of the texts."""
+        found = {one.name: one for one in self.given.attributes}
+        cells = {one.cells for one in found.values()}
+        for name, labels in self._labels().items():
+            if len({*labels}) > 1 and labels not in cells:
+                found.setdefault(name, Attribute(name, labels))
+        for name, texts in self._measured_texts().items():
+            lengths = tuple(float(max(map(word_count, row))) for row in zip(*texts, strict=True))
+            if len({*lengths}) > 1:
+                found.setdefault(name, Attribute(name, lengths))
+        return tuple(found.values())
+
+    def _labels(self) -> TextColumns:
+        """What each item has by name, besides further columns of a file."""
+        return {}
+
+    def _measured_texts(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        """The columns of texts of which the longest is the length of an item, by the name of the length."""
+        return {LENGTH: tuple(self.texts.values())}
 
     @property
     def items(self) -> tuple[str, ...]:
@@ -150,6 +173,9 @@ class _ScoredPairs(JudgedSet[text_sets.GradedPairs]):
     def pairs(self) -> text_sets.GradedPairs:
         return self.given
 
+    def _labels(self) -> TextColumns:
+        return {"sub-corpus": self.given.parts, "tag": self.given.tags}
+
     def exact(self, settings: Settings) -> Settings:
         return settings
 
@@ -187,6 +213,11 @@ class _Probes(JudgedSet[sample.ProbePairs]):
     @property
     def columns(self) -> TextColumns:
         return {"first": self.given.first, "second": self.given.second}
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """None: a score is of couples of pairs, which a group would break up."""
+        return ()
 
     def _pairs(self) -> Iterable[tuple[str, str, float]]:
         return zip(self.given.first, self.given.second, map(float, self.given.same), strict=True)
@@ -235,6 +266,9 @@ class _Queries(JudgedSet[retrieval_sets.RetrievalSet]):
         best = (max(judged, key=lambda place: (judged[place], -place)) for judged in self.given.judgements)
         passages = tuple(self.given.documents[place] for place in best)
         return {"query": self.given.queries, "passage": passages}
+
+    def _measured_texts(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        return {LENGTH: (self.columns["query"],), PASSAGE_LENGTH: (self.columns["passage"],)}
 
     def _pairs(self) -> Iterable[tuple[str, str, float]]:
         related = zip(self.given.queries, self.given.judgements, strict=True)
@@ -301,6 +335,9 @@ class _Labelled(JudgedSet[labelled_sets.LabelledSet]):
         rows = self.given.scored
         second = {"second": rows.second} if rows.second else {}
         return {"text": rows.texts, **second, LABEL: rows.labels}
+
+    def _labels(self) -> TextColumns:
+        return {LABEL: self.given.scored.labels}
 
 
 KINDS: dict[type, type[JudgedSet[Any]]] = {

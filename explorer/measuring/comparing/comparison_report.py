@@ -16,7 +16,7 @@ from explorer.data.set_items import NamedSet, several, size_of
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.in_words import Rows, rounded, versions
-from explorer.measuring.comparing import learned
+from explorer.measuring.comparing import learned, splits
 from explorer.measuring.comparing.comparison import Comparison, Differences, default_reading
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge, judged
 from explorer.measuring.comparing.item_changes import ChangedItems, TextColumns, changed_items
@@ -64,6 +64,7 @@ class Findings:
     probes: Learned = NOTHING
     columns: TextColumns = field(default_factory=dict)  # the texts of the items, but of scored pairs
     named: NamedAs | None = None  # how models and sets were named, which a report states as a command
+    split: splits.SplitChanges | None = None  # the same in each group of a column, if asked for
 
     @property
     def verdict(self) -> ComparisonVerdict:
@@ -177,6 +178,8 @@ def as_json(findings: Findings) -> str:
             "pairs_in_both": picked.shared,
         }
     content["items"] = findings.changed.as_json()
+    if findings.split is not None:
+        content["split"] = splits.as_json(findings.split)
     content["cells"] = findings.cells()
     if isinstance(findings.pairs, GradedPairs):
         content["cosines_by_grade"] = median_rows(findings.comparison.gold_bins())
@@ -216,6 +219,7 @@ def as_text(findings: Findings) -> str:
         f"B - A  {difference_text(scores, findings.differences.chosen)}",
         *([f"No score: {verdict.why_none}."] if verdict.why_none else []),
         *([findings.picked_here.words] if findings.picked_here else []),
+        *(["", *splits.as_text(findings.split, several(findings.pairs.item))] if findings.split else []),
         "",
     ]
     changed = ["", *findings.changed.lines()]

@@ -40,7 +40,6 @@ MIDDLE = 0.5  # of what items get, from 0 to 1: the interval of a mean is that o
 # values (pair, resample) in memory at once
 _AT_ONCE = 4_000_000
 _RANGE = 200  # × 100, of correlations, from -1 to 1
-_EDGES = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,22 +71,24 @@ def difference(
     metric: str = "Spearman",
     aggregate: str = "all",
     *,
+    level: float = LEVEL,
     resamples: int = RESAMPLES,
     seed: int = 0,
 ) -> Interval:
     """The score of the `other` cosines (…, pair) minus that of the `one`, with intervals; NaN if a side has no score.
 
-    If sub-corpora are averaged, pairs are drawn within each of them.
+    If sub-corpora are averaged, pairs are drawn within each of them. The intervals hold the true difference with the
+    probability `level`.
     """
     check_agreement(metric, aggregate)
     if metric == MEAN:
-        return _of_gaps(np.subtract(other, one, dtype=np.float64), 1.0, resamples, seed)
+        return _of_gaps(np.subtract(other, one, dtype=np.float64), 1.0, level, resamples, seed)
     if metric == DISTINGUISHED:
-        return _of_couples(gold, one, other, resamples, seed)
+        return _of_couples(gold, one, other, level, resamples, seed)
     drawn = _drawn(gold, one, other, parts, metric, aggregate, resamples, seed)
-    low, high = drawn.percentiles()
+    low, high = drawn.percentiles(level)
     if METRICS[metric].smooth and len(gold) < MANY:
-        ends = zip(drawn.by_variance(), (low, high), strict=True)
+        ends = zip(drawn.by_variance(level), (low, high), strict=True)
         low, high = (_mixed(few, many, _share(np.asarray(len(gold)))) for few, many in ends)
     return Interval(drawn.point, low, high, np.sqrt(drawn.variances()[0]))
 
@@ -106,7 +107,9 @@ def couple_ends(
     return float(low), float(high)
 
 
-def _of_couples(gold: Floats, one: NDArray[Any], other: NDArray[Any], resamples: int, seed: int) -> Interval:
+def _of_couples(
+    gold: Floats, one: NDArray[Any], other: NDArray[Any], level: float, resamples: int, seed: int
+) -> Interval:
     """The differences in the share of couples in the right order, of cosines (…, pair), with their intervals."""
     found = []
     for sides in zip(one.reshape(-1, len(gold)), other.reshape(-1, len(gold)), strict=True):
@@ -114,7 +117,7 @@ def _of_couples(gold: Floats, one: NDArray[Any], other: NDArray[Any], resamples:
             found.append((np.nan,) * 3)
             continue
         before, after = (couples(gold, side) for side in sides)
-        found.append((float((after - before).mean()), *couple_ends(after - before, resamples=resamples, seed=seed)))
+        found.append((float((after - before).mean()), *couple_ends(after - before, 1 - level, resamples, seed)))
     point, low, high = (100 * np.reshape(side, one.shape[:-1]) for side in zip(*found, strict=True))
     return Interval(point, low, high)
 
@@ -127,7 +130,7 @@ def mean_difference(
     An item changes by at most `most`, which is 1 for scores. It is 0 for numbers of which none stays as it is if the
     models differ, such as cosines.
     """
-    return _of_gaps(other - one, most, resamples, seed)
+    return _of_gaps(other - one, most, LEVEL, resamples, seed)
 
 
 def mean_ends(items: Floats) -> tuple[float, float] | None:
@@ -151,7 +154,7 @@ def agreement_ends(
     draws = draws[np.isfinite(draws)]  # a resample of few pairs may have one gold score alone
     if not len(draws):
         return None
-    low, high = np.quantile(draws, _EDGES)
+    low, high = np.quantile(draws, _edges(LEVEL))
     return min(float(low), point), max(float(high), point)
 
 
@@ -173,7 +176,7 @@ def macro_f1_ends(gold: NDArray[np.intp], predicted: NDArray[np.intp], seed: int
 
     (score,) = of_draws(np.ones((len(gold), 1), dtype=np.float32))
     draws = _draws(len(gold), RESAMPLES, np.random.default_rng(seed))
-    low, high = np.quantile(np.concatenate([of_draws(times) for times in draws]), _EDGES)
+    low, high = np.quantile(np.concatenate([of_draws(times) for times in draws]), _edges(LEVEL))
     return min(float(low), float(score)), max(float(high), float(score))
 
 
@@ -194,7 +197,12 @@ def _added_size(gaps: Floats, most: float) -> Floats:
     return np.asarray(np.sqrt(((gaps**2).sum(axis=-1) + unchanged * most**2) / (changed + unchanged)))
 
 
-def _of_gaps(gaps: Floats, most: float, resamples: int, seed: int) -> Interval:
+def _edges(level: float) -> tuple[float, float]:
+    """The quantiles between which a share of this size is."""
+    return (1 - level) / 2, (1 + level) / 2
+
+
+def _of_gaps(gaps: Floats, most: float, level: float, resamples: int, seed: int) -> Interval:
     """The means of gaps (…, item) with their intervals."""
     count = gaps.shape[-1]
     point, square, added = gaps.mean(axis=-1), (gaps**2).sum(axis=-1), ADDED if most else 0
@@ -203,7 +211,7 @@ def _of_gaps(gaps: Floats, most: float, resamples: int, seed: int) -> Interval:
         variance = (square + added * _added_size(gaps, most) ** 2) / (count + added) - centre**2
     else:
         variance = gaps.var(axis=-1, ddof=1) if count > 1 else np.full(point.shape, np.nan)
-    half = student(_EDGES[1], count - 1) * np.sqrt(np.maximum(variance, 0) / (count + added))
+    half = student(_edges(level)[1], count - 1) * np.sqrt(np.maximum(variance, 0) / (count + added))
     reach = most or np.inf
     low, high = (np.asarray(np.clip(centre + side * half, -reach, reach)) for side in (-1, 1))
     share = _share((gaps != 0).sum(axis=-1))
@@ -211,7 +219,7 @@ def _of_gaps(gaps: Floats, most: float, resamples: int, seed: int) -> Interval:
     if many.any():
         random = np.random.default_rng(seed)
         drawn = [gaps[many] @ times / count for times in _draws(count, resamples, random)]
-        percentiles = np.quantile(np.concatenate(drawn, axis=-1), _EDGES, axis=-1)
+        percentiles = np.quantile(np.concatenate(drawn, axis=-1), _edges(level), axis=-1)
         for end, percentile in zip((low, high), percentiles, strict=True):
             end[many] = _mixed(end[many], percentile, share[many])
     return Interval(np.asarray(100 * point), 100 * low, 100 * high)
@@ -226,9 +234,9 @@ class _Drawn:
     jackknife: Floats
     freedom: int  # degrees of freedom: pairs less sub-corpora
 
-    def percentiles(self) -> tuple[Floats, Floats]:
+    def percentiles(self, level: float) -> tuple[Floats, Floats]:
         """The ends of the interval by percentiles."""
-        low, high = self._known(lambda drawn: np.nanquantile(drawn, _EDGES, axis=-1), 2)
+        low, high = self._known(lambda drawn: np.nanquantile(drawn, _edges(level), axis=-1), 2)
         return low, high
 
     def variances(self) -> tuple[Floats, Floats]:
@@ -237,9 +245,9 @@ class _Drawn:
         jackknife = np.where(np.isfinite(self.jackknife), np.maximum(self.jackknife, drawn / 2), drawn)
         return np.clip(2 * jackknife - drawn, jackknife / 2, jackknife), jackknife
 
-    def by_variance(self) -> tuple[Floats, Floats]:
+    def by_variance(self, level: float) -> tuple[Floats, Floats]:
         """The ends of the interval by Student's t."""
-        quantile = student(_EDGES[1], self.freedom)
+        quantile = student(_edges(level)[1], self.freedom)
         near, far = (quantile * np.sqrt(variance) for variance in self.variances())
         low = self.point - np.where(self.point > near, near, far)
         high = self.point + np.where(self.point < -near, near, far)

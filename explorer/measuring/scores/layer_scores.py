@@ -334,8 +334,8 @@ def as_csv(rows: Sequence[Mapping[str, object]]) -> str:
     return escaping.csv_text([[*shown[0]], *([row.get(name, "") for name in shown[0]] for row in shown)])
 
 
-def as_json(found: Found, given: NamedSet, scores: LayerScores) -> str:
-    """Every layer & pooling as JSON, with model, set and settings."""
+def as_json(found: Found, given: NamedSet, scores: LayerScores, **more: object) -> str:
+    """Every layer & pooling as JSON, with model, set and settings, and what else is given."""
     content = {
         "model": found.name,
         "model_revision": found.revision,
@@ -356,6 +356,7 @@ def as_json(found: Found, given: NamedSet, scores: LayerScores) -> str:
         "not_measurable": [reading.title for reading in scores.not_measured],
         "not_finite": [reading.title for reading in scores.not_finite],
         "no_score": why_none(scores) or None,
+        **more,
         "readings": score_rows(scores),
     }
     return json.dumps(content, indent=1, ensure_ascii=False)

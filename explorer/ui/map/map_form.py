@@ -13,8 +13,9 @@ from typing import Any
 import streamlit as st
 
 from explorer.data import map_sentences, sources, uploads
+from explorer.data.set_items import Attribute
 from explorer.data.tables.files import ENDINGS, read_bytes
-from explorer.data.text_sets import Attribute, GradedPairs, Sentences
+from explorer.data.text_sets import GradedPairs, Sentences
 from explorer.data.vectors.opening import is_vectors
 from explorer.errors import StrataError
 from explorer.evaluating.tasks.judges import LABEL, judged

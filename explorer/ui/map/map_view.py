@@ -9,7 +9,8 @@ import numpy as np
 import streamlit as st
 
 from explorer import errors, progress
-from explorer.data.text_sets import Attribute, Sentences, digest_of
+from explorer.data.set_items import Attribute
+from explorer.data.text_sets import Sentences, digest_of
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.drawing.sentences import sentence_maps as drawing
 from explorer.measuring.geometry import vector_geometry

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from explorer.data.text_sets import Attribute, Sentences
+from explorer.data.set_items import Attribute
+from explorer.data.text_sets import Sentences
 from explorer.drawing.sentences import sentence_maps as drawing
 
 PLACES = np.array([[0, 0], [1, 2], [2, 1], [3, 3]], dtype=np.float32)

@@ -7,7 +7,8 @@ import pytest
 from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
 
-from explorer.data.text_sets import Attribute, Sentences
+from explorer.data.set_items import Attribute
+from explorer.data.text_sets import Sentences
 from explorer.errors import BadChoice
 from explorer.measuring.maps import map_tables
 from explorer.measuring.maps.map_tables import (

@@ -356,3 +356,19 @@ def test_queries_that_improved_and_got_worse_are_listed_with_their_ranks(app, ow
     if told:
         first = int(np.argmax(1 / ranks[1] - 1 / ranks[0]))
         assert told[0].startswith(f"**rank {ranks[0][first]:.0f} → {ranks[1][first]:.0f}**") or not better
+
+
+def test_a_split_shows_the_groups_of_the_command_and_is_in_the_address(app, place):
+    app.query_params["beside"], app.query_params["split"] = "run:tuned", "domain"
+    measured(app)
+    assert app.selectbox(key="split").value == "domain"
+    told = io.StringIO()
+    with redirect_stdout(told):
+        assert main(["compare", str(place.model), "run:tuned", "--on", "sample", "--split", "domain", "--json"]) == 0
+    groups = json.loads(told.getvalue())["split"]["groups"]
+    table = next(frame.value for frame in app.dataframe if "domain" in frame.value)
+    assert list(table["domain"]) == [one["group"] for one in groups]
+    assert list(table["low"]) == [pytest.approx(one["low"]) for one in groups]
+    assert any("hold together with 95 %" in one for one in words(app.caption))
+    app.selectbox(key="split").select("nothing").run()
+    assert not any("hold together" in one for one in words(app.caption))
