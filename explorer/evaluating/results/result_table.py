@@ -143,9 +143,9 @@ def _names(rows: Sequence[Sequence[ScoredModel]]) -> list[str]:
         lambda one: text_sets.digest_of((one.origin.recipe,))[:14],
     ):
         marks = {(name, mark(row[0])) for name, row in zip(names, rows, strict=True)}
-        told = Counter(name for name, _ in marks)  # what tells none apart is not shown
+        distinct = Counter(name for name, _ in marks)  # what tells none apart is not shown
         names = [
-            f"{name} ({mark(row[0])})" if told[name] > 1 and mark(row[0]) else name
+            f"{name} ({mark(row[0])})" if distinct[name] > 1 and mark(row[0]) else name
             for name, row in zip(names, rows, strict=True)
         ]
     return names

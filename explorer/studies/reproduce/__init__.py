@@ -350,13 +350,13 @@ def _named(lines: Sequence[ReproducedRow]) -> list[ReproducedRow]:
                 first.setdefault(line.training, line)
         of_base = f", {Path(base).name}" * (len({line.base for line in lines if line.method}) > 1)
         rows = [(one.row.label, one.row.pooling or "", f"{one.mark}{of_base}") for one in first.values()]
-        ways = (  # the shortest first
+        choices = (  # the shortest first
             [model + end for model, _, end in rows],
             [pooling + end for _, pooling, end in rows if pooling],
             [f"{model}, {pooling}{end}" for model, pooling, end in rows],
             [f"{one.label}, {training}" for training, one in first.items()],
         )
-        called = dict(zip(first, next(names for names in ways if len(set(names)) == len(rows)), strict=True))
+        called = dict(zip(first, next(names for names in choices if len(set(names)) == len(rows)), strict=True))
         found = [
             replace(line, trained_as=called[line.training]) if line.method and line.base == base else line
             for line in found

@@ -48,9 +48,15 @@ class Run:
         return self.folder.name
 
     @property
+    def row(self) -> str:
+        """What it is called as a run of a plan, `CLS_All attention, seed 1`; "" for any other run."""
+        status = self.status()
+        return f"{status.facts.row}, seed {status.seed}" if status.facts.row else ""
+
+    @property
     def called(self) -> str:
         """What lists call it: its row of a plan, with the seed; else its name."""
-        return self.status().row or self.name
+        return self.row or self.name
 
     @property
     def model(self) -> Path:
@@ -249,7 +255,7 @@ def of_model(folder: Path) -> Run | None:
 def row_of(model: str) -> str:
     """What the run of a model `run:NAME` is called in its plan, `CLS_All attention, seed 1`; "" of any other model."""
     name, _ = run_folder.run_and_checkpoint(model)
-    return Run(run_folder.folder_of(name)).status().row if model.startswith(run_folder.RUN) else ""
+    return Run(run_folder.folder_of(name)).row if model.startswith(run_folder.RUN) else ""
 
 
 def shown(model: str) -> str:

@@ -289,11 +289,6 @@ class Status:
     beat: float = 0.0  # when it was written, by the clock of that host
 
     @property
-    def row(self) -> str:
-        """What a run of a plan is called in lists, `CLS_All attention, seed 1`; "" for any other run."""
-        return f"{self.facts.row}, seed {self.seed}" if self.facts.row else ""
-
-    @property
     def live(self) -> bool:
         """Whether the run is training or waiting to."""
         return self.state in LIVE

@@ -120,7 +120,7 @@ def _run() -> runs.Run | None:
     if name not in found:
         messages.trouble(f"Run '{name}' cannot be replayed or does not exist. Choose one of: {', '.join(names[:5])}.")
         return None
-    if row := found[name].status().row:
+    if row := found[name].row:
         st.caption(messages.plain(row))
     return found[name]
 

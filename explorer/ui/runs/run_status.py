@@ -193,7 +193,7 @@ def _row(run: runs.Run) -> dict[str, Any]:
     scores = [one.dev for one in numbers(run.folder).evaluations()]
     stride = max(1, len(scores) // ROW_POINTS)
     return {
-        "Run": messages.ends(status.row or run.name),
+        "Run": messages.ends(run.called),
         "State": "example" if run.is_example else status.state,
         "Verdict": learned.short(status.learned),
         "Gain": tested and tested.shown_difference,
@@ -204,7 +204,7 @@ def _row(run: runs.Run) -> dict[str, Any]:
         AT_BEST_STEP: status.best,
         "Dev by step": scores[::stride] or None,
         "Time": in_words.duration(status.seconds) if status.seconds else None,
-        **({FOLDER: run.name} if status.row else {}),
+        **({FOLDER: run.name} if run.row else {}),
     }
 
 

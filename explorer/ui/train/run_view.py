@@ -68,14 +68,14 @@ def _place(run: Run, was_live: bool) -> None:
     if was_live != status.live or not run.folder.is_dir():  # ended, resumed or discarded, here or in another tab
         st.rerun()  # the whole page: its list of runs, and this fragment's clock
     controls.refused()
-    line = run_status.heading(status.row or run.name, status.state)
+    line = run_status.heading(run.called, status.state)
     if run.is_example:
         line.badge("example, read-only", icon=":material/school:", color="violet")
     facts = status.facts
     text = " + ".join(map(sources.shown, facts.data))
     rows = "" if facts.rows is None else f" ({facts.rows:,} rows)"
     parts = [
-        *([f"run {run.name}"] if status.row else []),
+        *([f"run {run.name}"] if run.row else []),
         f"{facts.methods} on {sources.shown(facts.model)}",
         *([] if facts.stages else [f"text: {text}{rows}"]),  # which stages state
         f"dev: {sources.shown(facts.dev or in_words.NONE)}",
