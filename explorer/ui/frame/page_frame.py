@@ -137,6 +137,7 @@ def enter() -> None:
     page = named(st.session_state[_ADDRESS])
     st.html(f"{_LOOK}{_RING}<style>{downloads.LOOK}</style>")
     st.html(_STOPPED.replace("{port}", str(st.get_option("server.port"))))
+    controls.scroll()
     _title(page)
 
 

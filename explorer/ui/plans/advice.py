@@ -15,6 +15,7 @@ from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.frame.page_list import ADVISE
 from explorer.ui.frame.page_list import SHOULD_I as TITLE
+from explorer.ui.plans import plan_start
 from explorer.ui.runs import training_form, training_queue
 from explorer.ui.widgets import controls, downloads
 
@@ -99,7 +100,7 @@ def form() -> None:
         # the sets elsewhere are chosen once, for runs and plans
         chosen = tuple(st.session_state.get(training_form.ELSEWHERE, found.plan.elsewhere))
         asked_for = replace(found, plan=replace(found.plan, elsewhere=chosen))
-        st.query_params["plan"] = training_queue.start_advice(asked_for).name
+        plan_start.choose(training_queue.start_advice(asked_for).name)
         leave()
 
     controls.button(st.container(), "Start", start, key=START, type="primary", icon=":material/play_arrow:")

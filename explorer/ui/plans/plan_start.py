@@ -182,8 +182,9 @@ def asked_for() -> PlanFolder | None:
 
 
 def choose(name: str) -> None:
-    """Show a plan."""
+    """Show a plan, from its progress on."""
     st.query_params[PLAN] = name
+    controls.from_the_top()
 
 
 def leave() -> None:

@@ -37,6 +37,7 @@ from explorer.knobs import Knob, Values
 from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
+from explorer.ui.widgets import controls
 
 if TYPE_CHECKING:
     from explorer.methods import Method
@@ -64,8 +65,9 @@ def asked_for() -> runs.Run | None:
 
 
 def choose(run: runs.Run) -> None:
-    """Show a run."""
+    """Show a run, from its progress on."""
     st.query_params[RUN] = run.name
+    controls.from_the_top()
 
 
 def leave() -> None:

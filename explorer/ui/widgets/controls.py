@@ -34,6 +34,8 @@ TYPES = [ending.removeprefix(".") for ending in ENDINGS]
 _NOTED, _CLICKED = "_click that was noted", "_click of this run"
 REFUSED = "_refused"
 FEW = 4  # metrics that fit side by side
+_FROM_THE_TOP = "_from the top"
+_SCROLL = "<script>document.querySelector('[data-testid=stMain]').scrollTo(0, 0)</script>"
 
 
 def key_of(form: str, name: str) -> str:
@@ -209,6 +211,18 @@ def clicked_cell(key: str, scores: LayerScores) -> Reading | None:
     """The layer & pooling of the clicked cell of a grid; None if the click cleared it."""
     place = clicked_place(key)
     return None if place is None else (*scores.grid, OWN)[place]
+
+
+def from_the_top() -> None:
+    """In a click handler: show what it opens from its first line, wherever the button was on the page before."""
+    st.session_state[_FROM_THE_TOP] = True
+
+
+def scroll() -> None:
+    """Scroll to the first line of the page if a click has asked for it."""
+    slot = st.empty()  # always there, so that what follows stays in its place
+    if st.session_state.pop(_FROM_THE_TOP, False):
+        slot.html(_SCROLL, unsafe_allow_javascript=True)
 
 
 def metric_and_aggregate(scores: LayerScores) -> tuple[str, str]:
