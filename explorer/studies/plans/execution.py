@@ -246,6 +246,7 @@ class PlanEstimate:
     cells: int  # trainings in all
     measured: int  # of them finished
     seconds: float  # of the others, if all could be estimated
+    evaluating: float  # of these, those of evaluations of the runs
     memory: int  # bytes, of the largest
     disk: int  # bytes: all models, and the state of the run under way
     steps: int
@@ -261,6 +262,8 @@ class PlanEstimate:
             f" ({self.measured} more are measured)" if self.measured else ""
         )
         text += f", {self.steps:,} steps, about {in_words.duration(self.seconds)}"
+        if 2 * self.evaluating > self.seconds:
+            text += f", most of which are evaluations ({in_words.duration(self.evaluating)})"
         text += f"; {in_words.size(self.memory)} of memory, {in_words.size(self.disk)} on disk at most"
         text += f"; evaluation on {self.tasks} task{'s' * (self.tasks != 1)} comes on top" if self.tasks else ""
         if self.minutes is not None and self.seconds > self.minutes * 60:
@@ -279,7 +282,7 @@ def estimate(plan: Plan) -> Work[PlanEstimate]:
     for cell, finished in zip(every, done, strict=True):
         if not finished:
             rows.setdefault(cell.row, []).append(cell)
-    seconds, memory, kept, working, steps = 0.0, 0, 0, 0, 0
+    seconds, evaluating, memory, kept, working, steps = 0.0, 0.0, 0, 0, 0, 0
     failures: dict[str, str] = {}
     for place, (row, left) in enumerate(rows.items()):
         yield Progress(f"one step of {row}", place, len(rows))
@@ -287,6 +290,7 @@ def estimate(plan: Plan) -> Work[PlanEstimate]:
             if left[0].recipe.trains:
                 one, loading = yield from _timed(try_out(left[0].recipe))
                 seconds, memory = seconds + (loading + one.seconds) * len(left), max(memory, one.memory)
+                evaluating += one.evaluating * len(left)
                 kept, steps = kept + one.kept * len(left), steps + one.steps * len(left)
                 working = max(working, one.disk)
         except StrataError as error:
@@ -295,6 +299,7 @@ def estimate(plan: Plan) -> Work[PlanEstimate]:
         cells=len(every),
         measured=sum(done),
         seconds=seconds,
+        evaluating=evaluating,
         memory=memory,
         disk=working + kept,
         steps=steps,

@@ -148,6 +148,11 @@ class Estimate:
     cut: CutTexts | None = None  # training texts that are longer than is read of them; of a training in stages the last
 
     @property
+    def evaluating(self) -> float:
+        """Of the seconds, those of evaluations: all that the steps do not take."""
+        return max(0.0, self.seconds - self.step_seconds * self.steps)
+
+    @property
     def words(self) -> str:
         """`0.21 s per step, about 3 min in all; 1.2 GB of memory (18.3 GB free), 412 MB on disk`.
 

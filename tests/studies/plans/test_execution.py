@@ -355,6 +355,9 @@ def test_an_estimate_counts_every_training_with_its_loading_and_names_what_canno
     assert (found.cells, found.measured, found.steps) == (4, 0, 8)
     assert (found.seconds, found.memory) == (pytest.approx(2 * (3 + 10) + 2 * (3 + 20)), int(0.1e9))
     assert found.disk == 50 + 4 * 20, "the state of the run under way, and the models of all"
+    assert found.evaluating == pytest.approx(2 * (10 - 2 * 0.1) + 2 * (20 - 2 * 0.1)), "what the steps do not take"
+    assert ", about 72 s, most of which are evaluations (59 s)" in found.text
+    assert "evaluations" not in replace(found, evaluating=30.0).text, "less than half"
     found = finish(estimate(replace(plan, grid={"temperature": (0.05, 0.5)})))
     assert found.failures == {"temperature 0.5": "It does not fit."}
     assert found.seconds == pytest.approx(2 * (3 + 10))
