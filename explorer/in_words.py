@@ -31,6 +31,11 @@ def number(value: float | None, digits: int = 2) -> str:
     return _written(value, digits)
 
 
+def bound(value: float, digits: int = 1) -> str:
+    """An upper bound, rounded upwards: what is above the shown one is above the exact one."""
+    return number(math.ceil(10**digits * value - 1e-9) / 10**digits, digits)
+
+
 def signed(value: float | None, digits: int = 2) -> str:
     """A number with its sign, `+0.07` or `−0.52`; 0 is `+0.00`."""
     return _written(value, digits, "+")

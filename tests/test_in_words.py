@@ -85,3 +85,10 @@ def test_an_amount_is_told_in_its_unit():
     assert Progress("reading tokens", 1200, 36689).amount == "1,200 of 36,689"
     assert Progress("fetching x", 12_500_000, 90_868_376, "bytes").amount == "12.5 MB of 90.9 MB"
     assert Progress("loading", 0, 0).amount == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0.81, "0.9"), (0.9, "0.9"), (1.2000000001, "1.2"), (0.0, "0.0"), (3, "3.0")]
+)
+def test_an_upper_bound_is_rounded_upwards(value, shown):
+    assert in_words.bound(value) == shown

@@ -2,13 +2,29 @@
 
 import json
 
+import numpy as np
 import pytest
 import torch
+from scipy.stats import norm
 
+from explorer.data.tables import text_rows
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
+from explorer.encoding.read.pooling import OWN
 from explorer.measuring.comparing import learned
-from explorer.measuring.comparing.nothing_learned import BELOW, NO_GRADIENT, NO_RATE, STOPPED, TIED
+from explorer.measuring.comparing.nothing_learned import (
+    BELOW,
+    NO_GRADIENT,
+    NO_RATE,
+    STOPPED,
+    TIED,
+    NothingLearned,
+    excluded_gain,
+)
+from explorer.measuring.scores.bootstrap import difference
+from explorer.measuring.scores.judge import PairJudge
+from explorer.measuring.scores.layer_scores import score_layers
 from explorer.measuring.scores.verdict import UNLEARNED
 from explorer.methods import load
 from explorer.progress import Phase, finish
@@ -63,6 +79,49 @@ def test_status_card_and_output_say_that_nothing_was_learned_and_why(below):
     assert verdict.test.exported == verdict.test.same_reading_base
     assert verdict.test.difference is None, "0.00 of two equal models is no result of a test"
     assert json.loads(json.dumps(status.as_json()))["facts"]["nothing"]["why"] == BELOW
+
+
+def excluded_by_hand(gold, base, tried):
+    """The largest upper end of the intervals of what was tried, as wide as Bonferroni has it."""
+    gaps = [difference(gold, base, other) for other in tried]
+    wider = norm.ppf(1 - 0.025 / len(gaps)) / norm.ppf(0.975)
+    return max(0.0, *(float(gap.difference + wider * (gap.high - gap.difference)) for gap in gaps))
+
+
+def test_a_gain_beyond_every_interval_of_what_was_tried_is_excluded():
+    texts = tuple(map(str, range(60)))
+    random = np.random.default_rng(0)
+    judge = PairJudge(GradedPairs("own", texts, texts[::-1], tuple(random.uniform(size=60)), ("",) * 60))
+    base, *tried = random.uniform(size=(4, 60))
+    assert excluded_gain(judge, base, tried) == pytest.approx(excluded_by_hand(judge.gold, base, tried))
+    assert excluded_gain(judge, judge.gold, tried) == 0.0, "each of them is certainly worse"
+    assert excluded_gain(judge, base, []) is None
+    assert excluded_gain(judge, base, [np.full(60, np.nan)]) is None
+
+
+def test_a_run_states_the_gain_that_the_models_of_its_steps_exclude(place, solved, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
+    run = train(
+        new(place, "simcse", "kept-below", dev=str(solved), settings={**HARD, "keep_steps": True, "pooling": "mean"})
+    )
+    dev = text_rows.read_graded_pairs(solved)[0]
+    cosines = [
+        finish(score_layers(loading.load(model_names.find(f"run:kept-below@step-{step}"), "float32"), dev)).cosines_of(
+            OWN
+        )
+        for step in sorted(looks(run))
+    ]
+    nothing = run.status().facts.nothing
+    wanted = excluded_by_hand(np.array(dev.gold), cosines[0], cosines[1:])
+    assert nothing.excluded == pytest.approx(wanted, abs=1e-2)
+    assert nothing.reason in (run.folder / "README.md").read_text("utf-8").replace("**", "").replace("\\", "")
+
+
+@pytest.mark.parametrize(("excluded", "shown"), [(0.0, "0.0"), (0.81, "0.9"), (1.2, "1.2"), (None, None)])
+def test_an_excluded_gain_is_rounded_upwards_and_a_missing_one_not_stated(excluded, shown):
+    text = NothingLearned(BELOW, 3, 80.0, 79.0, "Sample pairs", 240, excluded).reason
+    assert ("is excluded" in text) == (shown is not None)
+    assert shown is None or f"; a gain of more than {shown} points is excluded (95 %)" in text
 
 
 def test_the_best_trained_checkpoint_is_kept_where_the_base_may_not_be_best(place, solved):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from explorer import in_words
 from explorer.data import sources
+from explorer.measuring.scores.judge import Floats, Gap, Judge
+from explorer.measuring.scores.verdict import of_best
 
 # why, as a run stores it
 NO_RATE, BELOW, IN_FOLDS, TIED, STOPPED, NO_GRADIENT = (
@@ -31,6 +34,16 @@ _NEXT = {
 }
 
 
+def excluded_gain(judge: Judge, base: Floats, tried: Sequence[Floats]) -> float | None:
+    """The gain × 100 over the base that none of the 95 % intervals of what was `tried` (item) leaves open.
+
+    They are as wide as Bonferroni has it for all of them. None if nothing was tried, or if a score is missing.
+    """
+    gaps = [Gap.of(judge.difference(base, one)) for one in tried]
+    known = [of_best(gap, len(gaps)).high for gap in gaps if gap is not None]
+    return max(0.0, *known) if known and len(known) == len(gaps) else None
+
+
 @dataclass(frozen=True)
 class NothingLearned:
     """The saved weights equal the base's: why, and the evaluations that say so."""
@@ -41,18 +54,22 @@ class NothingLearned:
     best: float | None = None  # the best of the later ones
     on: str = ""  # what chose, by its name, and its number of items, or of folds
     items: int = 0
+    excluded: float | None = None  # a larger gain × 100 is out of the 95 % intervals of all that was tried
 
     @property
     def reason(self) -> str:
         """Why, as a clause."""
         every = "the evaluation" if self.evaluations == 1 else f"each of {self.evaluations:,} evaluations"
-        return _REASONS.get(self.why, _REASONS[NO_GRADIENT]).format(
+        text = _REASONS.get(self.why, _REASONS[NO_GRADIENT]).format(
             every=every,
             on=f"{sources.shown(self.on)} ({self.items:,} items)",
             best=in_words.number(self.best),
             base=in_words.number(self.base),
             folds=f"{self.evaluations:,} of {self.items:,} folds",
         )
+        if self.excluded is None:
+            return text
+        return f"{text}; a gain of more than {in_words.bound(self.excluded)} points is excluded (95 %)"
 
     @property
     def next_step(self) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from explorer import in_words
 from explorer.data import sources
 from explorer.data.set_items import counted
+from explorer.measuring.scores.bootstrap import LEVEL
 from explorer.measuring.scores.judge import Gap, Judge, PackChange, PairChange
 from explorer.measuring.scores.metrics import item_by_main
 from explorer.measuring.scores.power import POWER
@@ -289,6 +291,17 @@ def judged(judge: Judge, base: Floats, exported: Floats, *, chose: bool = False)
     training = None if are_alike(declared, same_reading) else Gap.of(judge.difference(same_reading, exported))
     gap = judge.difference(declared, exported)
     return Verdict.of(before, after, gap, same, training, judge.spread(declared, exported, gap))
+
+
+def of_best(gap: Gap, tried: int) -> Gap:
+    """The interval of the best of several, chosen by the same items: as wide as Bonferroni has it for all of them."""
+    wider, middle = edge_of(tried) / edge_of(1), gap.difference
+    return Gap(middle, middle - wider * (middle - gap.low), middle + wider * (gap.high - middle))
+
+
+def edge_of(tried: int) -> float:
+    """Standard errors from the middle to an edge of the interval of the best of several."""
+    return NormalDist().inv_cdf(1 - (1 - LEVEL) / 2 / max(1, tried))
 
 
 def are_alike(one: Floats, other: Floats) -> bool:

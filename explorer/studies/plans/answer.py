@@ -20,13 +20,23 @@ from explorer.measuring.scores.calibration import LEAST
 from explorer.measuring.scores.in_use import AtRecall, FoundFirst, InUse, TooFewMatches, in_use
 from explorer.measuring.scores.judge import Gap, Share
 from explorer.measuring.scores.metrics import HIGH, SPEARMAN
-from explorer.measuring.scores.verdict import BETTER, CHANCE, CI, UNKNOWN, UNLEARNED, WORSE, Sentence, elsewhere
+from explorer.measuring.scores.verdict import (
+    BETTER,
+    CHANCE,
+    CI,
+    UNKNOWN,
+    UNLEARNED,
+    WORSE,
+    Sentence,
+    elsewhere,
+    of_best,
+)
 from explorer.studies.plans import plan_report, plan_table, row_curve
 from explorer.studies.plans.advice import Advice, best_row, trials
 from explorer.studies.plans.execution import spent
 from explorer.studies.plans.plan_folder import FINISHED, PlanStatus
 from explorer.studies.plans.plan_table import TEST, PlanRow, PlanTable
-from explorer.studies.plans.seeds import of_best, wider_smallest
+from explorer.studies.plans.seeds import wider_smallest
 from explorer.training.record import recorder
 from explorer.training.record.status import Status
 
@@ -146,7 +156,7 @@ def _word(
     if gap.fell or gap.high <= 0:
         return NO, "tried, and each method makes the model worse."
     if gap.high <= (LARGE if gap.difference <= 0 else COARSE):
-        return NO, f"tried, and not better by more than {in_words.number(gap.high, 1)}."
+        return NO, f"tried, and not better by more than {in_words.bound(gap.high)}."
     items, rows = advice.data.test_items, "rows" if advice.data.test == sources.CROSS_FITTED else "test items"
     shows = (
         f"could show a gain of {in_words.number(smallest, 1)} points or more"

@@ -11,7 +11,7 @@ from statistics import NormalDist, fmean, variance
 from explorer.measuring.scores.bootstrap import LEVEL, student
 from explorer.measuring.scores.judge import Gap
 from explorer.measuring.scores.power import POWER
-from explorer.measuring.scores.verdict import Verdict
+from explorer.measuring.scores.verdict import Verdict, edge_of
 
 EDGE = (1 + LEVEL) / 2
 ONE_SEED = "one seed cannot tell, since trainings that differ by their seed alone differ too"
@@ -36,16 +36,10 @@ def over_seeds(gaps: Sequence[Gap]) -> Gap:
     return Gap(middle, middle - below, middle + half([one.high - one.difference for one in gaps]))
 
 
-def of_best(gap: Gap, tried: int) -> Gap:
-    """The interval of the best of several, chosen by the same items: as wide as Bonferroni has it for all of them."""
-    wider, middle = _edge(tried) / _edge(1), gap.difference
-    return Gap(middle, middle - wider * (middle - gap.low), middle + wider * (gap.high - middle))
-
-
 def wider_smallest(tried: int) -> float:
     """By how much the smallest gain that is told with 80 % is larger, if it is that of the best of several."""
     above = NormalDist().inv_cdf(POWER)
-    return (_edge(tried) + above) / (_edge(1) + above)
+    return (edge_of(tried) + above) / (edge_of(1) + above)
 
 
 def needed_over_seeds(verdicts: Sequence[Verdict], difference: float) -> int | None:
@@ -57,11 +51,6 @@ def needed_over_seeds(verdicts: Sequence[Verdict], difference: float) -> int | N
     if difference <= 0 or not known or len(known) < len(verdicts):
         return None
     return round(fmean(items * (gain / difference) ** 2 for items, gain in known))
-
-
-def _edge(tried: int) -> float:
-    """Standard errors from the middle to an edge of the interval of the best of several."""
-    return NormalDist().inv_cdf(1 - (1 - EDGE) / max(1, tried))
 
 
 def _freedom(of_items: float, of_mean: float, seeds: int) -> float:

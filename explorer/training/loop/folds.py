@@ -12,6 +12,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import eq
 from statistics import mean, median_low
 
 import numpy as np
@@ -139,6 +140,18 @@ def pooled(whole: Prepared, finished: Sequence[FoldScores], items: Sequence[Floa
         at = max(0, bisect_right(one.tried, chosen(whole, finished, without=place)) - 1)
         found[items_of(whole.texts.dev, whole.corpus, whole.folds[place])] = of_fold[at]
     return found
+
+
+def tried_by_all(whole: Prepared, items: Sequence[Floats]) -> list[Floats]:
+    """What each item of the set of all rows gets from the model of its fold, for everything that all folds tried."""
+    found = np.full((min(map(len, items)), len(whole.dev)), math.nan)
+    for place, of_fold in enumerate(items):
+        found[:, items_of(whole.texts.dev, whole.corpus, whole.folds[place])] = of_fold[: len(found)]
+    if isinstance(whole.dev, RowsJudge):
+        labels = whole.corpus.labels
+        words = [whole.dev.words(numbers) for numbers in found]
+        return [np.array([*map(eq, labels, one)], dtype=np.float64) for one in words]
+    return list(found)
 
 
 def finish(learner: Learner, steps: int) -> Work[tuple[FoldScores, Floats]]:

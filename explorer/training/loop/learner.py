@@ -55,7 +55,7 @@ class Learner:
         self.best_step: int | None = None
         self.best_candidate = ""
         self.by_loss = False  # whether the loss on held-out rows has decided between equal scores
-        self.judged: list[tuple[float, Floats]] = []  # steps of a fold, and what each of its items got at them
+        self.judged: list[tuple[float, Floats]] = []  # steps, and what each item of dev set or fold got
         self.kept: dict[str, Tensor] = {}
         self._losses: dict[int | None, float | None] = {}  # on held-out rows, by step, where they had to decide
         self.blend: Blend | None = None  # of the best checkpoint with the base, once the seed is over

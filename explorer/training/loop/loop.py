@@ -257,7 +257,7 @@ class Training(TrainingFacts):
         found = yield from self._reported(learner.evaluate(learner.prepared.dev), Phase.EVALUATING_DEV)
         if learner.prepared.fold == 0:  # its rows are trained on, and judge nothing
             found = replace(found, score=math.nan)
-        elif learner.prepared.fold and found.items is not None:
+        elif found.items is not None and (learner.prepared.fold or learner.starts_as_base):
             learner.judged.append((learner.step, found.items))
         held_out = yield from self._reported(learner.held_out_score(), Phase.EVALUATING_HELD_OUT)
         criterion = learner.criterion(found.score, held_out)

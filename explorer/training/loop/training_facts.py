@@ -21,6 +21,7 @@ from explorer.measuring.comparing.nothing_learned import (
     STOPPED,
     TIED,
     NothingLearned,
+    excluded_gain,
 )
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.judge import PACKS, Floats
@@ -52,6 +53,7 @@ class TrainingFacts:
     texts_cut: CutTexts | None = None  # of the last text that was counted
     results: list[SeedScores]
     folds: list[FoldScores]  # of the seed under way
+    judged: list[Floats]  # what the items of each fold got from everything that was tried (tried, item)
     best_seed: int  # the seed whose weights the model has in the end
     is_over: bool  # it has ended, or is stopped, and the weights in place are those that are saved
 
@@ -106,11 +108,14 @@ class TrainingFacts:
         found, done = why_nothing_learned(self.learner), self.folds
         if found is None or not self.prepared.folds or not done or folds.chosen(self.prepared, done):
             return found
+        of_base, *tried = folds.tried_by_all(self.prepared, self.judged)
+        excluded = excluded_gain(self.prepared.dev, of_base, tried)
         if folds.by_steps(self.prepared):
-            return NothingLearned(IN_FOLDS, sum(not one.best for one in done), items=len(done))
+            return NothingLearned(IN_FOLDS, sum(not one.best for one in done), items=len(done), excluded=excluded)
         scores = folds.mean_scores(done)
         base, *others = (scores[share] for share in sorted(scores))
-        return NothingLearned(BELOW, len(others), base, max(others), sources.CROSS_FITTED, len(self.prepared.corpus))
+        on = sources.CROSS_FITTED, len(self.prepared.corpus)
+        return NothingLearned(BELOW, len(others), base, max(others), *on, excluded)
 
     @property
     def ties(self) -> Ties | None:
@@ -172,7 +177,11 @@ def why_nothing_learned(learner: Learner) -> NothingLearned | None:
     else:
         why = NO_GRADIENT
     before, after = (None if math.isnan(score) else score for score in (base, best))
-    return NothingLearned(why, len(later), before, after, on, items)
+    known_items = [of_each for _, of_each in learner.judged]
+    excluded = None
+    if why == BELOW and held_out is None and len(known_items) == len(learner.scores):
+        excluded = excluded_gain(dev, known_items[0], known_items[1:])
+    return NothingLearned(why, len(later), before, after, on, items, excluded)
 
 
 def _is_base(learner: Learner) -> bool:

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import norm
 
 from explorer.measuring.scores.judge import Gap
-from explorer.measuring.scores.verdict import Verdict
-from explorer.studies.plans.seeds import needed_over_seeds, of_best, over_seeds, wider_smallest
+from explorer.measuring.scores.verdict import Verdict, of_best
+from explorer.studies.plans.seeds import needed_over_seeds, over_seeds, wider_smallest
 from tests.studies.plans.seeds_by_hand import by_hand
 
 

@@ -99,6 +99,8 @@ def test_the_base_is_saved_and_nothing_was_learned_where_it_is_best_in_most_fold
     nothing = run.status().facts.nothing
     assert below * 2 > FOLDS, "the premise"
     assert (nothing.why, nothing.evaluations, nothing.items) == (IN_FOLDS, below, FOLDS)
+    assert 0 <= nothing.excluded < 200
+    assert "points is excluded (95 %)" in nothing.reason
     base = load_file(place.model / "model.safetensors")
     assert all(torch.equal(weight, weights(run)[name]) for name, weight in base.items())
     assert run.status().verdict.test.difference is None
