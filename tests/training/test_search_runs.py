@@ -16,11 +16,12 @@ from explorer.data.sources import CROSS_FITTED, HELD_OUT
 from explorer.data.text_sets import PAIRS, TRIPLETS, Corpus
 from explorer.errors import BadChoice, TooFewRows, UnsupportedModel
 from explorer.measuring.comparing import learned
+from explorer.measuring.neighbours.ranking_judge import MRR, RankingJudge
 from explorer.run_folder import LOG, Evaluation
 from explorer.training import text_defaults
 from explorer.training.loop import training_texts
 from explorer.training.loop.preparing import TRAINED_TOO
-from explorer.training.record import run_results
+from explorer.training.record import recorder, run_results
 from tests.spoiling import configure
 from tests.training.unbroken import assert_same, break_off_in_training
 from tests.trainings import WORDS, new, train
@@ -83,6 +84,21 @@ def test_base_and_export_score_what_sentence_transformers_says(place, pairs, sea
     for task, found, measure in ((test, verdict.test, "cosine_ndcg@10"), (dev, verdict.dev, "cosine_mrr@10")):
         for folder, score in ((place.model, found.declared_base), (run.model, found.exported)):
             assert score == pytest.approx(100 * of_sentence_transformers(folder, task)[measure], abs=1e-3)
+
+
+def test_a_run_keeps_where_its_queries_find_a_right_passage(place, pairs, search, run):
+    kept, test = recorder.in_use(run, run.recipe().seeds[0]), sources.evaluation_set(sources.identity(str(search)))
+    for side, folder in (("before", place.model), ("after", run.model)):
+        theirs = of_sentence_transformers(folder, test)["cosine_accuracy@10"]
+        assert kept[f"test first 10 {side}"].mean() == pytest.approx(theirs)
+    assert "test rank 1 before" not in kept, "nDCG of two right passages does not say which is first"
+    dev = training_texts.read_texts(run.recipe()).dev
+    judge = RankingJudge(dev, MRR)
+    encoder = SentenceTransformer(str(run.model), device="cpu")
+    found = judge.found_first(judge.items(encoder.encode(list(judge.texts), convert_to_tensor=True)))
+    theirs = of_sentence_transformers(run.model, dev)
+    assert found["rank 1"].mean() == pytest.approx(theirs["cosine_accuracy@1"])
+    assert found["first 10"].mean() == pytest.approx(theirs["cosine_accuracy@10"])
 
 
 def test_the_best_checkpoint_is_chosen_on_held_out_pairs(run):

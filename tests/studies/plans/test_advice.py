@@ -8,8 +8,9 @@ from itertools import chain
 import numpy as np
 import pytest
 from scipy.stats import norm
+from sklearn.metrics import precision_recall_curve
 
-from explorer import in_words
+from explorer import in_words, run_folder
 from explorer.__main__ import main
 from explorer.data import sources
 from explorer.data.sources import CROSS_FITTED
@@ -222,6 +223,29 @@ def test_a_plan_is_extended_by_seeds_fewer_rows_and_another_rate_and_answered(do
     assert reached.sentence.pieces[2][0].split(":")[0].encode() in page
     assert answer.CHOSEN_BY_ROWS.encode() in page
     assert plan_report.BEST_OF.split("{} ")[1][:40].encode() not in page, "it says how the method was chosen once"
+
+
+def test_the_answer_ends_with_precision_at_the_stated_recall_of_the_best_run(done, text, place, capsys):
+    """The arrays of a run on pairs with two labels, in the folder of the run whose model the answer is of."""
+    found, given, status = plan_table.table(done.plan()), advice.of_folder(done), done.status()
+    run = runs.find(answer.answer(found, given, status).run)
+    random = np.random.default_rng(1)
+    matches = (random.random(200) < 0.5).astype(float)
+    sides = {side: matches + random.normal(size=200) / (2 if side == "after" else 1) for side in ("before", "after")}
+    arrays = {"test match": matches} | {f"test cosine {side}": cosines for side, cosines in sides.items()}
+    np.savez(run_folder.in_use_file(run.folder, run.recipe().seeds[0]), **arrays)
+    words = ["advise", text, "--model", str(place.model), *chain(*(("--method", one) for one in METHODS))]
+    for recall in (0.9, 0.5):
+        assert main([*words, "--recall", str(recall)]) == 0
+        last = capsys.readouterr().out.strip().splitlines()[-1]
+        assert last.startswith(f"Of the model of {run.name}: At a recall of {100 * recall:g} %, precision is ")
+        for side in ("before", "after"):
+            precision, recalls, _ = precision_recall_curve(matches, sides[side])
+            at = np.flatnonzero(recalls >= recall - 1e-12).max()
+            assert f"{100 * precision[at]:.1f} % {side}" in last
+    assert main([*words, "--recall", "5"]) == 1
+    assert "recall" in capsys.readouterr().err
+    assert b"At a recall of 90 %" in answer.report(found, given, status)
 
 
 def test_models_that_the_answer_is_not_of_can_be_deleted_and_the_answer_stays(done, text, place, capsys):

@@ -7,7 +7,8 @@ import pytest
 from explorer.data import sources
 from explorer.data.sources import CROSS_FITTED
 from explorer.data.text_sets import SCORED_PAIRS, SENTENCES
-from explorer.measuring.scores.judge import Gap
+from explorer.measuring.scores.in_use import AtRecall, FoundFirst, TooFewMatches
+from explorer.measuring.scores.judge import Gap, Share
 from explorer.measuring.scores.verdict import BETTER, CHANCE, WORSE
 from explorer.studies.plans import advice, amounts, answer, own_data
 from explorer.studies.plans.advice import AdviceOptions
@@ -73,6 +74,33 @@ def test_what_would_help_follows_from_what_was_measured(before, data, helps):
     found = reached(before, **data)
     assert len(found) == len(helps)
     assert all(part in one for part, one in zip(helps, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("known", "text"),
+    [
+        (
+            AtRecall(0.9, (0.62, 0.5814), (Share(0.712, 0.66, 0.75), Share(0.804, 0.77, 0.84)), (0.89, 0.9049),
+                     Gap(9.2, 5.0, 13.14), 1000, 370, 500),
+            "At a recall of 90 %, precision is 71.2 % before and 80.4 % after, +9.2 (95 % CI +5.0 to +13.1) on own.csv "
+            "(1,000 pairs, 37 % of them match); threshold 0.62 → 0.58, chosen on the dev set (500 pairs), with a "
+            "recall of 89.0 % → 90.5 % there.",
+        ),
+        (
+            FoundFirst(200, (Share(0.6, 0.5, 0.7), Share(0.66, 0.6, 0.7)), Gap(6.0, -0.5, 12.0),
+                       (Share(0.9, 0.8, 1.0), Share(0.88, 0.8, 0.9)), Gap(-2.0, -4.0, 0.0)),
+            "Of 200 queries of own.csv, a right passage is at rank 1 for 60.0 % before and 66.0 % after, +6.0 (95 % CI "
+            "−0.5 to +12.0), and among the first 10 for 90.0 % before and 88.0 % after, −2.0 (95 % CI −4.0 to +0.0).",
+        ),
+        (
+            TooFewMatches("dev", 7, 393),
+            "The precision at a stated recall needs 20 pairs that match and 20 that do not: the dev set has 7 and 393.",
+        ),
+        (None, ""),
+    ],
+)  # fmt: skip
+def test_what_a_product_needs_is_said_in_a_sentence(known, text):
+    assert answer._in_use_text(known, "own.csv") == text
 
 
 def test_who_names_a_test_set_is_not_told_to_name_one():

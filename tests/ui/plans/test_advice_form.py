@@ -9,6 +9,8 @@ from explorer.data import sources
 from explorer.data.text_sets import LABELLED_TEXTS, SCORED_PAIRS
 from explorer.progress import finish
 from explorer.studies.plans import advice, amounts, own_data, plan_folder
+from explorer.training.record import runs
+from explorer.training.record.status import FINISHED
 from explorer.ui.plans import advice as form
 from explorer.ui.runs import training_queue
 from tests.trainings import graded_lines
@@ -60,6 +62,12 @@ def test_a_text_is_read_and_its_trainings_are_proposed_started_and_answered(page
     told = [words(kind) for kind in (page.success, page.info, page.warning, page.error)]
     assert any(one.startswith(("**Yes**: ", "**No**: ", "**Cannot tell**: ")) for one in chain(*told)), told
     assert [one.label for one in page.get("download_button") if one.key == "advice as html"] == ["Answer (HTML)"]
+    assert len([run for run in runs.every() if run.has_model]) > 1
+    page.button(key=form.SPARE).click().run()
+    assert not page.exception
+    assert len([run for run in runs.every() if run.has_model]) == 1, "the one that the answer is of"
+    assert form.SPARE not in [one.key for one in page.run().button]
+    assert all(run.status().state == FINISHED for run in runs.every())
 
 
 def test_a_plan_between_its_first_trainings_and_further_ones_is_not_finished(place, tmp_path, monkeypatch):
