@@ -17,7 +17,7 @@ from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.pooling import REFERENCES
 from explorer.errors import BadChoice
-from explorer.evaluating.tasks.judges import Evaluated, evaluated_on, judged
+from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict
 from explorer.measuring.comparing.item_changes import changed_items
@@ -27,7 +27,7 @@ from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.measuring.sentences.word_pairs import WordPair, measured
 from explorer.measuring.sentences.word_tables import REST, cut_notes, missed_notes, side_by_side, summary
 from explorer.progress import finish
-from explorer.training.record.run_results import verdict_on
+from explorer.training.record.run_results import load_set, verdict_on
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,7 +135,7 @@ def changes(one: Model, other: Model | str, on: str = "sample test", metric: str
 
 
 def _set(on: str) -> Evaluated:
-    return evaluated_on(sources.identity(on))
+    return load_set(sources.identity(on))
 
 
 def _compared(one: Model, other: Model | str, on: str, metric: str | None) -> tuple[Comparison, ComparisonVerdict, str]:

@@ -16,7 +16,7 @@ from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import UNMEASURED, BadChoice, StrataError
-from explorer.evaluating.tasks.judges import evaluated_on, judged
+from explorer.evaluating.tasks.judges import judged
 from explorer.knobs import Knob
 from explorer.measuring.comparing import comparison_report, learned_facts, splits
 from explorer.measuring.comparing.comparison import Comparison
@@ -29,7 +29,7 @@ from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.measuring.sentences.word_pairs import ExplainedPairs, of_pairs
 from explorer.places import given_path, write_whole
 from explorer.studies.gate import compared, gate
-from explorer.training.record.run_results import known_probes
+from explorer.training.record.run_results import known_probes, load_set
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
@@ -143,9 +143,9 @@ def _on_one_set(options: argparse.Namespace, name: str) -> None:
     grids = [declared.poolings(one.folder) for one in found]
     check_pooling(options.pooling, [pooling for pooling in grids[0] if pooling in grids[1]])
     flags.check(options, *CHOSEN)
-    given = evaluated_on(sources.identity(name), options.online)
+    given = load_set(sources.identity(name), options.online)
     metric = judged(given).measure(written)
-    dev = evaluated_on(sources.identity(options.dev), options.online) if options.dev else None
+    dev = load_set(sources.identity(options.dev), options.online) if options.dev else None
     if dev is not None and metric not in judged(dev).measures:
         raise BadChoice(
             f"--dev {options.dev} has no {metric}, by which {given.name} is scored. Name a dev set of the same kind of "

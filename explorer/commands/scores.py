@@ -14,7 +14,7 @@ from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice, NotWritable
-from explorer.evaluating.tasks.judges import Evaluated, evaluated_on, judge_of, judged
+from explorer.evaluating.tasks.judges import Evaluated, judge_of, judged
 from explorer.knobs import Knob
 from explorer.measuring.comparing import splits
 from explorer.measuring.comparing.comparison import default_reading
@@ -22,6 +22,7 @@ from explorer.measuring.scores import layer_scores
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.places import given_path
 from explorer.studies.size import picture, points, small_encoder
+from explorer.training.record.run_results import load_set
 
 READING = Knob(
     "reading",
@@ -93,7 +94,7 @@ def _given(options: argparse.Namespace) -> tuple[Evaluated, Sequence[Report]]:
         raise BadChoice(f"--column is for files, but '{source}' is a set whose columns are known. Leave it out.")
     if "label" in columns:
         return labelled_sets.load(source, columns)
-    given = None if columns else evaluated_on(sources.identity(source), options.online)
+    given = None if columns else load_set(sources.identity(source), options.online)
     if columns or (isinstance(given, GradedPairs) and sources.is_file(source)):
         given, report = sources.scored_pairs(source, columns, options.online)
         return given, () if report is None else (report,)
@@ -155,7 +156,7 @@ def shrink(options: argparse.Namespace) -> None:
             raise NotWritable(
                 f"{options.export} exists already and is not overwritten. Choose another name, or remove it."
             )
-    given = evaluated_on(sources.identity(options.on), options.online)
+    given = load_set(sources.identity(options.on), options.online)
     text = corpora.of_source(options.text, online=options.online)
     models = [find(name, online=options.online) for name in (options.model, *options.others)]
     settings = flags.read(options, Settings)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from explorer import in_words
 from explorer.commands.parts import flags, output
 from explorer.data import corpora, sources
 from explorer.encoding.locate import model_names
@@ -20,10 +21,11 @@ from explorer.knobs import Knob
 from explorer.measuring.comparing import learned
 from explorer.places import given_path
 from explorer.progress import Phase, Progress, finish
-from explorer.training.record import runs
+from explorer.training.record import run_results, runs
 
 if TYPE_CHECKING:
     from explorer.training.recipe import Recipe, Stage
+    from explorer.training.record.status import Status
 
 TEST = Knob(
     "test",
@@ -88,12 +90,14 @@ def train_flags(verb: argparse.ArgumentParser) -> None:
         "--estimate", action="store_true", help="Measure one step, print the time and memory of the run, and stop"
     )
     flags.add(verb, PROCESSES, flags.ONLINE)
+    verb.add_argument("--json", action="store_true", help="What came of it, as JSON; the lines go to standard error")
 
 
 def train(options: argparse.Namespace) -> None:
     """Fine-tune an encoder with a method.
 
-    Fine-tune an encoder. The run is a folder in checkpoints (or in STRATA_RUNS), which the Train page shows too.
+    Fine-tune an encoder, and print what was learned, how sure that is, where the model is, and the command that
+    compares it with its base. The run is a folder in checkpoints (or in STRATA_RUNS), which the Train page shows too.
     Several processes: torchrun --nproc_per_node 2 -m explorer train …
     """
     from explorer.training import running
@@ -128,22 +132,60 @@ def train(options: argparse.Namespace) -> None:
             kept = finish(work, _reporter(run, line, signals))
         finally:
             work.close()
-    if _first() and kept:
-        status = run.status()
-        found = status.learned
-        facts = status.facts
-        unscored = {use: facts.why_no_score(use) for use in facts.unscored or {}}
-        reasons = (f"{use}: no score, {why}" for use, why in unscored.items())
-        for text in (*learned.lines(found), *reasons, *facts.warnings):
+    if not _first() or not kept:
+        return
+    status = run.status()
+    if options.json:
+        for text in _said(status):
             output.say(text)
-        if status.frozen is not None:
-            output.say(f"Test rows: {status.frozen.sentence.text}")
-        result = {"run": run.name, "folder": str(run.folder), "state": status.state,
-                "learned": learned.as_json(found),
-                "verdict": status.verdict and status.verdict.as_json(),
-                **({"unscored": unscored} if unscored else {}),
-                "seeds": [one.as_json() for one in status.results], "seconds": round(status.seconds, 1)}  # fmt: skip
-        print(json.dumps(result, indent=1))
+        print(json.dumps(_content(run, status), indent=1))
+    else:
+        print("\n".join([*_said(status), "", *_where(run, status, options.out)]))
+
+
+def _said(status: Status) -> list[str]:
+    """What was learned, why a set has no score, and what to know of the run, as lines."""
+    facts = status.facts
+    reasons = (f"{use}: no score, {facts.why_no_score(use)}" for use in facts.unscored or {})
+    frozen = [f"Test rows: {status.frozen.sentence.text}"] if status.frozen is not None else []
+    return [*learned.lines(status.learned), *reasons, *facts.warnings, *frozen]
+
+
+def _where(run: runs.Run, status: Status, out: Path | None) -> list[str]:
+    """The seeds of several, the run, its model, and the command that compares it with its base, as lines."""
+    recipe, lines = run.recipe(), []
+    if len(status.results) > 1:
+        for one in status.results:
+            scores = {"dev": one.dev, "test": one.test}
+            told = (f"{use} {in_words.number(score)}" for use, score in scores.items() if score is not None)
+            lines.append(", ".join([f"Seed {one.seed}: {one.steps:,} updates", *told]))
+    lines.append(f"Run {run.name}: {status.state} in {in_words.duration(status.seconds)}, {run.folder}")
+    if not run.has_model:
+        return lines
+    rows = run_results.test_rows_of(run)
+    test = sources.written(rows) if rows is not None else recipe.test
+    model = str(run.model) if out else f"run:{run.name}"
+    words = ["compare", recipe.model, model, *(["--on", test] if test else [])]
+    return [
+        *lines,
+        f"Model: {run.model}",
+        f"Compare it with its base: python -m explorer {shlex.join(words)}",
+    ]
+
+
+def _content(run: runs.Run, status: Status) -> dict[str, object]:
+    """Everything, for JSON."""
+    unscored = {use: status.facts.why_no_score(use) for use in status.facts.unscored or {}}
+    return {
+        "run": run.name,
+        "folder": str(run.folder),
+        "state": status.state,
+        "learned": learned.as_json(status.learned),
+        "verdict": status.verdict and status.verdict.as_json(),
+        **({"unscored": unscored} if unscored else {}),
+        "seeds": [one.as_json() for one in status.results],
+        "seconds": round(status.seconds, 1),
+    }
 
 
 def _first() -> bool:

@@ -16,13 +16,13 @@ from explorer.data import sources
 from explorer.data.set_items import size_of
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import UNMEASURED, StrataError
-from explorer.evaluating.tasks.judges import Evaluated, evaluated_on, judged
+from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import CHOSE, UNKNOWN, WORSE
 from explorer.progress import Work
-from explorer.training.record.run_results import verdict_on
+from explorer.training.record.run_results import load_set, verdict_on
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
@@ -150,7 +150,7 @@ def gate(
     for name in names:
         shown = sources.shown(name)
         try:
-            given = evaluated_on(sources.identity(name), online)
+            given = load_set(sources.identity(name), online)
             one = yield from compared(found, given, readings, settings, metric, aggregate, seed)
         except StrataError as error:
             outcomes.append(SetOutcome(shown, NOT_MEASURED, str(error)))

@@ -50,7 +50,7 @@ def without(words, *flags):
 
 
 def test_a_training_without_a_test_set_has_a_dev_score_and_no_verdict_on_it(words, said):
-    code, out, err = said(*without(words, "--test"), "--test", "none", "--name", "untested")
+    code, out, err = said(*without(words, "--test"), "--test", "none", "--name", "untested", "--json")
     assert code == 0
     told, found = json.loads(out), runs.find("untested")
     dev = told["verdict"]["dev"]
@@ -73,7 +73,7 @@ def test_a_set_with_all_rows_of_the_dev_set_is_refused_and_one_with_some_says_ho
         assert (code, out) == (1, "")
         assert "Name another dev set, or another test set" in err
         assert "refused" not in {one.name for one in runs.every(place.runs)}
-    given = [*without(words, "--test"), "--test", joined, "--name", "overlapping"]
+    given = [*without(words, "--test"), "--test", joined, "--name", "overlapping", "--json"]
     code, out, err = said(*given)
     found = shared_rows.shared(*(sources.evaluation_set(sources.identity(str(one))) for one in (place.dev, joined)))
     assert (found.rows, found.of) == (12, 21)

@@ -1,6 +1,8 @@
 """Test that `train` and `plan` follow their flags and files, report their result, and refuse invalid input."""
 
 import json
+import random
+import shlex
 import signal
 import time
 from dataclasses import replace
@@ -11,7 +13,9 @@ from transformers import AutoTokenizer
 from explorer.__main__ import _options, main
 from explorer.commands import train as train_command
 from explorer.data import sample
+from explorer.data.sources import HELD_OUT
 from explorer.errors import Diverged
+from explorer.measuring.comparing import learned
 from explorer.studies.plans import plan_file
 from explorer.studies.plans.plan import Plan
 from explorer.training.loop import resume_state as states
@@ -23,7 +27,7 @@ from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FAILED, FINISHED, INTERRUPTED, STOPPED
-from tests.trainings import looks, losses, new, recipe, train, weights, words_of
+from tests.trainings import _phrases, looks, losses, new, recipe, train, weights, words_of
 
 
 @pytest.fixture
@@ -63,7 +67,7 @@ def test_a_text_of_a_published_set_is_developed_and_tested_on_that_set_unless_ot
 
 
 def test_training_says_on_standard_output_what_came_of_it(place, words, said, first):
-    code, out, err = said(*words, "--name", "told", "--seed", 7)
+    code, out, err = said(*words, "--name", "told", "--seed", 7, "--json")
     run = runs.find("told")
     told = json.loads(out)
     assert code == 0
@@ -80,6 +84,48 @@ def test_training_says_on_standard_output_what_came_of_it(place, words, said, fi
     assert told["seeds"][0] == first.status().results[0].as_json(), "as in a run of the app"
     assert told["seeds"][1]["dev"] == max(score for step, score in looks(run, 2).items() if step)
     assert run.status().state == FINISHED
+
+
+def test_without_json_it_prints_lines_and_the_command_that_compares_with_the_base(place, words, said, done, answered):
+    out, err = done(*words, "--name", "in-lines", "--seed", 7)
+    run = runs.find("in-lines")
+    status, lines = run.status(), out.splitlines()
+    assert lines[: lines.index("")] == [*learned.lines(status.learned), *status.facts.warnings]
+    assert not set(lines[: lines.index("")]) & set(err.splitlines()), "each line once"
+    for one in status.results:
+        assert (
+            f"Seed {one.seed}: {one.steps:,} updates, dev {one.dev:.2f}, test {one.test:.2f}".replace("-", "−") in out
+        )
+    assert f"Model: {run.model}" in lines
+    assert (run.model / "model.safetensors").is_file()
+    state = next(line for line in lines if line.startswith("Run in-lines: "))
+    assert state.startswith(f"Run in-lines: {FINISHED} in ")
+    assert state.endswith(str(run.folder))
+    command = shlex.split(lines[-1].partition(": ")[2])
+    assert command[:4] == ["python", "-m", "explorer", "compare"]
+    verdict = answered(*command[3:], "--json")["verdict"]
+    assert verdict["difference"] == pytest.approx(status.verdict.test.shown_difference, abs=0.01)
+
+
+def test_the_printed_command_finds_a_model_elsewhere_and_rows_that_were_held_out(place, done, answered, tmp_path):
+    rows = "\n".join(f"{' '.join(sorted(one.split()))},{one}" for one in _phrases(random.Random(8), 40))
+    text = tmp_path / "own.csv"
+    text.write_text(f"query,passage\n{rows}\n", encoding="utf-8")
+    words = words_of(recipe(place, "contrast", data=(str(text),), dev=HELD_OUT, test=HELD_OUT, settings={"steps": 2}))
+    out, _ = done(*words, "--name", "own-rows")
+    command = shlex.split(out.splitlines()[-1].partition(": ")[2])
+    assert command[3:] == ["compare", str(place.model), "run:own-rows", "--on", "test rows of run:own-rows"]
+    found = answered(*command[3:], "--json")["verdict"]
+    test = runs.find("own-rows").status().verdict.test
+    assert (found["before"]["score"], found["after"]["score"]) == pytest.approx(
+        (test.declared_base, test.exported), abs=0.01
+    )
+    out, _ = done(
+        *words_of(recipe(place, "simcse", settings={"steps": 1})), "--name", "there", "--out", tmp_path / "runs"
+    )
+    command = shlex.split(out.splitlines()[-1].partition(": ")[2])
+    assert command[5] == str(tmp_path / "runs" / "there" / "model")
+    assert "B - A" in done(*command[3:])[0]
 
 
 def test_a_refused_training_names_no_folder_and_leaves_none(place, refused):
@@ -284,7 +330,7 @@ def test_a_signal_is_heard_after_the_step_and_what_was_learned_is_gone_on_with(
     assert signal.getsignal(number) is before
     assert run.status().state == INTERRUPTED
     assert states.load(run.state).notes["step"] == 3
-    assert answered(*said_so.partition("explorer ")[2].split())["run"] == "pressed"
+    assert answered(*said_so.partition("explorer ")[2].split(), "--json")["run"] == "pressed"
     assert model(run) == model(first)
     assert losses(run) == losses(first)
 
@@ -308,7 +354,7 @@ def test_a_signal_that_is_ignored_ends_nothing(place, words, said, monkeypatch):
     monkeypatch.setattr(Learner, "update", lambda self: (signal.raise_signal(signal.SIGHUP), update(self)))
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup starts a command
     try:
-        code, out, _ = said(*words, "--name", "goes-on")
+        code, out, _ = said(*words, "--name", "goes-on", "--json")
     finally:
         signal.signal(signal.SIGHUP, before)
     assert (code, json.loads(out)["state"]) == (0, FINISHED)
@@ -372,7 +418,7 @@ def test_flags_of_stages_are_of_the_stage_before_them_and_the_printed_command_re
     words = words_of(recipe(place, "contrast", settings={"steps": 2}))
     first = ["--stage", "tsdae", "--stage-data", place.text, "--stage-set", "steps=2", "--stage-set", "batch_size=4"]
     second = ["--stage", "simcse", "--stage-set", "steps=1", "--stage-set", "batch_size=4"]
-    code, out, _ = said(*words, *first, *second, "--name", "stages")
+    code, out, _ = said(*words, *first, *second, "--name", "stages", "--json")
     run = runs.find("stages")
     found = run.recipe()
     assert code == 0

@@ -169,7 +169,7 @@ COMMANDS: Mapping[str, tuple[Sequence[Values], Mapping[str, Values | None], Sequ
          _path("text.csv", "triplets.csv", "dev.csv"), _of("--dev"), _path("dev.csv"),
          _of("--test"), _path("test.csv"), _of("--device"), _of("cpu"), *map(_of, _SMALL[:4])],
         _TRAINED,
-        (),
+        FORMS[:1],
     ),
     "plan": (
         [_path("plan.yaml", "wrong.yaml", "text.csv", "missing.yaml", "nonsense", "tiny", "")],
@@ -183,7 +183,7 @@ COMMANDS: Mapping[str, tuple[Sequence[Values], Mapping[str, Values | None], Sequ
     ),
     "score": (
         [_MODEL],
-        {"--sts": _PAIRS, "--reading": _TITLE, "--metric": _of("pearson", "spearman", "x"), **_LOADING},
+        {"--on": _PAIRS, "--reading": _TITLE, "--metric": _of("pearson", "spearman", "accuracy", "x"), **_LOADING},
         FORMS[:2],
     ),
     "compare": (

@@ -31,10 +31,10 @@ evaluate-labels.json    evaluate BASE --task PLACE/labels.csv --reading "mean of
 shrink.json             shrink BASE SMALL EXACT --export PLACE/small --json
 embed.txt               embed BASE sample --out PLACE/vectors EXACT
 explain.json            explain "A man is playing." "A man is not playing." BASE TUNED --json
-train-hard.txt          train contrast-hard --model BASE --data "minimal pairs" SHORT HALVES EXACT --name hard
-train-sg-opt.txt        train sg-opt --model BASE --data sample SHORT HALVES EXACT --name sg-opt
-train-cosent.txt        train cosent --model BASE --data PLACE/scores.csv SHORT HALVES EXACT --name cosent
-train-whitening.txt     train whitening --model BASE --data sample HALVES EXACT --name whitening
+train-hard.json         train contrast-hard --model BASE --data "minimal pairs" SHORT HALVES EXACT --name hard --json
+train-sg-opt.json       train sg-opt --model BASE --data sample SHORT HALVES EXACT --name sg-opt --json
+train-cosent.json       train cosent --model BASE --data PLACE/scores.csv SHORT HALVES EXACT --name cosent --json
+train-whitening.json    train whitening --model BASE --data sample HALVES EXACT --name whitening --json
 plan.json               plan PLACE/golden.yaml --json
 plan.tex                plan golden --table --latex
 reproduce.md            reproduce sg-bert-7 --model BASE --data sample --seeds 1 FEW HALVES --markdown

@@ -315,7 +315,7 @@ def test_the_comparison_with_the_frozen_base_is_on_record_in_the_log_and_in_the_
 def test_the_command_says_what_the_frozen_base_gets_and_prints_it_of_each_seed(place, files, monkeypatch, capsys):
     monkeypatch.setenv("STRATA_RUNS", str(place.runs))
     asked = recipe(place, "classify", data=(files[False],), settings=SETTINGS | {"steps": 2})
-    assert main([*words_of(asked), "--name", "told"]) == 0
+    assert main([*words_of(asked), "--name", "told", "--json"]) == 0
     told = capsys.readouterr()
     (seed,) = json.loads(told.out)["seeds"]
     frozen = runs.find("told").status().frozen

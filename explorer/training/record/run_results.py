@@ -139,6 +139,11 @@ def latest_test_rows() -> tuple[SetIdentity, ...]:
     return tuple(filter(None, (_test_rows_of(run, status) for run, status in known if status.state == FINISHED)))
 
 
+def load_set(given: SetIdentity, online: bool = False) -> judges.Evaluated:
+    """An evaluation set of any kind: also labelled texts, and the test rows of a run."""
+    return load_test_rows(given) if given.kind == SetKind.TEST_ROWS else judges.evaluated_on(given, online)
+
+
 def load_test_rows(given: SetIdentity) -> judges.Evaluated:
     """The test rows of a run: scored pairs, a retrieval set, or labelled rows with those trained on."""
     from explorer.training.loop import training_texts

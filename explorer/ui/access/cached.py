@@ -128,7 +128,7 @@ def evaluation_set(given: sets.SetIdentity) -> evaluation_sets.EvaluationSet:
 @by_stamp(_of_set, entries=8, spinner=SET)
 def evaluated_on(given: sets.SetIdentity) -> judges.Evaluated:
     """An evaluation set of any kind: also labelled texts, and the test rows of a run."""
-    return run_results.load_test_rows(given) if given.kind == sets.SetKind.TEST_ROWS else judges.evaluated_on(given)
+    return run_results.load_set(given)
 
 
 @by_stamp(lambda file: places.stamps([Path(file)]), entries=256)

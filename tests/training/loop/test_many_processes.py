@@ -29,7 +29,7 @@ METHODS = ("sg-opt", "simcse", "simcse-hard")
 
 def words(place, method: str, name: str) -> list[str]:
     """The command line of a run; SG-OPT draws nothing, and without dropout the others draw nothing either."""
-    return [*words_of(recipe(place, method, settings=SETTINGS)), "--name", name, "--out", str(place.runs)]
+    return [*words_of(recipe(place, method, settings=SETTINGS)), "--name", name, "--out", str(place.runs), "--json"]
 
 
 def started(arguments: list[str], told: Path) -> list[BaseProcess]:
