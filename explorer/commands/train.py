@@ -136,14 +136,14 @@ def train(options: argparse.Namespace) -> None:
         return
     status = run.status()
     if options.json:
-        for text in _said(status):
+        for text in _findings(status):
             output.say(text)
         print(json.dumps(_content(run, status), indent=1))
     else:
-        print("\n".join([*_said(status), "", *_where(run, status, options.out)]))
+        print("\n".join([*_findings(status), "", *_where(run, status, options.out)]))
 
 
-def _said(status: Status) -> list[str]:
+def _findings(status: Status) -> list[str]:
     """What was learned, why a set has no score, and what to know of the run, as lines."""
     facts = status.facts
     reasons = (f"{use}: no score, {facts.why_no_score(use)}" for use in facts.unscored or {})
@@ -157,8 +157,8 @@ def _where(run: runs.Run, status: Status, out: Path | None) -> list[str]:
     if len(status.results) > 1:
         for one in status.results:
             scores = {"dev": one.dev, "test": one.test}
-            told = (f"{use} {in_words.number(score)}" for use, score in scores.items() if score is not None)
-            lines.append(", ".join([f"Seed {one.seed}: {one.steps:,} updates", *told]))
+            shown = (f"{use} {in_words.number(score)}" for use, score in scores.items() if score is not None)
+            lines.append(", ".join([f"Seed {one.seed}: {one.steps:,} updates", *shown]))
     lines.append(f"Run {run.name}: {status.state} in {in_words.duration(status.seconds)}, {run.folder}")
     if not run.has_model:
         return lines
