@@ -98,9 +98,7 @@ def _shown(run: Run, training: Training, learner: Learner, facts: RunFacts, seco
     names = sources.shown(recipe.model), run.name
     base = {use: items[0] for use, items in training.base.items()}  # under the model default
     of_base, of_model = judging.meanings(prepared.judged, base, training.cosines, names) if finished else (None, None)
-    own = _method(recipe, training)
-    if "evaluate_every" in own.settings:  # as the loop used it: fewer steps in a short run
-        own = replace(own, settings={**own.settings, "evaluate_every": learner.evaluate_every})
+    own = replace(_method(recipe, training), used={one.name: one.values for one in training.overridden.settings})
     return CardFacts(
         run=run.name,
         facts=facts,

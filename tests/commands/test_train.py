@@ -71,7 +71,7 @@ def test_training_says_on_standard_output_what_came_of_it(place, words, said, fi
     run = runs.find("told")
     told = json.loads(out)
     assert code == 0
-    assert err.startswith(f"{run.folder}\n")
+    assert str(run.folder) in err.splitlines()
     assert (told["run"], told["folder"], told["state"]) == ("told", str(run.folder), FINISHED)
     assert told["verdict"] == run.status().verdict.as_json()
     best = max(told["seeds"], key=lambda seed: seed["dev"])
@@ -143,13 +143,41 @@ def test_without_a_method_the_one_that_fits_the_text_is_trained_and_said(place, 
     assert runs.find("fitting").recipe().method == "contrast-hard"
 
 
-def test_the_card_states_the_evaluations_that_the_training_made(first):
-    (line,) = (
-        line for line in (first.folder / "README.md").read_text().splitlines() if "evaluate" in line and "|" in line
+def test_the_card_states_both_values_of_a_setting_that_is_overridden(first):
+    """The recipe's value, and that by which the training went: the steps at which it was evaluated."""
+    lines = (first.folder / "README.md").read_text("utf-8").splitlines()
+    stated, used = (
+        first.recipe().schedule().evaluate_every,
+        next(step for step in looks(first, 1) if step),
     )
-    every = next(step for step in looks(first, 1) if step)
-    assert f"**{every}**" in line
-    assert first.recipe().schedule().evaluate_every != every
+    assert stated != used
+    (row,) = (line for line in lines if line.startswith("| evaluate\\_every |"))
+    assert f"**{stated} → {used}**" in row
+    (fact,) = (line for line in lines if line.startswith("| Settings overridden |"))
+    assert f"{stated} → {used} (at least ten evaluations)" in fact
+
+
+def test_what_is_overridden_is_said_before_the_first_step_and_recipe_card_and_command_agree(place, done, monkeypatch):
+    """The command on the card makes the same run, in which the same is overridden."""
+    long = {"evaluate_every": 100, "warmup": 0.2, "max_length": 500, "steps": 4}
+    words = words_of(recipe(place, "simcse", settings=long))
+    _, err = done(*words, "--name", "stated")
+    run = runs.named("stated")
+    reads = AutoTokenizer.from_pretrained(str(place.model)).model_max_length
+    said = [f"evaluate_every 100 → {1}", f"max_length 500 → {reads}", "warmup 0.2 → 0 (less than one update)"]
+    assert all(one in err for one in said)
+    facts = run.status().facts.overridden
+    assert [(one.name, one.stated, one.used) for one in facts.settings] == [
+        ("evaluate_every", 100, 1), ("max_length", 500, reads), ("warmup", 0.2, 0)
+    ]  # fmt: skip
+    schedule = read(run.folder / "recipe.yaml").schedule()
+    assert (schedule.evaluate_every, schedule.warmup, schedule.max_length) == (100, 0.2, 500)
+    card = (run.folder / "README.md").read_text("utf-8")
+    (again,) = (line for line in card.splitlines() if "-m explorer train " in line)
+    monkeypatch.chdir(place.text.parent)  # the card has the names of files, and no path of this machine
+    done(*shlex.split(again.split("-m explorer ")[1]), "--name", "by-the-card")
+    assert model(runs.named("by-the-card")) == model(run)
+    assert runs.named("by-the-card").status().facts.overridden == facts
 
 
 def test_a_recipe_s_file_repeats_the_run_to_the_bit(place, first, said):

@@ -111,10 +111,11 @@ class Training(TrainingFacts):
             if number > 1 and learner.total and self.recipe.stages:
                 learner.skip_first_evaluation()  # the best checkpoint of the stage before has been evaluated
             of = f", {self._named(number)}" if self.parts > 1 else ""
-            cut = self.count_cut_texts(learner) if seed == self.recipe.seeds[0] else ""
+            notes = self.notes(learner) if seed == self.recipe.seeds[0] else ()
             mined = prepared.reports if self.parts > 1 else ()  # of a run with one part they are recorded already
-            for message in filter(None, (f"seed {seed}{of}", cut, *mined, learner.left_out)):
-                yield self._step(Progress(Phase.STARTING, 0, 0, note=cut * (message == cut)), message=message)
+            for message in filter(None, (f"seed {seed}{of}", *notes, *mined, learner.left_out)):
+                note = message if message in notes else ""
+                yield self._step(Progress(Phase.STARTING, 0, 0, note=note), message=message)
             yield from self._reported(learner.fit(), Phase.FITTING)
         if not self.base:
             yield from self._measure_base(learner)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer import in_words
 from explorer.data import sources
+from explorer.knobs import Knob
 from explorer.measuring.comparing.nothing_learned import NothingLearned
 from explorer.measuring.scores.metrics import ClassScores
 from explorer.measuring.scores.verdict import RunVerdict, Sentence, Verdict, sentence
@@ -21,10 +22,17 @@ from explorer.measuring.sentences.cut_texts import CutTexts
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
     from explorer.encoding.tune.tunable import Tunable
+    from explorer.methods import Schedule
 
 LORA = "LoRA"  # the kind of adapters
 SAME = 1e-9  # scores × 100 that differ by less are equal
 MOST_FITTED = 10_000  # training rows of a logistic layer on the frozen base; more would take as long as a training
+EVALUATIONS, WARMUP, LENGTH = "evaluations", "warmup", "length"  # reasons
+_WHY = {
+    EVALUATIONS: "at least ten evaluations",
+    WARMUP: "less than one update",
+    LENGTH: "the model reads no more tokens",
+}
 
 
 @dataclass(frozen=True)
@@ -91,6 +99,48 @@ class Adapters:
             return f"all weights; their change is cut to {change}: {weights}"
         adapters = f"{self.kind} (rank {self.rank}, alpha {self.alpha:g}, targets {self.targets})"
         return f"{adapters}: {weights}, beside {self.frozen:,} that do not change"
+
+
+@dataclass(frozen=True)
+class Overridden:
+    """A setting of which a training uses another value than its recipe states."""
+
+    name: str
+    stated: float
+    used: float
+    why: str
+
+    @property
+    def values(self) -> str:
+        """`100 → 10`."""
+        return f"{Knob.text(self.stated)} → {Knob.text(self.used)}"
+
+
+@dataclass(frozen=True)
+class OverriddenSettings:
+    """All of them; false if every setting is used as it is stated."""
+
+    settings: tuple[Overridden, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.settings)
+
+    @property
+    def words(self) -> str:
+        """`evaluate_every 100 → 10 (at least ten evaluations), warmup 0.1 → 0 (less than one update)`."""
+        return ", ".join(f"{one.name} {one.values} ({_WHY[one.why]})" for one in self.settings)
+
+
+def overridden(schedule: Schedule, updates: int, reads: int | None = None) -> OverriddenSettings:
+    """What a training of so many updates does not use as stated; the model `reads` so many tokens, if it is known."""
+    every, length = schedule.evaluation_interval(updates), min(schedule.max_length, reads or schedule.max_length)
+    found = [
+        Overridden("evaluate_every", schedule.evaluate_every, every, EVALUATIONS),
+        Overridden("max_length", schedule.max_length, length, LENGTH),
+    ]
+    if not schedule.warmup_updates(updates):
+        found.append(Overridden("warmup", schedule.warmup, 0, WARMUP))
+    return OverriddenSettings(tuple(one for one in found if one.used != one.stated))
 
 
 @dataclass(frozen=True)

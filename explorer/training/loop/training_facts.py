@@ -28,7 +28,8 @@ from explorer.measuring.scores.judge import PACKS, Floats
 from explorer.measuring.sentences.cut_texts import CutTexts
 from explorer.methods import Method
 from explorer.progress import Phase, Work, in_phase
-from explorer.training.loop import folds, judging, preparing, stages, training_texts
+from explorer.training.loop import folds, judging, preparing, processes, stages, training_texts
+from explorer.training.loop.computed import Computed
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import (
     SAME,
@@ -36,17 +37,22 @@ from explorer.training.loop.measured_facts import (
     Cut,
     FoldFacts,
     FoldScores,
+    OverriddenSettings,
     SeedScores,
     StageFacts,
     Ties,
+    overridden,
 )
 from explorer.training.recipe import Recipe
+
+OVERRIDDEN = "Settings with another value than the recipe states: {}."
 
 
 class TrainingFacts:
     """The facts of a training, from what it holds."""
 
     recipe: Recipe
+    world: processes.World
     _prepared: preparing.Prepared | None
     learner: Learner | None
     base: dict[str, Floats]  # (2, item), by evaluation set, and of the probe packs
@@ -132,14 +138,33 @@ class TrainingFacts:
         """The scores of the seed whose weights the model has; None before it is done."""
         return next((one for one in self.results if one.seed == self.best_seed), None)
 
-    def count_cut_texts(self, learner: Learner) -> str:
-        """How many texts of a stage, or of all folds, are cut, in words; "" if none are, or if it was said before."""
+    @property
+    def overridden(self) -> OverriddenSettings:
+        """The settings of the training under way of which it uses another value than the recipe states."""
+        learner = self.learner
+        if learner is None or not learner.method.trains():
+            return OverriddenSettings()
+        return overridden(learner.schedule, learner.total, learner.method.base.encoder.max_length)
+
+    def notes(self, learner: Learner) -> tuple[str, ...]:
+        """What to know of a stage, or of all folds, before its first step: texts that are cut, settings overridden."""
         if self.prepared.folds and self.texts_cut is not None:
-            return ""
+            return ()  # they are those of the first fold
         corpus = self.prepared.corpus if self.prepared.folds else learner.prepared.corpus
         longest = learner.schedule.max_length if learner.method.trains() else None
         self.texts_cut = training_texts.cut(corpus, self.prepared.encoder, longest)
-        return self.texts_cut.text if self.texts_cut else ""
+        cut = self.texts_cut.text if self.texts_cut else ""
+        return tuple(filter(None, (cut, OVERRIDDEN.format(self.overridden.words) * bool(self.overridden))))
+
+    @property
+    def computed(self) -> Computed:
+        """Threads and processor, which decide the last bits."""
+        return Computed.by(self.recipe.made_with, self.world.device.type, self.world.precision)
+
+    @property
+    def unscored(self) -> dict[str, str] | None:
+        """Why evaluation sets have no score, by use; None if all have one."""
+        return {use: why for use, one in self.prepared.judged.items() if (why := one.why_no_score)} or None
 
     @property
     def cut(self) -> Cut | None:

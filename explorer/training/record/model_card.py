@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from explorer import fair_share, in_words
@@ -70,6 +70,7 @@ class MethodFacts:
     settings: Values  # of method and schedule
     defaults: Values  # the paper's values, or the method's own if none are published
     as_published: bool  # whether the defaults are the paper's
+    used: Mapping[str, str] = field(default_factory=dict)  # of settings that were overridden: `100 → 10`
 
 
 @dataclass(frozen=True)
@@ -392,9 +393,8 @@ def _training(about: CardFacts) -> str:
 def _settings(about: MethodFacts, of: str) -> str:
     rows = []
     for name, value in about.settings.items():
-        usual = about.defaults.get(name, value)
-        shown = plain(Knob.text(value))
-        cells = (shown, "") if value == usual else (f"**{shown}**", plain(Knob.text(usual)))
-        rows.append((plain(name), *cells))
+        usual, shown = about.defaults.get(name, value), plain(about.used.get(name) or Knob.text(value))
+        differs = name in about.used or value != usual
+        rows.append((plain(name), *((f"**{shown}**", plain(Knob.text(usual))) if differs else (shown, ""))))
     whose = "the paper's value" if about.as_published else "the default"
     return f"## Settings{plain(of)}\n\nSettings in bold differ from {whose}.\n\n" + table(("", "value", whose), rows)

@@ -36,6 +36,7 @@ from explorer.training.loop.measured_facts import (
     Estimate,
     FoldFacts,
     FrozenClasses,
+    OverriddenSettings,
     SeedScores,
     StageFacts,
     TextOverlap,
@@ -65,14 +66,6 @@ def fact(
     place of its own.
     """
     return {"of": of, "title": title, PAGE: page, CARD: card, REPORT: "{words}"}
-
-
-def _computed(training: Training) -> Computed:
-    return Computed.by(training.recipe.made_with, training.world.device.type, training.world.precision)
-
-
-def _unscored(training: Training) -> dict[str, str] | None:
-    return {use: why for use, one in training.prepared.judged.items() if (why := one.why_no_score)} or None
 
 
 @dataclass(frozen=True)
@@ -126,7 +119,7 @@ class RunFacts:
     # how many passages the queries of each are searched among; of other items, and of runs of version 0.1.0, none
     pools: Mapping[str, int] | None = field(default=None, metadata=fact(lambda training: training.prepared.pools))
     # why an evaluation set has no score, as in `metrics.why_no_score`; only of those that have none
-    unscored: Mapping[str, str] | None = field(default=None, metadata=fact(lambda training: _unscored(training)))
+    unscored: Mapping[str, str] | None = field(default=None, metadata=fact(lambda training: training.unscored))
     # rows that choose the best checkpoint
     held_out: int | None = field(default=None, metadata=fact(lambda training: len(training.prepared.held_out or ())))
     # the probe packs neither choose it nor are trained on
@@ -146,6 +139,10 @@ class RunFacts:
     texts_cut: CutTexts | None = field(  # training texts that are longer than is read of them
         default=None, metadata=fact(lambda training: training.texts_cut, "Training texts cut", page="cuts {words}")
     )
+    # settings of which another value is used than the recipe states
+    overridden: OverriddenSettings | None = field(
+        default=None, metadata=fact(lambda training: training.overridden or None, "Settings overridden")
+    )
     # sets elsewhere that share too many texts with those of the run, or could not be read when it was resumed
     left_out: str = field(
         default="",
@@ -156,7 +153,9 @@ class RunFacts:
         default=None, metadata=fact(lambda training: training.cut, "Layers", page="trains {words}", card="")
     )
     # threads and processor, which decide the last bits
-    computed: Computed | None = field(default=None, metadata=fact(_computed, "Computed with", page="{words}"))
+    computed: Computed | None = field(
+        default=None, metadata=fact(lambda training: training.computed, "Computed with", page="{words}")
+    )
     # how much of the tuned weights is in the saved model
     blend: float | None = field(
         default=None, metadata=fact(lambda training: training.blend, "Share of the tuned weights (α)", card="{words:g}")

@@ -40,7 +40,7 @@ FITTED = (
 )
 OF_ENCODERS = "Defaults are the paper's for {}: {}."
 PLAN = "{:,} rows: {} a batch, {:,} updates ({:.3g} passes), evaluated every {}."
-NO_WARMUP = " A warmup of {:g} % is less than one update, and is left out."
+OVERRIDDEN = " Used in place of what the settings state: {}."
 IN_FOLDS = " {} folds, each without its own rows; then all rows."
 OF_PAIRS = " The rows make {:,} pairs in an epoch, and these fill the batches."
 TOO_FEW_ROWS = "The text has {:,} rows; a batch needs {}. Lower the batch size or add text."
@@ -154,6 +154,7 @@ def plan(
         return f"{rows:,} rows. This method is fitted in closed form: no training steps."
     from explorer.methods import Schedule
     from explorer.training.loop import training_texts
+    from explorer.training.loop.measured_facts import overridden
 
     scheduled = {name: value for name, value in settings.items() if name in Schedule.knobs}
     schedule = card.kind.schedule.with_values(scheduled)
@@ -169,7 +170,8 @@ def plan(
     passes = steps * schedule.batch_size * schedule.accumulate / max(1, items(trained))
     summary = PLAN.format(trained, schedule.batch_size, steps, passes, f"{every} steps" if every > 1 else "step")
     summary += IN_FOLDS.format(folds) * bool(folds)
-    summary += NO_WARMUP.format(100 * schedule.warmup) * (schedule.warmup > 0 and not schedule.warmup_updates(steps))
+    if other := overridden(schedule, steps):
+        summary += OVERRIDDEN.format(other.words)
     summary += OF_PAIRS.format(items(trained)) * (card.kind.rows_each == 2)
     summary += f" They are drawn from {rows - held:,} rows." * (trained < rows - held)
     return summary + f" {held:,} rows are held out." * bool(held)

@@ -241,6 +241,7 @@ def test_there_is_no_field_that_sentences_could_come_in_by():
         "versions",
         "settings",
         "defaults",
+        "used",
         *names,
         "pairs",
         "measures",
