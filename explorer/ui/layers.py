@@ -25,6 +25,8 @@ BEST_ON_DEV, DEFAULT, CHOSEN = "Best on the dev set", "Model default", "Chosen l
 BEST_OF_ALL = "Best of {} layers & poolings"
 VERDICT = "**Best layer & pooling: {}**"
 FAILS = "**The dev set's best layer does not hold on the test set**: {} is"
+DEFAULT_IS_BEST = "**Best: the model default** ({})."
+OF_THE_GRID = "The best of the grid on the dev set, {}, is"
 SECOND, ALSO_SECOND = "the second best ({})", ", the second best"
 DEV_BEST, DEV_SECOND = "Best, dev score", "Second best, dev score"
 CHOSEN_ON, REPORTED_ON = "**Chosen on {}** ({})", "**Reported on {}** ({})"
@@ -47,10 +49,10 @@ def headline(scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice, 
     both = splits.dev_and_test(scored, choice)
     if both is None:
         count = np.isfinite(scored.scores.table(metric, aggregate)).sum()
-        best = scored.scores.best(metric, aggregate)
+        best = scored.scores.best_of_all(metric, aggregate)
         _cards(
             scored.scores,
-            {BEST_OF_ALL.format(count): best, DEFAULT: OWN, CHOSEN: scored.reading},
+            {BEST_OF_ALL.format(count + (best == OWN)): best, DEFAULT: OWN, CHOSEN: scored.reading},
             metric,
             aggregate,
             border=True,
@@ -101,8 +103,11 @@ def _verdict(chosen: best_cell.BestCell, dev: splits.ScoredSet, test: splits.Sco
         second = SECOND.format(chosen.runner_up.title)
         rivals.append(best_cell.difference_in_words(scores, chosen.over_runner_up, second))
     listed = "; ".join(messages.plain(one) for one in rivals)
+    best = f"{DEFAULT_IS_BEST.format(messages.plain(test.scores.own_title))} " if chosen.is_below_default else ""
     if not chosen.holds:
-        st.warning(f"{FAILS.format(chosen.best.title)} {listed}.", icon=":material/trending_down:")
+        st.warning(f"{best}{FAILS.format(chosen.best.title)} {listed}.", icon=":material/trending_down:")
+    elif chosen.is_below_default:
+        st.info(f"{best}{OF_THE_GRID.format(chosen.best.title)} {listed}.", icon=":material/balance:")
     else:
         box, icon = st.info, ":material/balance:"
         if over_default is not None and over_default.sure:

@@ -19,13 +19,11 @@ from explorer.data.sources import EvaluationSet
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import BadChoice
 from explorer.measuring.scores.bootstrap import Interval, difference
-from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.layer_scores import ROUNDING, LayerScores
 from explorer.measuring.scores.metrics import LEAST_PAIRS
 
 CHOSEN_ON = "The layer & pooling of each is the best on {} ({})"
 Evaluated = EvaluationSet | LabelledSet
-# a difference and an interval below it are rounding: the same layer & pooling, computed twice
-_ROUNDING = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +38,11 @@ class BestCell:
     over_default: Interval | None  # None if the model declares no pooling
     runner_up_score: float = math.nan  # both on the test set
     default_score: float = math.nan
+
+    @property
+    def is_below_default(self) -> bool:
+        """Whether the model default has a higher score on the test set."""
+        return self.over_default is not None and float(self.over_default.difference) < -ROUNDING
 
     @property
     def holds(self) -> bool:
@@ -86,7 +89,7 @@ def difference_in_words(scores: tuple[float, float], interval: Interval, rival: 
     difference, low, high = (float(side) for side in (interval.difference, interval.low, interval.high))
     if not np.isfinite(difference):
         return f"without a difference to {rival}, which has no score on the test set"
-    if all(abs(side) < _ROUNDING for side in (difference, low, high)):
+    if all(abs(side) < ROUNDING for side in (difference, low, high)):
         return f"equal to {rival}"
     sure, gap = "significant" if interval.sure else "could be chance", in_words.gap(*scores)
     side = "below" if difference < 0 else "above"

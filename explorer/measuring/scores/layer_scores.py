@@ -41,6 +41,8 @@ ARE_NOT_FINITE = (  # of several
     "or choose another layer & pooling."
 )
 
+# scores × 100 that differ by less are of the same layer & pooling, computed twice
+ROUNDING = 0.01
 # the names of columns on pages, where values have another one
 _TITLES = {
     "reading": "layer & pooling",
@@ -226,6 +228,12 @@ class LayerScores:
         row, column = np.unravel_index(np.nanargmax(table), table.shape)
         return Reading(self.rows[row], self.poolings[column])
 
+    def best_of_all(self, metric: str = "Spearman", aggregate: str = "all") -> Reading | None:
+        """The same of the grid and the model default, where that is higher than all of the grid."""
+        own, best = self.own_score(metric, aggregate), self.best(metric, aggregate)
+        highest = -math.inf if best is None else self.score(best, metric, aggregate)
+        return OWN if own is not None and own > highest + ROUNDING else best
+
 
 def text_of(score: float) -> str:
     """A score with two digits; a missing one is `n/a`, never 0."""
@@ -383,11 +391,10 @@ def as_text(
         lines += [f"model default, {name}: {score}" for name, score in others.items()]
     lines += [f"{one.title}: {text_of(scores.score(one, metric, aggregate))}" for one in asked]
     if best is not None:
-        value = scores.score(best, metric, aggregate)
-        lines.append(
-            f"best here: {in_words.number(value)} ({best.title}), chosen on the {several(given.item)} it is scored on, "
-            "so optimistic"
-        )
+        text = f"{in_words.number(scores.score(best, metric, aggregate))} ({best.title})"
+        if scores.best_of_all(metric, aggregate) == OWN:
+            text = f"{in_words.number(own)} ({OWN.title}); of the grid {text}"
+        lines.append(f"best here: {text}, chosen on the {several(given.item)} it is scored on, so optimistic")
     if scores.not_measured_text:
         lines.append(scores.not_measured_text)
     if why := why_none(scores, metric):

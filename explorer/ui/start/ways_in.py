@@ -163,7 +163,7 @@ def _run_on(uploaded: sets.SetIdentity) -> str | None:
 def model_a(scored: sidebar_choice.ModelScores) -> None:
     """Model A, in a line."""
     scores, metric = scored.scores, scored.scores.metrics[0]
-    best = scores.best(metric)
+    best = scores.best_of_all(metric)
     name = messages.plain(scored.found.name)
     line = f"**{name}** has {scores.last} layers and encodes up to {scores.max_length} tokens."
     if scores.limit is None:

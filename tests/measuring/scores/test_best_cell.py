@@ -269,6 +269,20 @@ def test_the_table_reads_back_as_it_was_shown_with_a_row_for_every_reading(bundl
     assert as_csv(rows).splitlines()[1].startswith("cls of layer 0,0,cls,,")
 
 
+def test_the_best_of_all_is_the_model_default_where_the_grid_is_below_it(bundled_scores):
+    gold, pairs = bundled_scores.gold, sample.pairs()
+    better = replace(bundled_scores, own=gold.astype(np.float64), own_title="a dense layer")
+    grid = bundled_scores.best()
+    assert (better.best(), better.best_of_all()) == (grid, OWN)
+    of_grid = f"{100 * spearmanr(gold, bundled_scores.items_of(grid, 'Spearman')).statistic:.2f} ({grid.title})"
+    found = find("all-MiniLM-L6-v2")
+    assert f"best here: 100.00 (model default); of the grid {of_grid}" in as_text(
+        found, pairs, better, "Spearman", "all"
+    )
+    assert bundled_scores.best_of_all() == grid, "equal to the model default but for rounding"
+    assert f"best here: {of_grid}" in as_text(found, pairs, bundled_scores, "Spearman", "all")
+
+
 def test_what_is_not_measurable_is_empty_and_named(bundled_scores):
     cosines = bundled_scores.cosines.copy()
     cosines[3, 0] = np.nan

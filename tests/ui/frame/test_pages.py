@@ -132,6 +132,20 @@ def test_a_best_layer_that_is_worse_on_the_test_set_is_not_called_the_best(app, 
     assert not any(lead(layers.VERDICT) in one for kind in (app.info, app.success) for one in words(kind))
 
 
+@pytest.mark.parametrize("sure", [True, False])
+def test_a_best_of_the_grid_below_the_model_default_is_not_recommended(app, monkeypatch, sure):
+    best, second = (Reading(Row((layer,)), "max") for layer in (2, 1))
+    below = Interval(*map(np.asarray, (-2.96, -5.0, -0.5 if sure else 0.4)))
+    above = Interval(*map(np.asarray, (0.5, -1.0, 2.0)))
+    found = best_cell.BestCell(best, 80.0, 79.07, second, above, below, 78.57, 82.03)
+    monkeypatch.setattr(layers, "best_layer", lambda *_: found)
+    opened(app, "layers")
+    (told,) = (one for kind in (app.info, app.warning) for one in words(kind) if best.title in one)
+    assert told.startswith(lead(layers.DEFAULT_IS_BEST))
+    assert "2.96 below the model default" in told
+    assert not any(lead(layers.VERDICT) in one for kind in (app.info, app.success) for one in words(kind))
+
+
 def test_a_second_best_that_is_the_model_default_is_named_once(app, monkeypatch):
     best, default = (Reading(Row(layers), "mean") for layers in ((0, 6), (6,)))
     gap = Interval(*map(np.asarray, (0.35, -0.47, 1.13)))
