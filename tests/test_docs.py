@@ -1,10 +1,11 @@
+import json
 import re
 
 import pytest
 
 from explorer import methods
 from explorer.__main__ import main
-from explorer.encoding.read.pooling import REFERENCES
+from explorer.encoding.read.pooling import REFERENCES, parse
 from explorer.evaluating.tasks import suites
 from explorer.measuring.sentences import word_tables
 from explorer.studies import fine_tuning
@@ -66,6 +67,37 @@ def test_the_line_below_the_words_has_the_correlations_of_the_deletion_test():
         compared = (f"exact, {reference}", "states of the last layer", "random order")
         assert shown[:3] == [means[method] for method in compared]
         assert ("agree better" in word_tables.trust(reference)) == (shown[0] < shown[1])
+
+
+QUOTED = json.loads((ROOT / "docs" / "quoted_scores.json").read_text(encoding="utf-8"))
+
+
+def test_the_scores_that_results_quote_are_those_that_the_bench_wrote():
+    text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8").split("## Scores and their exactness")[1]
+    none = {"float32": "none", "bfloat16": "not measurable"}
+    for title, scores in QUOTED["STS-B test"].items():
+        (cells,) = re.findall(rf"^\| {title} \| (.*?) \| (.*?) \|$", text.split("On the sample:")[0], re.MULTILINE)
+        for cell, (precision, score) in zip(cells, scores.items(), strict=True):
+            if score is None:
+                assert cell.startswith(("none", none[precision])), (title, precision)
+            else:
+                assert cell == f"{score:.2f}", (title, precision)
+    sample = ", ".join(f"{title} {scores['float32']:.2f}" for title, scores in QUOTED["Sample pairs"].items())
+    assert f"On the sample: {sample}." in text
+
+
+def test_the_scores_on_the_sample_that_docs_quote_are_those_that_are_measured(bundled_scores):
+    for title, scores in QUOTED["Sample pairs"].items():
+        assert bundled_scores.score(parse(title, bundled_scores.last)) == pytest.approx(scores["float32"], abs=0.006)
+
+
+def test_wk_pooling_has_one_score_in_all_docs():
+    runs = json.loads((ROOT / "explorer/data/measured/one_budget.json").read_text(encoding="utf-8"))
+    (score,) = (row["test"][0] for row in runs["rows"] if row["method"] == "wk")
+    text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    assert re.findall(r"WK pooling \(layers 4 to 6, the last three\) scores (\d+\.\d\d)", text) == [f"{score:.2f}"]
+    assert re.findall(r"its layers 4 to 6 score (\d+\.\d\d)", text) == [f"{score:.2f}"]
+    assert re.findall(r"^\| `wk` \| Wikipedia \| \S+ \| (\S+) \|", text, re.MULTILINE) == [f"{score:.2f}"]
 
 
 def test_what_the_example_learned_is_quoted_as_its_card_says_it():
