@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 from explorer.commands.parts import flags, output
 from explorer.data import sample, sources
 from explorer.data.graded import sets
+from explorer.data.retrieval_sets import RetrievalSet
 from explorer.encoding.load import declared, loading
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import UNMEASURED, BadChoice, StrataError
+from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks.judges import judged
 from explorer.knobs import Knob
 from explorer.measuring.comparing import comparison_report, learned_facts, splits
@@ -45,6 +47,7 @@ CHOSEN = (
         excludes=("reading", "other_reading", "same"),
     ),
 )
+WINDOWS = Options.knobs["windows"]
 GATE = (
     Knob(
         "fail_if_worse",
@@ -81,7 +84,7 @@ def compare_flags(verb: argparse.ArgumentParser) -> None:
     flags.add(verb, *GATE)
     verb.add_argument("--junit", type=given_path, metavar="FILE", help="Write the gate as JUnit XML")
     flags.add(verb, *CHOSEN)
-    flags.add(verb, flags.SPLIT, flags.METRIC, flags.AGGREGATE, SEED, *Settings.knobs.values(), flags.ONLINE)
+    flags.add(verb, flags.SPLIT, WINDOWS, flags.METRIC, flags.AGGREGATE, SEED, *Settings.knobs.values(), flags.ONLINE)
     verb.add_argument("--geometry", action="store_true", help="Also the embedding geometry of every layer, and drift")
     verb.add_argument("--pooling", default="mean", help="Pooling of geometry and line plots: a column of the grid")
     verb.add_argument("--report", type=given_path, metavar="FILE", help="Write everything as one HTML file")
@@ -112,7 +115,7 @@ def _gated(options: argparse.Namespace, names: list[str]) -> int:
             raise BadChoice(f"{flag} is for one set, without --fail-if-worse, --by and --junit. Leave it out.")
     try:
         found = find(options.one, online=options.online), find(options.other, online=options.online)
-        about = names, _asked(options, found), flags.read(options, Settings), *flags.metric(options), options.seed
+        about = names, _asked(options, found), _settings(options), *flags.metric(options), options.seed
         outcome = output.shown(gate(found, *about, options.by, online=options.online))
         if options.junit:
             page = outcome.junit()
@@ -124,6 +127,10 @@ def _gated(options: argparse.Namespace, names: list[str]) -> int:
         return UNMEASURED
     print(json.dumps(outcome.as_json(), indent=1, ensure_ascii=False) if options.json else "\n".join(outcome.lines()))
     return outcome.exit_code if options.fail_if_worse else 0
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    return replace(flags.read(options, Settings), windows=options.windows)
 
 
 def _asked(options: argparse.Namespace, found: tuple[Found, Found]) -> tuple[Reading, Reading]:
@@ -144,6 +151,8 @@ def _on_one_set(options: argparse.Namespace, name: str) -> None:
     check_pooling(options.pooling, [pooling for pooling in grids[0] if pooling in grids[1]])
     flags.check(options, *CHOSEN)
     given = load_set(sources.identity(name), options.online)
+    if options.windows and not isinstance(given, RetrievalSet):
+        raise BadChoice(f"--windows is for queries with passages, and {given.name} has none. Leave it out.")
     metric = judged(given).measure(written)
     dev = load_set(sources.identity(options.dev), options.online) if options.dev else None
     if dev is not None and metric not in judged(dev).measures:
@@ -158,14 +167,14 @@ def _on_one_set(options: argparse.Namespace, name: str) -> None:
             "scored pairs, triplets or queries."
         )
     column = splits.named(judged(given).attributes, options.split, given.name) if options.split else None
-    settings, asked = flags.read(options, Settings), _asked(options, found)
-    one = output.shown(compared(found, given, asked, settings, metric, aggregate, options.seed))
+    settings, asked = _settings(options), _asked(options, found)
+    how = settings, metric, aggregate, options.seed
+    one = output.shown(compared(found, given, asked, *how))
     comparison, picked = one.comparison, None
     if dev is not None:
         sides = (output.shown(judged(dev).measured(side, settings)) for side in found)
         picked = best_cell.pick(dev, (next(sides), next(sides)), given, metric)
-        again = compared(found, given, picked.readings, settings, metric, aggregate, options.seed)
-        one = output.shown(again)
+        one = output.shown(compared(found, given, picked.readings, *how))
         comparison = one.comparison
     about, verdict, metric = one.about, one.verdict, one.metric
     differences = verdict.shown(comparison.differences(metric, aggregate))

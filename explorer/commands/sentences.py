@@ -1,11 +1,15 @@
 """Embed sentences, search them, and explain their cosines by words."""
 
+from __future__ import annotations
+
 import argparse
 import json
 import shlex
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
+from typing import TYPE_CHECKING
 
 from explorer.commands.parts import flags, output
 from explorer.data import corpora, sources
@@ -16,17 +20,21 @@ from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.pooling import PAD, REFERENCES, Reading
+from explorer.encoding.read.windows import windows as windows_of
 from explorer.errors import BadChoice, ModelError, WrongColumns
 from explorer.evaluating.tasks.judges import Evaluated, evaluated_on, held, judged
 from explorer.knobs import Knob
 from explorer.measuring.neighbours import query_results, vector_search
-from explorer.measuring.neighbours.vector_index import FLAT, HNSW, IVF, Index, overlap
+from explorer.measuring.neighbours.vector_index import FLAT, HNSW, IVF, Index, WindowIndex, overlap
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.measuring.sentences import sentence_vectors, word_pairs, word_tables
 from explorer.places import given_path
 from explorer.progress import Progress, finish
 from explorer.run_folder import RUN
 from explorer.studies.embedding import corpus, embedding
+
+if TYPE_CHECKING:
+    from explorer.encoding.read.encoder import Encoder
 
 
 def embed_flags(verb: argparse.ArgumentParser) -> None:
@@ -124,6 +132,13 @@ FLAGS = (
     *flags.READINGS,
     Knob("k", 10, "Number of results.", low=1),
     Knob("whole", False, "Also use every sentence of the corpus as a query: Jaccard@k (0 to 1, 1: same neighbours)."),
+    Knob(
+        "windows",
+        False,
+        "Read texts of the corpus that are longer than the maximum length in overlapping windows: the one that is most "
+        "similar to the query counts, and is printed.",
+        excludes=("whole",),
+    ),
 )
 EXACT = "exact"
 INDEXES = {EXACT: FLAT, IVF: IVF, HNSW: HNSW}
@@ -134,7 +149,7 @@ VECTOR_FLAGS = (
         "Search vectors on disk instead of a text: a folder of `embed --with-text`, a .parquet file with columns of "
         "sentences and vectors, or a .npy file. The model and the layer & pooling of a folder are those it states.",
         metavar="FOLDER|FILE",
-        excludes=("corpus", "other_reading", "whole"),
+        excludes=("corpus", "other_reading", "whole", "windows"),
     ),
     Knob(
         "text",
@@ -191,15 +206,24 @@ def search(options: argparse.Namespace) -> None:
     found = [find(name, online=options.online) for name in models]
     for model, title in zip(found, (options.reading, options.other_reading or options.reading), strict=False):
         encoder, reading = load_encoder(model, settings), declared.named(title, model.folder)
-        vectors = output.shown(sentence_vectors.of_reading(encoder, searched.texts, reading, options.max_length))
+        index = _index(encoder, searched.texts, reading, options)
         vector = query_results.vector_of(encoder, query, reading, options.max_length) if place is None else place
-        sides.append(query_results.SearchSide(Index(vectors), vector))
+        sides.append(query_results.SearchSide(index, vector))
         used.append((model, reading))
     one, other = sides[0], sides[1] if len(sides) > 1 else None
     findings = query_results.search(one, other, options.k)
     whole = output.shown(overlap(one.index, other.index, options.k)) if options.whole and other else None
     about = query, searched, used, findings, whole
     print(query_results.as_json(*about, options.k) if options.json else query_results.as_text(*about))
+
+
+def _index(encoder: Encoder, texts: Sequence[str], reading: Reading, options: argparse.Namespace) -> Index:
+    """The texts under a layer & pooling; in windows, each after the prompt that the model puts before any sentence."""
+    if not options.windows:
+        return Index(output.shown(sentence_vectors.of_reading(encoder, texts, reading, options.max_length)))
+    cut = output.shown(windows_of(encoder, texts, options.max_length, encoder.default_head.prompt))
+    vectors = sentence_vectors.of_reading(encoder, cut.texts, reading, options.max_length)
+    return WindowIndex(output.shown(vectors), cut)
 
 
 def _of_vectors(options: argparse.Namespace) -> str:

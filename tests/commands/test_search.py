@@ -192,3 +192,19 @@ def test_an_encoder_of_another_width_or_other_weights_is_refused(desk, said, ref
 def test_flags_without_an_effect_are_refused(said, flags, reason):
     code, _, err = said("search", "a query", *flags)
     assert (code, reason in err) == (1, True), err
+
+
+def test_long_texts_are_searched_in_windows_and_the_best_window_is_printed(place, tmp_path, answered, done, refused):
+    text = " ".join(texts_of(place.test)[0])
+    end = " ".join(text.split()[-6:])
+    (tmp_path / "corpus.txt").write_text(f"the cat sat on a mat\n{text}\na red ball\n")
+    words = ["search", end, "--corpus", tmp_path / "corpus.txt", "--model", place.model, "--max-length", 16]
+    first = answered(*words, "--windows", "--json")["A"]["results"][0]
+    assert first["sentence"] == text
+    assert first["window"] in text
+    assert set(end.split()) <= set(first["window"].split())
+    cut = {row["sentence"]: row["cosine"] for row in answered(*words, "--json")["A"]["results"]}
+    assert first["cosine"] > cut[text], "without windows its end is not read"
+    out, _ = done(*words, "--windows")
+    assert f"… {first['window']} …" in out
+    assert "--windows" in refused(*words, "--windows", "--whole")

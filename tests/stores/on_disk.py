@@ -78,7 +78,9 @@ def read_scores(desk: Desk, key: Hashable) -> int:
 
 
 def put_item_scores(desk: Desk, x: Any) -> Hashable:
-    key = item_scores.key(x.model, replace(x.given, name=x.name).digest, x.main, x.device, x.max_length, x.grid)
+    key = item_scores.key(
+        x.model, replace(x.given, name=x.name).digest, x.main, x.device, x.max_length, x.grid, x.windows
+    )
     plain = scores_of(x.number, x.grid)
     of_plain = {one.name: getattr(plain, one.name) for one in fields(plain) if one.init}
     item_scores.keep(key, ItemScores(**of_plain, measure=x.main))
@@ -126,12 +128,14 @@ def of_kind(kind: type[Task[Any]]) -> Store:
     options = {
         "text": one_of("raw", "senteval"), "probe": one_of("logistic", "senteval"), "seeds": one_of((1,), (12,)),
         "index": one_of("flat", "ivf"), "query_prompt": one_of(None, "", "a"), "document_prompt": one_of(None, "", "a"),
+        "windows": one_of(True, False),
     }  # fmt: skip
     decides = {name: options.pop(name) for name in kind.decided_by}
 
     def key(desk: Desk, x: Any) -> Hashable:
         task = kind(x.name, SimpleNamespace(digest=x.data))
-        chosen = Options(x.text, x.probe, x.seeds, x.index, x.query_prompt, x.document_prompt, x.titles, again=x.again)
+        about = x.text, x.probe, x.seeds, x.index, x.query_prompt, x.document_prompt, x.windows, x.titles
+        chosen = Options(*about, again=x.again)
         return task.key(chosen, Settings(x.precision, "cpu", x.max_length)).key(x.model)
 
     encoding = {"precision": one_of("bfloat16", "float32"), "max_length": one_of(None, 4, 44)}
@@ -281,7 +285,7 @@ STORES: Mapping[str, Store | Guard | tuple[Store, ...]] = {
     "Item scores": Store(
         {"model": drawn.digest, "given": drawn.retrieval_set, "main": one_of("nDCG@10", "MRR@10"),
          "device": one_of("auto", "cpu"), "max_length": one_of(None, 4),
-         "grid": one_of(GRID_POOLINGS, DECODER_POOLINGS)},
+         "grid": one_of(GRID_POOLINGS, DECODER_POOLINGS), "windows": one_of(True, False)},
         {"name": drawn.name},
         put_item_scores,
         read_item_scores,

@@ -155,6 +155,21 @@ class Encoder:
             truncated += some.truncated
         return Tokens(ids, truncated)
 
+    def lengths(self, sentences: Sequence[str], prompt: str | None = None) -> list[int]:
+        """How many tokens each sentence has after a prompt (default: the model's), none of them cut."""
+        prompt = self.default_head.prompt if prompt is None else prompt
+        texts = [prompt + text for text in sentences]
+        with self._tokenizer_lock:
+            return [len(ids) for ids in self._numbers([text.lower() if self.lower_case else text for text in texts])]
+
+    def spans(self, sentence: str) -> tuple[str, list[tuple[int, int, int]]]:
+        """A sentence as it is tokenised, and of each of its tokens the word, the start and the end in it."""
+        text = sentence.lower() if self.lower_case else sentence
+        with self._tokenizer_lock, tokenizer_errors(f"of '{self.name}'"):
+            found = self._tokenizer(text, return_offsets_mapping=True, add_special_tokens=False, verbose=False)
+        tokens = zip(found.word_ids(), found["offset_mapping"], strict=True)
+        return text, [(word or 0, start, end) for word, (start, end) in tokens if end > start]
+
     def words(self, sentence: str, limit: int) -> tuple[list[int], list[tuple[int, int, int] | None], int]:
         """A sentence's token ids, truncated; the word of each with its start and end; and how many it has untruncated.
 

@@ -78,6 +78,12 @@ class Options(Knobs):
     document_prompt: str | None = knob(
         None, title="Prompt of documents", metavar="TEXT", empty="as the model declares", help=_PROMPT
     )
+    windows: bool = knob(
+        False,
+        title="Windows of long passages",
+        help="Of queries and passages: a passage with more tokens than the maximum length is read in overlapping "
+        "windows, of which the most similar to a query counts. Off: what is beyond the maximum length is not read.",
+    )
     titles: tuple[str, ...] = knob(
         (),
         title="Layers & poolings of transfer, search and retrieval",
@@ -122,6 +128,7 @@ _WORDS: Mapping[str, Callable[[str], str]] = {  # of settings whose value says w
     "index": lambda index: f"{index.upper()} index",
     "precision": str,
     "device": str,
+    "windows": lambda text: "in windows" if text == str(True) else "cut passages",
 }
 
 

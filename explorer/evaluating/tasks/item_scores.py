@@ -167,6 +167,7 @@ def score_items(
         measure=main[0],
         others=dict(others),
         details={name: tables[name] for name in DETAILS if name in tables},
+        in_windows=judge.in_windows,
     )
     titled = {reading.title: reading for reading in (*grid, OWN, *outside)}
     return replace(scores, not_finite=tuple(titled[title] for title in broken))
@@ -184,9 +185,18 @@ def _items(
     )
 
 
-def key(model: str, given: str, main: str, device: str, max_length: int | None, poolings: Sequence[str]) -> str:
+def key(
+    model: str,
+    given: str,
+    main: str,
+    device: str,
+    max_length: int | None,
+    poolings: Sequence[str],
+    windows: bool = False,
+) -> str:
     """The key of a measurement: the digests of model and set, the main measure, every setting, and the poolings."""
-    return digest_of(("item scores", VERSION, model, given, main, device, str(max_length), *poolings))
+    read = ("windows",) if windows else ()
+    return digest_of(("item scores", VERSION, model, given, main, device, str(max_length), *poolings, *read))
 
 
 def keep(name: str, scores: ItemScores) -> None:
@@ -201,6 +211,7 @@ def keep(name: str, scores: ItemScores) -> None:
             arrays[f"also {number}"] = np.stack(list(items.also.values()))
     notes = {note: getattr(scores, note) for note in _PLAIN}
     notes |= {"rows": [row.layers for row in scores.rows], "poolings": scores.poolings}
+    notes["in_windows"] = scores.in_windows
     notes |= {"measures": list(tables), "details": list(scores.details)}
     notes |= {what: [(one.pooling, one.row.layers) for one in getattr(scores, what)] for what in ("also", "not_finite")}
     write_whole(_path(name), lambda file: np.savez_compressed(file, notes=np.array(json.dumps(notes)), **arrays))
@@ -237,6 +248,7 @@ def kept(name: str) -> ItemScores | None:
             not_finite=broken,
             others=dict(zip(notes["measures"][1:], tables[1:], strict=False)),
             details=dict(zip(notes["details"], details, strict=True)),
+            in_windows=notes.get("in_windows", 0),
             **{note: notes[note] for note in _PLAIN},
         )
     except (OSError, EOFError, ValueError, KeyError, IndexError, TypeError, zipfile.BadZipFile):

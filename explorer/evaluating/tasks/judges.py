@@ -23,6 +23,8 @@ from explorer.data.tables.text_rows import Report
 from explorer.encoding.load import declared
 from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.pooling import Reading
+from explorer.encoding.read.windows import Windows
+from explorer.encoding.read.windows import windows as windows_of
 from explorer.errors import BadChoice, NotWritable, StrataError
 from explorer.evaluating.probes import logistic
 from explorer.evaluating.tasks import item_scores, retrieval, transfer
@@ -62,9 +64,15 @@ class JudgedSet(ABC, Generic[Given]):
     main = ""  # the measure that it is reported by, if its kind has several
     measures: Sequence[str] = (ACCURACY,)  # those that it is scored by, the main one first
     judged_by: ClassVar[type[Any]]  # a `Judge` of the set
+    has_passages: ClassVar[bool] = False  # which may be read in windows
 
     def __init__(self, given: Given) -> None:
         self.given = given
+
+    def judge_under(self, encoder: Encoder, settings: Settings) -> Work[Judge]:
+        """How the set is scored with the prompts of the encoder and some settings."""
+        yield from ()
+        return self.judge(encoder, encoder.role_prompts)
 
     def judge(self, encoder: Encoder, prompts: RolePrompts) -> Judge:
         """How the set is scored; queries and documents have these prompts."""
@@ -128,7 +136,8 @@ class JudgedSet(ABC, Generic[Given]):
 
     def key(self, found: Found, settings: Settings) -> str:
         """The key of stored scores: model, set, its main measure, and settings."""
-        of_settings = settings.device, settings.max_length, declared.poolings(found.folder)
+        windows = self.has_passages and settings.windows
+        of_settings = settings.device, settings.max_length, declared.poolings(found.folder), windows
         return item_scores.key(found.digest, self.given.digest, self.main, *of_settings)
 
     def stored(self, found: Found, settings: Settings) -> LayerScores | None:
@@ -147,7 +156,7 @@ class JudgedSet(ABC, Generic[Given]):
             yield Progress(f"loading {found.name}", 0, 0)
             encoder = load(found, settings)
             every = tuple(dict.fromkeys((*known, *also)))
-            judge = self.judge(encoder, encoder.role_prompts)
+            judge = yield from self.judge_under(encoder, settings)
             scores = yield from item_scores.score_items(encoder, judge, settings.max_length, every)
             try:
                 item_scores.keep(name, scores)
@@ -241,6 +250,8 @@ class _Triplets(JudgedSet[text_sets.Triplets]):
 class _Queries(JudgedSet[retrieval_sets.RetrievalSet]):
     """Scored by nDCG@10, held-out rows by MRR@10."""
 
+    has_passages = True
+
     @property
     def main(self) -> str:  # type: ignore[override]  # a constant of the class elsewhere; here it follows the set
         return MRR if self.given.split in sources.OWN_ROWS else NDCG
@@ -256,9 +267,18 @@ class _Queries(JudgedSet[retrieval_sets.RetrievalSet]):
             judge.before = self._ranking(encoder, encoder.role_prompts)
         return judge
 
-    def _ranking(self, encoder: Encoder, prompts: RolePrompts) -> RankingJudge:
+    def judge_under(self, encoder: Encoder, settings: Settings) -> Work[Judge]:
+        """With windows of long passages, if the settings say so."""
+        prompts = encoder.role_prompts
+        if not settings.windows:
+            return self.judge(encoder, prompts)
+        retrieval.check(prompts, encoder, encoder.limit(settings.max_length))
+        about = self.given.documents, settings.max_length, prompts.document
+        return self._ranking(encoder, prompts, (yield from windows_of(encoder, *about)))
+
+    def _ranking(self, encoder: Encoder, prompts: RolePrompts, windows: Windows | None = None) -> RankingJudge:
         retrieval.check(prompts, encoder, encoder.limit(None))
-        return RankingJudge(self.given, self.main, prompts.query, prompts.document)
+        return RankingJudge(self.given, self.main, prompts.query, prompts.document, windows)
 
     @property
     def columns(self) -> TextColumns:

@@ -18,6 +18,7 @@ import hashlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,12 +29,15 @@ from explorer.data import retrieval_sets, sources
 from explorer.data.graded import question_pairs
 from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.pooling import MODEL_DEFAULT
+from explorer.encoding.read.windows import Windows
+from explorer.encoding.read.windows import windows as windows_of
 from explorer.errors import BadChoice, UnsupportedModel
-from explorer.evaluating.encoded import Encoded, checked_titles, encoded, titles_of
+from explorer.evaluating.encoded import Encoded, TaskCost, checked_titles, encoded, of_encoding, titles_of
 from explorer.evaluating.results import scored_task
 from explorer.evaluating.tasks import Subject, Suite, Task
 from explorer.measuring.neighbours import ranking_judge, vector_index
 from explorer.measuring.scores import bootstrap, correlation
+from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import CI
 from explorer.measuring.sentences import cut_texts
 from explorer.progress import Progress, Work
@@ -54,7 +58,7 @@ class Retrieval(Task[retrieval_sets.RetrievalSet]):
 
     kind = scored_task.RETRIEVAL
     suites = (Suite("retrieval", tuple(sources.RETRIEVAL_SETS), 4),)
-    decided_by = "query_prompt", "document_prompt"
+    decided_by = "query_prompt", "document_prompt", "windows"
 
     @classmethod
     def load(cls, name: str, options: scored_task.Options) -> Retrieval:
@@ -73,8 +77,12 @@ class Retrieval(Task[retrieval_sets.RetrievalSet]):
         return self.data.texts
 
     def cut(self, subject: Subject, options: scored_task.Options) -> CutTexts:
-        """How many queries and documents are longer than what is read of them, after their prompts."""
-        texts = prompted(self.data, chosen(subject.encoder, *options.prompts))
+        """How many queries and documents are longer than what is read of them, after their prompts.
+
+        Of documents that are read in windows nothing is cut.
+        """
+        documents = () if options.windows else self.data.documents
+        texts = prompted(documents, self.data.queries, chosen(subject.encoder, *options.prompts))
         return cut_texts.count(subject.encoder, texts, self.length(subject), cut_texts.EVALUATION, prompt="")
 
     def score(self, subject: Subject, options: scored_task.Options) -> Work[scored_task.Measured]:
@@ -86,8 +94,24 @@ class Retrieval(Task[retrieval_sets.RetrievalSet]):
             titles=self.titles(subject, options),
             max_length=self.length(subject),
             prompts=chosen(subject.encoder, *options.prompts),
+            windows=options.windows,
         )
         return (yield from work)
+
+    def cost(self, subject: Subject, options: scored_task.Options) -> Work[TaskCost | None]:
+        """Estimate what it takes: the time of the encoding, with all windows."""
+        if not options.windows:
+            return (yield from super().cost(subject, options))
+        yield Progress(f"loading {subject.found.name}", 0, 0)
+        prompts, length = chosen(subject.encoder, *options.prompts), self.length(subject)
+        cut = yield from windows_of(subject.encoder, self.data.documents, length, prompts.document)
+        return of_encoding(subject.encoder, (*cut.texts, *self.data.queries), length)
+
+    def key(self, options: scored_task.Options, settings: Settings) -> scored_task.ScoredTask:
+        """Windows are in the key of a result that has some, so that others keep theirs."""
+        found = super().key(options, settings)
+        plain = {name: value for name, value in found.settings.items() if name != "windows"}
+        return found if options.windows else replace(found, settings=plain)
 
 
 def retrieval(
@@ -97,8 +121,11 @@ def retrieval(
     titles: Sequence[str] | None = None,
     max_length: int | None = None,
     prompts: RolePrompts | None = None,
+    windows: bool = False,
 ) -> Work[scored_task.Measured]:
     """Rank the documents under some layers & poolings, by default all, from one encoding.
+
+    With `windows`, documents that are longer than the limit are read in overlapping windows, the best of which counts.
 
     The prompts are by default those that the model declares for queries and documents, as encode_query and
     encode_document of sentence-transformers add them; the prompt of other sentences is not used. The items are the
@@ -113,8 +140,9 @@ def retrieval(
     def take(title: str, found: ranking_judge.FoundDocuments) -> None:
         of_query[kept.index(title)] = ranking_judge.measures(found.places, task.judgements)
 
-    work = ranked(encoder, task, titles=kept, k=ranking_judge.DEPTH, max_length=limit, prompts=prompts, take=take)
-    yield from work
+    cut = (yield from windows_of(encoder, task.documents, limit, prompts.document)) if windows else None
+    how = partial(ranked, encoder, task, titles=kept, k=ranking_judge.DEPTH, max_length=limit, prompts=prompts)
+    yield from how(take=take, windows=cut)
     default = of_query[kept.index(MODEL_DEFAULT)]
     return scored_task.Measured(
         split=task.split,
@@ -126,6 +154,7 @@ def retrieval(
             "queries": len(task),
             **task.counts,
             "relevant documents per query": round(sum(map(len, task.judgements)) / len(task), 2),
+            **({"documents in windows": cut.cut, "windows of documents": len(cut.texts)} if cut else {}),
             "query prompt": prompts.query,
             "document prompt": prompts.document,
             "index": vector_index.FLAT,
@@ -174,24 +203,28 @@ def ranked(
     prompts: RolePrompts,
     take: Callable[[str, ranking_judge.FoundDocuments], None],
     index: vector_index.IndexSetting | None = None,
+    windows: Windows | None = None,
 ) -> Work[Encoded]:
     """Find the k documents with the highest cosine for every query; `take` gets a title and what was found.
 
     A prompt is put before every query and every document, in place of the model's. A layer & pooling under which all
     documents have the same vector, such as [CLS] of layer 0, has no ranking.
     """
-    encodings = yield from encoded(encoder, prompted(task, prompts), max_length, titles, prompt="")
+    documents = task.documents if windows is None else windows.texts
+    texts = prompted(documents, task.queries, prompts)
+    encodings = yield from encoded(encoder, texts, max_length, titles, prompt="")
     for title in titles:
         vectors = correlation.unit(encodings.of(title))
-        corpus, asked = np.split(vectors, [len(task.documents)])
+        corpus, asked = np.split(vectors, [len(documents)])
         if ranking_judge.rankable(corpus, asked):
-            take(title, (yield from ranking_judge.batch_search(corpus, asked, k, index or vector_index.IndexSetting())))
+            setting = index or vector_index.IndexSetting()
+            take(title, (yield from ranking_judge.passage_search(corpus, asked, k, setting, windows)))
     return encodings
 
 
-def prompted(task: retrieval_sets.RetrievalSet, prompts: RolePrompts) -> tuple[str, ...]:
-    """The documents and the queries, each after its prompt."""
-    return *(prompts.document + text for text in task.documents), *(prompts.query + text for text in task.queries)
+def prompted(documents: Sequence[str], queries: Sequence[str], prompts: RolePrompts) -> tuple[str, ...]:
+    """The texts as they are encoded: documents, then queries, each after its prompt."""
+    return *(prompts.document + text for text in documents), *(prompts.query + text for text in queries)
 
 
 def of_encoder(encoder: Encoder, limit: int) -> dict[str, scored_task.Setting]:

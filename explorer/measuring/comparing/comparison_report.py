@@ -136,6 +136,7 @@ def about_models(findings: Findings) -> dict[str, dict[str, object]]:
             "max_length": scores.max_length,
             "sentences": scores.sentences,
             "truncated": scores.truncated,
+            **({"in_windows": scores.in_windows} if scores.in_windows else {}),
             "not_measurable": ", ".join(reading.title for reading in scores.not_measured) or None,
         }
         for side, found, scores in zip("AB", findings.found, findings.scores, strict=True)

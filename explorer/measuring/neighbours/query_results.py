@@ -41,6 +41,7 @@ class FoundSentence:
     cosine: float
     elsewhere: int | None  # its rank on the other side; None without another side
     mark: str  # kept, lost or gained; "" without another side
+    window: str = ""  # the window of a long passage that is nearest to the query; "" if it is the whole text
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +124,7 @@ def _results(
     places = hits.places.tolist()
     elsewhere = [None] * len(places) if other is None else other.index.ranks(hits.places, other.query)
     marks = [KEPT if place in kept else alone for place in places]
-    found = zip(places, hits.cosines.tolist(), elsewhere, marks, strict=True)
+    found = zip(places, hits.cosines.tolist(), elsewhere, marks, hits.windows or [""] * len(places), strict=True)
     return tuple(FoundSentence(place, rank, *more) for rank, (place, *more) in enumerate(found, start=1))
 
 
@@ -135,6 +136,7 @@ def found_rows(results: Iterable[FoundSentence], sentences: Sequence[str], other
             "cosine": round(result.cosine, 6),
             **({"mark": result.mark, f"rank in {other}": result.elsewhere} if other else {}),
             "sentence": sentences[result.place],
+            **({"window": result.window} if result.window else {}),
         }
         for result in results
     ]
@@ -196,7 +198,8 @@ def as_text(
         for one in results or ():
             mark = mark_text(one, other)
             lines.append(
-                f"{one.rank:>3}  {in_words.number(one.cosine, 3)}  {mark:<18}  {sentences[one.place]}".rstrip()
+                f"{one.rank:>3}  {in_words.number(one.cosine, 3)}  {mark:<18}  "
+                f"{f'… {one.window} …' if one.window else sentences[one.place]}".rstrip()
             )
     if findings.other is not None:
         lines += ["", f"kept {findings.kept} of {len(findings.one)}; Jaccard {in_words.number(findings.jaccard)}"]

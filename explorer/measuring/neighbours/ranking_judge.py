@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.retrieval_sets import Judged, RetrievalSet
+from explorer.encoding.read.windows import Windows
 from explorer.errors import BadChoice
 from explorer.measuring.neighbours.vector_index import FLAT, IVF, IndexSetting, faiss_library
 from explorer.measuring.scores import correlation, in_use, judge
@@ -74,12 +75,19 @@ def _reciprocal_rank(hits: NDArray[np.bool_]) -> Floats:
 
 
 def of_queries(
-    documents: NDArray[np.float32], queries: NDArray[np.float32], judgements: Sequence[Judged], measure: str = NDCG
+    documents: NDArray[np.float32],
+    queries: NDArray[np.float32],
+    judgements: Sequence[Judged],
+    measure: str = NDCG,
+    windows: Windows | None = None,
 ) -> Work[Floats]:
-    """The measure of each query from unit vectors (text, width), by an exact search; NaN if nothing can be ranked."""
+    """The measure of each query from unit vectors (text, width), by an exact search; NaN if nothing can be ranked.
+
+    The documents may be in windows, whose vectors are given in their place.
+    """
     if not rankable(documents, queries):
         return np.full(len(queries), np.nan)
-    found = yield from batch_search(documents, queries, TOP, IndexSetting())
+    found = yield from passage_search(documents, queries, TOP, IndexSetting(), windows)
     of_each: Floats = measures(found.places, judgements)[MEASURES.index(measure)]
     return of_each
 
@@ -91,9 +99,17 @@ class RankingJudge(judge.Judge):
     """
 
     def __init__(
-        self, task: RetrievalSet, measure: str = NDCG, query_prompt: str = "", document_prompt: str = ""
+        self,
+        task: RetrievalSet,
+        measure: str = NDCG,
+        query_prompt: str = "",
+        document_prompt: str = "",
+        windows: Windows | None = None,
     ) -> None:
-        documents = [document_prompt + text for text in task.documents]
+        """Judge by a set; its documents may be in windows, the best of which counts."""
+        documents = [document_prompt + text for text in (windows.texts if windows else task.documents)]
+        self._windows = windows or Windows(task.documents, np.arange(len(task.documents)))
+        self.in_windows = self._windows.cut
         queries = [query_prompt + text for text in task.queries]
         self.name, self.digest, self.item, self.measure = task.name, task.digest, task.item, measure
         self.sentences, self.pool = task.judged, task.pool
@@ -108,7 +124,7 @@ class RankingJudge(judge.Judge):
 
     def items(self, vectors: Tensor) -> Floats:
         """The measure of each query; NaN if all documents have one vector, such as [CLS] of layer 0."""
-        return finish(of_queries(*self._unit(vectors), self._judgements, self.measure))
+        return finish(of_queries(*self._unit(vectors), self._judgements, self.measure, self._windows))
 
     def by_measure(self, vectors: Tensor) -> dict[str, Floats]:
         """Every measure of each query, and the details of its ranking.
@@ -120,10 +136,10 @@ class RankingJudge(judge.Judge):
         documents, queries = self._unit(vectors)
         if not rankable(documents, queries):
             return dict.fromkeys((*names, *judge.DETAILS), np.full(len(self), np.nan))
-        places = finish(batch_search(documents, queries, DEPTH, IndexSetting())).places
+        places = finish(passage_search(documents, queries, DEPTH, IndexSetting(), self._windows)).places
         found = dict(zip(MEASURES, measures(places, self._judgements), strict=True))
         nearest = [
-            float((documents[list(judged)].astype(np.float64) @ query).max())
+            float((documents[self._windows_of(judged)].astype(np.float64) @ query).max())
             for judged, query in zip(self._judgements, queries, strict=True)
         ]
         hits = _grades(places, self._judgements) > 0
@@ -141,12 +157,20 @@ class RankingJudge(judge.Judge):
         return first | {in_use.TEN: (items > 0).astype(np.float64)}
 
     def alike(self, vectors: Tensor) -> Floats:
-        """The cosines of each query and the documents relevant to it."""
+        """The cosines of each query and the documents relevant to it, of their best windows."""
         documents, queries = self._unit(vectors)
         related = ((query, place) for query, judged in enumerate(self._judgements) for place in judged)
-        asked, answers = map(list, zip(*related, strict=True))
+        windows = [(query, self._windows.of(place)) for query, place in related]
+        asked, answers = (
+            np.concatenate(some)
+            for some in zip(*((np.full(len(found), query), found) for query, found in windows), strict=True)
+        )
         cosines: Floats = (queries[asked] * documents[answers]).sum(axis=1, dtype=np.float64)
-        return cosines
+        ends = np.cumsum([len(found) for _, found in windows])
+        return np.maximum.reduceat(cosines, ends - [len(found) for _, found in windows])
+
+    def _windows_of(self, judged: Judged) -> list[int]:
+        return [int(window) for place in judged for window in self._windows.of(place)]
 
     def _unit(self, vectors: Tensor) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         every = correlation.unit(vectors.float().numpy())
@@ -194,6 +218,36 @@ def batch_search(documents: Vectors, queries: Vectors, k: int, setting: IndexSet
         seconds += time.perf_counter() - started
         found.append(_in_order(documents, some, places))
     return FoundDocuments(np.concatenate(found), seconds, index_bytes, faiss.omp_get_max_threads())
+
+
+def passage_search(
+    vectors: Vectors, queries: Vectors, k: int, setting: IndexSetting, windows: Windows | None = None
+) -> Work[FoundDocuments]:
+    """Search the k passages whose best window has the highest inner product, from vectors of windows (window, width).
+
+    Windows are searched until they are of k passages: the first window of a passage in the ranking is its best one.
+    """
+    if windows is None or not windows.cut:
+        return (yield from batch_search(vectors, queries, k, setting))
+    k, wanted = min(k, len(windows.starts)), k
+    places = np.full((len(queries), k), -1)
+    left = np.arange(len(queries))
+    seconds, found = 0.0, None
+    while len(left) and wanted < 2 * len(vectors):
+        wanted *= 2
+        found = yield from batch_search(vectors, queries[left], wanted, setting)
+        seconds += found.seconds
+        done = [_first_of_each(windows.passages, some, k) for some in found.places]
+        for query, some in zip(left, done, strict=True):
+            places[query, : len(some)] = some
+        left = left[[len(some) < k for some in done]]
+    assert found is not None, "there are queries"
+    return FoundDocuments(places, seconds, found.index_bytes, found.threads)
+
+
+def _first_of_each(passages: Places, found: Places, k: int) -> list[int]:
+    """The first k different passages of windows in their order; -1 is no window."""
+    return list(dict.fromkeys(passages[found[found >= 0]].tolist()))[:k]
 
 
 def _built(documents: Vectors, setting: IndexSetting) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.encoding.read.windows import Windows
 from explorer.errors import BadChoice
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work
@@ -85,6 +86,7 @@ class Hits:
 
     places: Places  # in the corpus
     cosines: Floats
+    windows: tuple[str, ...] = ()  # of a corpus in windows the text of the best one of each; "" if it is the whole text
 
     def __len__(self) -> int:
         return len(self.places)
@@ -167,6 +169,55 @@ class Index:
         which = np.repeat(np.arange(heads.size), times.ravel())[taken]
         member = taken - firsts.ravel()[which]
         return self._members[self._starts[heads.ravel()[which]] + member], cosines.ravel()[which]
+
+
+class WindowIndex(Index):
+    """Passages by the vectors of their windows (window, width): the cosine of a passage is that of its best window.
+
+    A passage of the corpus as a query is read like any other query, so by its first window.
+    """
+
+    def __init__(self, vectors: Floats, windows: Windows) -> None:
+        super().__init__(vectors)
+        self._windows = windows
+
+    def __len__(self) -> int:
+        return len(self._windows.starts)
+
+    def found(self, query: Floats | int, k: int) -> Hits:
+        """The k passages nearest to a vector (width,), or to one of the corpus, itself excluded; all if fewer."""
+        cosines, order = self._ranking(query)
+        places, best = order[:k], self._of_windows(query)
+        texts = []
+        for place in places.tolist():
+            of = self._windows.of(place)
+            texts.append(self._windows.texts[of[best[of].argmax()]] if len(of) > 1 else "")
+        return Hits(places, cosines[places], tuple(texts))
+
+    def ranks(self, places: Places, query: Floats | int) -> list[int]:
+        """The rank, from 1, of each of some passages for a query; a query by position excludes itself."""
+        _, order = self._ranking(query)
+        rank = np.empty(len(self), dtype=np.intp)
+        rank[order] = np.arange(1, len(order) + 1)
+        return [int(rank[place]) for place in places]
+
+    def neighbours_of_all(self, k: int) -> Iterator[tuple[Places, Floats]]:
+        """Refused: it would take each passage as a query, which is read by its first window alone."""
+        raise BadChoice("Passages in windows are not compared with each other. Leave the windows out.")
+
+    def _of_windows(self, query: Floats | int) -> Floats:
+        """The cosine of each window."""
+        if isinstance(query, int):
+            vector = self._heads[self._head_of[self._windows.starts[query]]]
+        else:
+            vector = unit(query[None])[0]
+        return _cosines(self._heads, vector)[self._head_of]
+
+    def _ranking(self, query: Floats | int) -> tuple[Floats, Places]:
+        """The cosine of each passage, and all passages by it, the nearest first."""
+        cosines: Floats = np.maximum.reduceat(self._of_windows(query), self._windows.starts)
+        order = np.argsort(-cosines, kind="stable")
+        return cosines, order[order != query] if isinstance(query, int) else order
 
 
 def indexed(vectors: NDArray[np.float32]) -> Work[Index]:

@@ -75,6 +75,7 @@ class LayerScores:
     poolings: tuple[str, ...] = GRID_POOLINGS
     also: Mapping[Reading, Cosines] = field(default_factory=dict)
     not_finite: tuple[Reading, ...] = ()
+    in_windows: int = 0  # passages that are longer than the limit, and were read in several windows
     _known: dict[tuple[str, ...], NDArray[np.float64]] = field(default_factory=dict, init=False, repr=False)
 
     @property

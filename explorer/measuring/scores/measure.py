@@ -66,6 +66,9 @@ class Settings(Knobs):
         empty="the model's limit",
         help="3 or more. Longer sentences are cut, and counted.",
     )
+    windows: bool = (
+        False  # whether passages beyond that are read in windows; its form and flag are those of evaluations
+    )
 
     def __post_init__(self) -> None:
         if self.precision not in hardware.MEASURED:

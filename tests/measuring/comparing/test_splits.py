@@ -74,7 +74,7 @@ def test_a_group_that_is_too_small_says_so_and_does_not_count_in_the_correction(
     few = found.groups[-1]
     assert (few.name, few.items, few.sure) == ("few", 7, None)
     assert few.why == "too few for an interval: fewer than 10"
-    assert found.level == pytest.approx(0.95 ** (1 / 3))
+    assert found.level == pytest.approx(1 - 0.05 / 3)
     assert math.isnan(few.low)
     assert all(math.isfinite(one.low) for one in found.groups[:-1])
 
@@ -98,13 +98,13 @@ def test_intervals_of_item_means_are_students_t_at_the_corrected_level():
         every = [*gaps, size, -size]
         mean = sum(every) / 32
         spread = math.sqrt(sum((gap - mean) ** 2 for gap in every) / 32)
-        half = stats.t.ppf((1 + 0.95 ** (1 / 3)) / 2, 29) * spread / math.sqrt(32)
+        half = stats.t.ppf(1 - 0.05 / 3 / 2, 29) * spread / math.sqrt(32)
         assert (change.low, change.high) == (
             pytest.approx(100 * (mean - half), abs=1e-6),
             pytest.approx(100 * (mean + half), abs=1e-6),
         )
         assert change.other - change.one == pytest.approx(100 * sum(gaps) / 30)
-    assert level == 0.95 ** (1 / 3)
+    assert level == 1 - (1 - 0.95) / 3
 
 
 def falsely_significant(statistic, items, samples):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sentence_transformers.sentence_transformer.evaluation import InformationRetrievalEvaluator
 
+from explorer.encoding.read.windows import Windows
 from explorer.errors import BadChoice
 from explorer.measuring.neighbours import ranking_judge as searching
 from explorer.measuring.neighbours.ranking_judge import MEASURES, batch_search, measures, reciprocal_ranks
@@ -160,3 +161,25 @@ def test_a_graph_is_built_only_to_be_saved():
 def test_an_impossible_index_is_refused(setting, found):
     with pytest.raises(BadChoice, match=found):
         IndexSetting(*setting)
+
+
+@pytest.mark.parametrize("setting", [IndexSetting("flat"), IndexSetting("ivf", nlist=3, nprobe=3)], ids=["flat", "ivf"])
+def test_a_passage_ranks_by_the_best_of_its_windows(setting):
+    documents, queries = vectors(150), vectors(13, seed=1)
+    of = np.sort(np.random.default_rng(2).integers(0, 40, size=150))
+    of = np.unique(of, return_inverse=True)[1]
+    of[-60:] = of[-60]  # one passage has most windows
+    of = np.unique(of, return_inverse=True)[1]
+    found = finish(searching.passage_search(documents, queries, 10, setting, Windows(("",) * 150, of)))
+    for query, places in zip(queries, found.places.tolist(), strict=True):
+        best = {}
+        for window, passage in enumerate(of.tolist()):
+            product = sum(float(a) * float(b) for a, b in zip(documents[window], query, strict=True))
+            best[passage] = max(best.get(passage, -2.0), product)
+        assert places == sorted(best, key=lambda passage: -best[passage])[:10]
+
+
+def test_of_fewer_passages_than_results_all_are_found():
+    of = np.array([0, 0, 0, 1, 1, 2])
+    found = finish(searching.passage_search(vectors(6), vectors(3), 10, IndexSetting(), Windows(("",) * 6, of)))
+    assert [sorted(places) for places in found.places.tolist()] == [[0, 1, 2]] * 3

@@ -10,10 +10,11 @@ import torch
 
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.pooling import OWN
+from explorer.encoding.read.windows import Windows
 from explorer.errors import BadChoice, StrataError
 from explorer.measuring.neighbours import vector_index
 from explorer.measuring.neighbours.query_results import SearchResults, SearchSide, search, vector_of
-from explorer.measuring.neighbours.vector_index import MOST, Index, neighbourhoods, overlap, overlap_of
+from explorer.measuring.neighbours.vector_index import MOST, Index, WindowIndex, neighbourhoods, overlap, overlap_of
 from explorer.progress import finish
 from tests.spoiling import encoder_of
 from tests.tiny_models import WIDTH, save_tiny
@@ -229,3 +230,27 @@ def test_results_are_kept_lost_or_gained_nearest_first():
     assert other == [(1, "kept", 2), (3, "gained", 4), (4, "gained", 5)]
     assert (found.kept, found.jaccard) == (1, 1 / 5)
     assert math.isnan(SearchResults((), ()).jaccard)
+
+
+def test_a_passage_in_windows_has_the_cosine_of_its_best_window():
+    random = np.random.default_rng(4)
+    vectors, query = random.normal(size=(60, 8)).astype(np.float32), random.normal(size=8).astype(np.float32)
+    of = np.repeat(np.arange(20), random.permutation([1, 2, 3, 6] * 5))
+    windows = Windows(tuple(f"window {number}" for number in range(60)), of)
+    index = WindowIndex(vectors, windows)
+    for asked, own in ((query, None), (7, 7)):
+        vector = vectors[list(of).index(7)] if own is not None else query
+        best = {}
+        for number, (row, passage) in enumerate(zip(vectors.astype(float), of.tolist(), strict=True)):
+            cosine = row @ vector / np.linalg.norm(row) / np.linalg.norm(vector)
+            best[passage] = max(best.get(passage, (-2.0, "")), (cosine, f"window {number}"))
+        order = sorted((passage for passage in best if passage != own), key=lambda passage: -best[passage][0])
+        hits = index.found(asked, 5)
+        assert hits.places.tolist() == order[:5]
+        assert hits.cosines == pytest.approx([best[passage][0] for passage in order[:5]], abs=1e-6)
+        several = [list(of).count(passage) > 1 for passage in order[:5]]
+        assert hits.windows == tuple(best[one][1] if cut else "" for one, cut in zip(order, several, strict=False))
+        assert index.ranks(np.array(order[3:9]), asked) == [4, 5, 6, 7, 8, 9]
+    assert len(index) == 20
+    with pytest.raises(BadChoice, match="in windows are not compared with each other"):
+        index.neighbours_of_all(3)
