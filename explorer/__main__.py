@@ -20,7 +20,7 @@ COMMANDS = {  # the file of each, in the order of the help
     "compare": "compare",
     "evaluate": "evaluate",
     "search": "sentences",
-    "explain": "sentences",
+    "explain": "explain",
     "similarity": "similarity",
     "shrink": "scores",
     "embed": "sentences",

@@ -81,7 +81,6 @@ def test_a_passage_counts_by_its_best_window_as_by_hand(folder, task):
     assert found.items.values == pytest.approx(by_hand(folder, task), abs=1e-9)
     longer = sum(len(passage.split()) + 2 > LIMIT for passage in task.documents)
     assert found.setting["documents in windows"] == longer > 20
-    assert found.setting["distinct texts truncated"] == 0
     cut = finish(retrieval(encoder, task, titles=[MODEL_DEFAULT], max_length=LIMIT))
     assert found.score() > cut.score(), "the premise: what is beyond the limit matters"
     assert "windows" not in cut.setting
@@ -108,11 +107,10 @@ def test_layers_and_compare_score_what_evaluate_scores(folder, task, tmp_path, m
     assert np.isfinite(cosines).all()
 
 
-def test_only_a_result_in_windows_has_them_in_its_key(folder, task):
+def test_windows_are_in_the_key_of_a_result_and_in_its_cost(folder, task):
     one = Retrieval("made up", task)
     plain, windows = (one.key(Options(windows=asked), Settings()) for asked in (False, True))
     assert plain.digest != windows.digest
-    assert "windows" not in plain.settings
     cost = finish(one.cost(Subject(of_folder("made up", folder), Settings(max_length=LIMIT)), Options(windows=True)))
     assert cost.texts > len(set(task.texts))
 

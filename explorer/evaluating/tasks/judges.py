@@ -26,21 +26,18 @@ from explorer.encoding.read.pooling import Reading
 from explorer.encoding.read.windows import Windows
 from explorer.encoding.read.windows import windows as windows_of
 from explorer.errors import BadChoice, NotWritable, StrataError
-from explorer.evaluating.probes import logistic
-from explorer.evaluating.tasks import item_scores, retrieval, transfer
+from explorer.evaluating.tasks import item_scores, retrieval
+from explorer.evaluating.tasks.label_judge import LabelJudge
 from explorer.measuring.neighbours.ranking_judge import MEASURES, MRR, NDCG, RankingJudge
 from explorer.measuring.scores.judge import Judge, PairJudge, ProbeJudge, TripletJudge
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Load, Settings, load_encoder, measure, shelf_key, stored_scores
 from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, METRICS, metrics_of, named
-from explorer.progress import Progress, Work, finish
+from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.encoder import Encoder
-    from explorer.evaluating.probes import ProbeData
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +49,6 @@ TextColumns = dict[str, tuple[str, ...]]  # a text of each item, by heading
 
 LABEL = "label"
 LENGTH, PASSAGE_LENGTH = "length", "passage length"  # in words
-SEED = 1  # of the folds of labelled texts
 
 
 class JudgedSet(ABC, Generic[Given]):
@@ -293,56 +289,6 @@ class _Queries(JudgedSet[retrieval_sets.RetrievalSet]):
     def _pairs(self) -> Iterable[tuple[str, str, float]]:
         related = zip(self.given.queries, self.given.judgements, strict=True)
         return ((query, self.given.documents[place], 1.0) for query, judged in related for place in judged)
-
-
-class LabelJudge(Judge):
-    """A labelled set: the accuracy of logistic regression. An item is 1 for a row with the right class, else 0.
-
-    With a `strength` (C), one classifier is fitted; without, C is chosen for the vectors at hand, which takes up to
-    forty times as long.
-    """
-
-    measure = ACCURACY
-
-    def __init__(self, task: labelled_sets.LabelledSet, strength: float | None = None) -> None:
-        self.task, self.strength = labelled_sets.check_scored(task), strength
-        self.name, self.digest, self.item = task.name, task.digest, task.item
-        rows = task.texts
-        self.texts = self.sentences = tuple(dict.fromkeys(rows))
-        place = {text: at for at, text in enumerate(self.texts)}
-        self._places = np.array([place[text] for text in rows], dtype=np.intp)
-        self._order = {split: transfer.order_of(rows) for split, rows in task.splits.items()}
-
-    def __len__(self) -> int:
-        return len(self.task.scored)
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether C is known."""
-        return self.strength is not None
-
-    def settled(self, vectors: Tensor) -> LabelJudge:
-        """The same judge with the C that is best for these vectors, so that others are judged faster and alike."""
-        return LabelJudge(self.task, logistic.strength(self._data(vectors), SEED))
-
-    def items(self, vectors: Tensor) -> Floats:
-        """Whether each row gets its class; NaN if a vector has a value that is not a number."""
-        data = self._data(vectors)
-        if not data.is_finite:
-            return np.full(len(self), np.nan)
-        if self.strength is None:
-            found = finish(logistic.predictions(data, SEED))
-        else:
-            found = logistic.predictions_with(data, SEED, self.strength)
-        right: Floats = (found == data.scored.y).astype(np.float64)
-        return right
-
-    def alike(self, vectors: Tensor) -> Floats:
-        """Nothing: rows of one class need not be similar."""
-        return np.empty(0)
-
-    def _data(self, vectors: Tensor) -> ProbeData:
-        return transfer.probe_data(self.task, vectors.float().numpy()[self._places], self._order)
 
 
 class _Labelled(JudgedSet[labelled_sets.LabelledSet]):

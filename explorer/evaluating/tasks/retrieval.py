@@ -37,7 +37,6 @@ from explorer.evaluating.results import scored_task
 from explorer.evaluating.tasks import Subject, Suite, Task
 from explorer.measuring.neighbours import ranking_judge, vector_index
 from explorer.measuring.scores import bootstrap, correlation
-from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import CI
 from explorer.measuring.sentences import cut_texts
 from explorer.progress import Progress, Work
@@ -106,12 +105,6 @@ class Retrieval(Task[retrieval_sets.RetrievalSet]):
         prompts, length = chosen(subject.encoder, *options.prompts), self.length(subject)
         cut = yield from windows_of(subject.encoder, self.data.documents, length, prompts.document)
         return of_encoding(subject.encoder, (*cut.texts, *self.data.queries), length)
-
-    def key(self, options: scored_task.Options, settings: Settings) -> scored_task.ScoredTask:
-        """Windows are in the key of a result that has some, so that others keep theirs."""
-        found = super().key(options, settings)
-        plain = {name: value for name, value in found.settings.items() if name != "windows"}
-        return found if options.windows else replace(found, settings=plain)
 
 
 def retrieval(

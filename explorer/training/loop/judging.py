@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ from explorer.measuring.scores.judge import Floats, Judge, PairJudge
 from explorer.measuring.scores.metrics import AVERAGE_PRECISION, ClassScores, class_scores, in_order
 from explorer.methods import ClassLayer, Method, PredictedClasses, PromptedRows, sow, untouched
 from explorer.progress import Phase, Progress, Work
-from explorer.training.loop.measured_facts import MOST_FITTED, FrozenClasses
+from explorer.training.loop.measured_facts import MOST_FITTED, SAME, FrozenClasses
 
 MOST_BATCHES = 32  # of held-out rows, whose loss decides between equal scores
 MOST_READ = 4  # how often each of these rows is read on average, where it is in many pairs
@@ -271,3 +272,18 @@ def triplet_accuracy(held: Corpus, texts: Sequence[str], vectors: np.ndarray) ->
     directions = correlation.unit(vectors).astype(np.float64)
     anchor, positive, negative = (directions[[place[text] for text in column]] for column in held.texts)
     return float(100 * in_order((anchor * positive).sum(1), (anchor * negative).sum(1)).mean())
+
+
+def is_better(score: float, best: float, lower_loss: Callable[[], bool | None]) -> bool:
+    """Whether a score is better than the best one before it.
+
+    A set that is small or solved gives many checkpoints one score. The first of them is the least trained, so that of
+    equal ones the loss on held-out rows decides (`lower_loss`), and the later one is better if that is not known.
+    """
+    return score > best if abs(score - best) > SAME else lower_loss() is not False
+
+
+def tied(scores: Sequence[float]) -> int:
+    """How many of the scores are equal to the best one."""
+    known = [score for score in scores if not math.isnan(score)]
+    return sum(max(known) - score <= SAME for score in known)

@@ -20,7 +20,7 @@ from explorer.measuring.sentences.attention_weights import ProbeWeights
 from explorer.methods import Batch, Feed, Fitting, Method, PredictedClasses, sow
 from explorer.progress import Work
 from explorer.training.loop import judging, preparing, processes
-from explorer.training.loop.measured_facts import Blend, Ties, is_better, tied
+from explorer.training.loop.measured_facts import Blend, Ties
 
 # steps between two fetches of what was measured, unless the device is this processor: each one makes a GPU wait
 FETCH_EVERY = 20
@@ -78,7 +78,7 @@ class Learner:
     @property
     def ties(self) -> Ties | None:
         """How many evaluations have the best score, and what decided between them; None if it is one."""
-        count = tied(self._counted)
+        count = judging.tied(self._counted)
         return Ties(count, self.by_loss) if count > 1 or self.by_loss else None
 
     @property
@@ -229,7 +229,7 @@ class Learner:
         so_far = [earlier for earlier in self._counted[:-1] if not math.isnan(earlier)]
         if not self._counted or math.isnan(score):
             return False
-        if so_far and not is_better(score, max(so_far), self._has_lower_loss):
+        if so_far and not judging.is_better(score, max(so_far), self._has_lower_loss):
             return False
         self.best_step, self.best_dev = self.step, score if dev is None else dev
         self.best_candidate = self.method.candidate
@@ -322,7 +322,9 @@ class Learner:
         best = found[0]
         for one in found[1:]:
             lower_loss = partial(self._loss_is_lower, set_share, one, best)
-            if math.isnan(best.score) or (not math.isnan(one.score) and is_better(one.score, best.score, lower_loss)):
+            if math.isnan(best.score) or (
+                not math.isnan(one.score) and judging.is_better(one.score, best.score, lower_loss)
+            ):
                 best = one
         return best
 

@@ -25,8 +25,7 @@ from explorer.training.loop.measured_facts import Blend, Estimate, FoldScores, S
 from explorer.training.loop.training_facts import TrainingFacts, outcome
 from explorer.training.recipe import Recipe, naming
 
-# a state of a large model takes a second to write: one per minute costs little and loses little
-SAVE_EVERY = 60.0
+SAVE_EVERY = 60.0  # seconds: a state of a large model takes one to write, so this costs little and loses little
 
 
 @dataclass(frozen=True)
@@ -389,8 +388,7 @@ class Training(TrainingFacts):
 
     def _step(self, progress: Progress, seed: int | None = None, **news: Any) -> Step:
         learner = self.learner
-        if seed is None:
-            seed = learner.seed if learner else self.recipe.seeds[0]
+        seed = seed if seed is not None else learner.seed if learner else self.recipe.seeds[0]
         if learner is None or learner.seed != seed:
             several = self._prepared is not None and self.parts > 1
             return Step(progress, seed, len(self.results) + 1, stage=1 if several else None, **news)
@@ -398,5 +396,5 @@ class Training(TrainingFacts):
         if self.parts == 1:
             return Step(progress, seed, number, learner.step, learner.total, **news)
         total = self.numbered(learner.last) + sum(length or 1 for length in self._lengths[self.stage :])
-        of_fold = bool(learner.prepared.fold)
-        return Step(progress, seed, number, self.numbered(learner.step), total, self.stage, of_fold, **news)
+        at = self.numbered(learner.step), total, self.stage, bool(learner.prepared.fold)
+        return Step(progress, seed, number, *at, **news)

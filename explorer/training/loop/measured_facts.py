@@ -5,9 +5,8 @@ Their words are made where they are shown.
 
 from __future__ import annotations
 
-import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -286,21 +285,6 @@ class Ties:
             return chose
         last = "of these the last was kept"
         return f"{self.evaluations:,} evaluations have the best score; {chose if self.by_loss else last}"
-
-
-def is_better(score: float, best: float, lower_loss: Callable[[], bool | None]) -> bool:
-    """Whether a score is better than the best one before it.
-
-    A set that is small or solved gives many checkpoints one score. The first of them is the least trained, so that of
-    equal ones the loss on held-out rows decides (`lower_loss`), and the later one is better if that is not known.
-    """
-    return score > best if abs(score - best) > SAME else lower_loss() is not False
-
-
-def tied(scores: Sequence[float]) -> int:
-    """How many of the scores are equal to the best one."""
-    known = [score for score in scores if not math.isnan(score)]
-    return sum(max(known) - score <= SAME for score in known)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import parse
 from explorer.errors import DataError
 from explorer.evaluating.results.scored_task import NO_SCORE
-from explorer.evaluating.tasks.judges import LabelJudge
+from explorer.evaluating.tasks.label_judge import LabelJudge
 from explorer.evaluating.tasks.sts import of_scores
 from explorer.evaluating.tasks.transfer import transfer
 from explorer.measuring.comparing.comparison import Comparison

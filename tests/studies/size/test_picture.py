@@ -27,7 +27,8 @@ from explorer.encoding.tune.editing import cut
 from explorer.errors import BadChoice
 from explorer.evaluating.probes.logistic import STRENGTHS, predictions
 from explorer.evaluating.results import table_formats
-from explorer.evaluating.tasks.judges import SEED, LabelJudge, evaluated_on, judge_of
+from explorer.evaluating.tasks.judges import evaluated_on, judge_of
+from explorer.evaluating.tasks.label_judge import SEED, LabelJudge
 from explorer.measuring.scores import similarity
 from explorer.measuring.scores.correlation import unit
 from explorer.measuring.scores.judge import PairJudge

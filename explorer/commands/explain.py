@@ -1,0 +1,161 @@
+"""Explain the cosine of two sentences by their words, under one encoder or two."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+from functools import cache, partial
+
+from explorer.commands.parts import flags, output
+from explorer.data import sources
+from explorer.data.labelled import labelled_sets
+from explorer.encoding.load import declared, loading
+from explorer.encoding.locate import lookup
+from explorer.encoding.locate.model_names import Found, find
+from explorer.encoding.read.attention import EAGER
+from explorer.encoding.read.pooling import PAD, REFERENCES, Reading
+from explorer.errors import BadChoice, WrongColumns
+from explorer.evaluating.tasks.judges import Evaluated, evaluated_on, held, judged
+from explorer.knobs import Knob
+from explorer.measuring.scores.measure import Settings
+from explorer.measuring.sentences import word_pairs, word_tables
+from explorer.places import given_path
+from explorer.progress import Progress, finish
+from explorer.run_folder import RUN
+
+Pairs = tuple[tuple[str, str], ...]
+Sides = dict[str, tuple[Found, Reading]]
+
+NEXT = (
+    'Give two sentences, as in explain "It is far." "It is not far." A B, or a file of pairs: explain --pairs FILE A B.'
+)
+
+REFERENCE = Knob(
+    "reference", PAD, "What replaces the words in the sentence that the sum starts from.", choices=REFERENCES
+)
+MEASURED = Settings.knobs["max_length"], Settings.knobs["device"]  # all is computed in float32
+
+
+def explain_flags(verb: argparse.ArgumentParser) -> None:
+    """State the flags."""
+    verb.add_argument("first", nargs="?", metavar="FIRST", help="A sentence; left out with --pairs")
+    verb.add_argument("second", nargs="?", metavar="SECOND", help="Another sentence; left out with --pairs")
+    verb.add_argument("model", nargs="?", metavar="A", help=f"An encoder: {flags.A_MODEL} (default: the bundled one)")
+    verb.add_argument("other", nargs="?", metavar="B", help="An encoder to compare with A")
+    verb.add_argument(
+        "--pairs",
+        metavar="FILE|NAME",
+        help="Every pair of a file or set: scored pairs, queries with passages, pairs of texts, and of triplets both "
+        "that an anchor is in",
+    )
+    flags.add(verb, *flags.READINGS, REFERENCE, *MEASURED, flags.ONLINE)
+    verb.add_argument("--report", "--html", type=given_path, metavar="FILE", help="Write everything as one HTML file")
+    verb.add_argument("--json", action="store_true", help="Everything, as JSON; of --pairs, as a list")
+
+
+def explain(options: argparse.Namespace) -> None:
+    """Which words make two sentences similar, under one encoder or two.
+
+    Split the cosine of two sentences, or of every pair in a file, into an exact sum over their words (integrated
+    gradients of the whole encoder). With two encoders, the change of every word is shown too.
+    """
+    pairs, names = _given(options)
+    titles = options.reading, options.other_reading or options.reading
+    sides: Sides = {}
+    for side, name, title in zip("AB", names, titles, strict=False):
+        found = find(name, online=options.online)
+        sides[side] = found, declared.named(title, found.folder)
+    models = {
+        side: {
+            "model": found.name,
+            "model_revision": found.revision,
+            "model_digest": found.digest,
+            "reading": declared.described(reading, found.folder),
+        }
+        for side, (found, reading) in sides.items()
+    }
+    explained, stop = _explained(pairs, sides, options)
+    if options.json:
+        values = [word_tables.content(one, options.reference, models) for one in explained]
+        print(json.dumps(values if options.pairs else values[0], ensure_ascii=False, indent=1))
+    else:
+        print("\n\n".join(word_tables.as_text(one.sentences, models, one.pairs) for one in explained))
+    if options.report:
+        from explorer.drawing.reports.report import words_page
+
+        output.write_report(options.report, words_page(explained, options.reference, models))
+    if stop is not None:
+        raise SystemExit(output.code(stop))
+
+
+def _given(options: argparse.Namespace) -> tuple[Pairs, list[str]]:
+    words = [word for word in (options.first, options.second, options.model, options.other) if word is not None]
+    if options.pairs is None:
+        if len(words) < 2:
+            raise BadChoice(f"{'One sentence was' if words else 'No sentences were'} given; two are needed. {NEXT}")
+        return ((words[0], words[1]),), words[2:] or [lookup.BUNDLED]
+    # a text with spaces names a model if it is that of a run, or a folder
+    texts = (word for word in words if " " in word.strip() and not word.startswith(RUN))
+    sentence = next((text for text in texts if not sources.is_folder(text)), None)
+    if len(words) > 2 or sentence is not None:
+        text = f"'{sentence}'" if sentence is not None else "two sentences"
+        raise BadChoice(f"Both --pairs {options.pairs} and {text} were given. {NEXT}")
+    return _pairs_of(options.pairs, options.online), words or [lookup.BUNDLED]
+
+
+def _pairs_of(source: str, online: bool) -> Pairs:
+    """The pairs of sentences of a file or set of any kind: of a triplet anchor and positive, anchor and negative."""
+    is_file = sources.is_file(source) and not sources.is_folder(source)
+    given: Evaluated | None = sources.triplets(source) if is_file else None
+    if given is None and is_file:
+        try:
+            pairs, report = sources.sentence_pairs(source, online=online)
+        except WrongColumns:
+            if not labelled_sets.is_labelled(source):
+                raise
+        else:
+            for dropped in report.dropped if report else ():
+                output.say(f"{source}: {dropped}")
+            return pairs
+    given = given or evaluated_on(sources.identity(source), online)
+    columns = judged(given).texts
+    if isinstance(given, labelled_sets.LabelledSet):  # pairs with labels, such as those of MRPC
+        if len(columns) < 2:
+            raise BadChoice(f"--pairs is for pairs of sentences, and {held(given, source)}")
+        return tuple(zip(*columns.values(), strict=True))
+    known = judged(given).pairs
+    assert known is not None, "all other kinds have pairs"
+    return tuple(zip(known.first, known.second, strict=True))
+
+
+def _explained(
+    pairs: Pairs, sides: Sides, options: argparse.Namespace
+) -> tuple[list[word_pairs.Explained], KeyboardInterrupt | None]:
+    """Every pair under every side, or those that were done when a signal came."""
+    loads = {
+        side: cache(partial(loading.load, found, "float32", options.device, attention=EAGER))
+        for side, (found, _) in sides.items()
+    }
+    settings = options.reference, options.max_length, options.device
+    whole = options.json or options.report is not None
+    done: list[word_pairs.Explained] = []
+    with output.ProgressLine() as line:
+
+        def tell(progress: Progress) -> None:
+            of = f"pair {len(done) + 1:,} of {len(pairs):,}: " if len(pairs) > 1 else ""
+            line.tell(replace(progress, stage=f"{of}{progress.text}"))
+
+        try:
+            for pair in pairs:
+                found = {
+                    side: finish(word_pairs.measured(model, pair, reading, loads[side], *settings, matrix=whole), tell)
+                    for side, (model, reading) in sides.items()
+                }
+                done.append(word_pairs.Explained(pair, found))
+        except KeyboardInterrupt as stop:
+            if not done:
+                raise
+            line.say(f"Stopped after {len(done):,} of {len(pairs):,} pairs; the same command goes on from there.")
+            return done, stop
+    return done, None
