@@ -178,6 +178,13 @@ def test_a_measure_of_another_kind_is_refused_before_anything_is_measured(place,
         assert message in refused(*words, "--on", files[kind], "--metric", metric)
 
 
+def test_a_name_of_no_set_is_refused_with_those_of_every_kind(place, refused):
+    for words in (("score", place.model), ("compare", place.model, place.model)):
+        err = refused(*words, "--on", "sample serch")
+        for name in ("STS-B", "Sample search", "minimal pairs", sample.PROBE_PACKS, "TREC"):
+            assert name in err
+
+
 def test_a_column_that_is_named_decides_what_the_rows_are(place, tmp_path, answered, refused):
     rows = [(str(at % 2), text, text[::-1]) for at, text in enumerate(phrases(120, 5))]
     file = written(tmp_path / "rows.tsv", ("kind", "text", "other"), rows)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data import retrieval_sets, sample, sources, text_sets
-from explorer.data.graded.sets import SetIdentity
+from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.labelled import labelled_sets
 from explorer.data.set_items import IN_WORDS, Attribute, DescribedSet, word_count
 from explorer.data.tables.text_rows import Report
@@ -25,7 +25,7 @@ from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.pooling import Reading
 from explorer.encoding.read.windows import Windows
 from explorer.encoding.read.windows import windows as windows_of
-from explorer.errors import BadChoice, NotWritable, StrataError
+from explorer.errors import BadChoice, NotWritable, SetNotFound, StrataError
 from explorer.evaluating.tasks import item_scores, retrieval
 from explorer.evaluating.tasks.label_judge import LabelJudge
 from explorer.measuring.neighbours.ranking_judge import MEASURES, MRR, NDCG, RankingJudge
@@ -360,4 +360,10 @@ def evaluated_on(given: SetIdentity, online: bool = False) -> Evaluated:
     """The set with this identity; a labelled one is named by its task, such as TREC, or by its path."""
     if not given.is_scored and labelled_sets.is_labelled(source := sources.located(given)):
         return labelled_sets.load(source)[0]
-    return sources.evaluation_set(given, online=online)
+    try:
+        return sources.evaluation_set(given, online=online)
+    except SetNotFound as error:
+        if given.kind != SetKind.OTHER or error.split is not None:
+            raise
+        known = ", ".join((*sources.NAMED_SETS, *labelled_sets.names()))
+        raise SetNotFound(f"{error} Of other kinds there are: {known}; or give a file or folder by its path.") from None

@@ -191,7 +191,7 @@ class ProbeJudge(Judge):
 
     def score(self, items: Floats, precision: str = "float32") -> float:
         """The share of couples × 100."""
-        return 100 * float(metrics.couples(self.gold, items).mean())
+        return 100 * float(metrics.METRICS[self.measure].of_pairs(self.gold, items))
 
     def difference(self, one: Floats, other: Floats) -> bootstrap.Interval:
         """The interval is that of a paired bootstrap over pairs, paraphrases and others each among themselves."""

@@ -179,7 +179,12 @@ def couples(gold: Floats, cosines: NDArray[Any]) -> Floats:
 
 
 def item_shares(gold: Floats, cosines: NDArray[Any]) -> Floats:
-    """In which share of its couples each pair is right; their means over either label are the share of all couples."""
+    """In which share of its couples each pair is right; their means over either label are the share of all couples.
+
+    NaN if a cosine is missing.
+    """
+    if np.isnan(cosines).any():
+        return np.full(len(gold), np.nan)
     right, positive = couples(gold, cosines), gold == gold.max()
     found = np.empty(len(gold))
     found[positive], found[~positive] = right.mean(axis=1), right.mean(axis=0)

@@ -15,7 +15,7 @@ from explorer.drawing.scores.curves import (
     measure_by_layer,
     score_by_layer,
 )
-from explorer.drawing.scores.distributions import cosine_by_gold, cosines_by_gold, neighbours_kept
+from explorer.drawing.scores.distributions import cosine_by_gold, cosines_by_gold, item_gains, neighbours_kept
 from explorer.drawing.scores.grid import difference_grid, layer_by_pooling
 from explorer.drawing.style import ACCENT, GRID_SCALE, hover_text, text_colours
 from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, parse, readings
@@ -354,3 +354,22 @@ def test_every_number_of_kept_neighbours_has_its_bar_and_the_line_stands_at_the_
     figure = neighbours_kept(Overlap(np.array([1, 2, 3, 3]), 5))
     assert figure.layout.shapes[0].x0 == pytest.approx(2.25)
     assert figure.layout.annotations[0].text == "mean 2.2"
+
+
+def test_bars_of_gains_count_losses_left_and_gains_right_and_leave_out_what_did_not_change():
+    gains = np.array([-50.0, -50, -3, 0, 0, 0, 1e-12, 7, 12.5, np.nan, 100])
+    (bars,) = item_gains(gains, "nDCG@10 × 100, after − before", "query").data
+    x, y = np.array(bars.x), np.array(bars.y)
+    assert y.sum() == 6
+    assert y[x < 0].sum() == 3
+    assert y[x > 0].sum() == 3
+    assert len(set(bars.marker.color[: len(x) // 2])) == len(set(bars.marker.color[len(x) // 2 :])) == 1
+    half = 50.0  # of the bins, 10 wide, from -100 to 100
+    for gain in (-50.0, 7.0, 12.5, 100.0):
+        inside = (x - 5 <= gain) & ((gain < x + 5) | (gain == 2 * half))
+        assert y[inside].sum() >= 1
+
+
+def test_gains_of_no_item_make_no_bars():
+    (bars,) = item_gains(np.zeros(4), "accuracy", "row").data
+    assert sum(bars.y) == 0
