@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import json
+import math
 from collections.abc import Sequence
 
+from explorer import in_words
 from explorer.commands.parts import flags, output
 from explorer.data import corpora, sources
 from explorer.data.labelled import labelled_sets
+from explorer.data.set_items import NamedSet, several, size_of
 from explorer.data.tables.text_rows import Report
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load import declared
-from explorer.encoding.locate.model_names import find
-from explorer.encoding.read.pooling import MODEL_DEFAULT
+from explorer.encoding.locate.model_names import Found, find
+from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, Reading
 from explorer.errors import BadChoice, NotWritable
 from explorer.evaluating.tasks.judges import Evaluated, judge_of, judged
 from explorer.knobs import Knob
@@ -78,11 +82,11 @@ def score(options: argparse.Namespace) -> None:
     scores = output.shown(judged(given).measured(found, flags.read(options, Settings), also=also))
     split = None if column is None else splits.score_split(scores, column, default_reading(scores), metric, given.item)
     if options.json:
-        print(layer_scores.as_json(found, given, scores, **({"split": splits.scores_as_json(split)} if split else {})))
+        print(as_json(found, given, scores, **({"split": splits.scores_as_json(split)} if split else {})))
     elif options.csv:
         print(layer_scores.as_csv(layer_scores.score_rows(scores)), end="")
     else:
-        print(layer_scores.as_text(found, given, scores, metric, aggregate, asked))
+        print(as_text(found, given, scores, metric, aggregate, asked))
         if split is not None:
             print("\n".join(["", *splits.scores_as_text(split)]))
 
@@ -100,6 +104,76 @@ def _given(options: argparse.Namespace) -> tuple[Evaluated, Sequence[Report]]:
         return given, () if report is None else (report,)
     assert given is not None, "without columns it was read"
     return given, ()
+
+
+def as_json(found: Found, given: NamedSet, scores: layer_scores.LayerScores, **more: object) -> str:
+    """Every layer & pooling as JSON, with model, set and settings, and what else is given."""
+    content = {
+        "model": found.name,
+        "model_revision": found.revision,
+        "model_digest": found.digest,
+        "set": given.name,
+        "set_digest": given.digest,
+        "item": given.item,
+        several(given.item): len(given),
+        **({"passages": given.pool} if given.pool else {}),
+        "metric": scores.metrics[0],
+        "others": list(scores.metrics[1:]),
+        "precision": scores.precision,
+        "device": scores.device,
+        "max_length": scores.limit,
+        "sentences": scores.sentences,
+        "truncated": scores.truncated,
+        "seconds": round(scores.seconds, 3),
+        "not_measurable": [reading.title for reading in scores.not_measured],
+        "not_finite": [reading.title for reading in scores.not_finite],
+        "no_score": layer_scores.why_none(scores) or None,
+        **more,
+        "readings": layer_scores.score_rows(scores),
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False)
+
+
+def as_text(
+    found: Found,
+    given: NamedSet,
+    scores: layer_scores.LayerScores,
+    metric: str,
+    aggregate: str,
+    asked: Sequence[Reading] = (),
+) -> str:
+    """One metric as a grid for the terminal, with notes, and the layers & poolings that were asked for by name.
+
+    Of the model default there is every other metric, too.
+    """
+    way = f", {aggregate}" if scores.has_parts else ""
+    lines = [f"{found.name} on {given.name}: {metric} × 100 on {size_of(given)}{way} (higher is better)", ""]
+    lines.append(f"{'layer':>8}" + "".join(f"{pooling:>8}" for pooling in scores.poolings))
+    for row, numbers in zip(scores.rows, scores.table(metric, aggregate), strict=True):
+        cells = "".join(f"{in_words.number(score) if math.isfinite(score) else '':>8}" for score in numbers)
+        lines.append(f"{row.label:>8}{cells}".rstrip())
+    lines.append("")
+    own, best = scores.own_score(metric, aggregate), scores.best(metric, aggregate)
+    if own is not None:
+        lines.append(f"model default: {layer_scores.text_of(own)} ({scores.own_title})")
+        others = {
+            one: layer_scores.text_of(scores.score(OWN, one, aggregate)) for one in scores.metrics if one != metric
+        }
+        lines += [f"model default, {name}: {score}" for name, score in others.items()]
+    lines += [f"{one.title}: {layer_scores.text_of(scores.score(one, metric, aggregate))}" for one in asked]
+    if best is not None:
+        text = f"{in_words.number(scores.score(best, metric, aggregate))} ({best.title})"
+        if scores.best_of_all(metric, aggregate) == OWN:
+            text = f"{in_words.number(own)} ({OWN.title}); of the grid {text}"
+        lines.append(f"best here: {text}, chosen on the {several(given.item)} it is scored on, so optimistic")
+    if scores.not_measured_text:
+        lines.append(scores.not_measured_text)
+    if why := layer_scores.why_none(scores, metric):
+        lines.append(f"No score: {why}.")
+    sentences = f"{scores.sentences:,} sentences"
+    cut = scores.limit and f"at most {scores.limit} tokens, {scores.truncated:,} of {sentences} truncated"
+    lines.append(f"{scores.precision} on {scores.device}, {cut or sentences}, measured in {scores.seconds:.1f} s")
+    return "\n".join(lines)
 
 
 def shrink_flags(verb: argparse.ArgumentParser) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -14,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer import escaping, in_words
-from explorer.data.set_items import NamedSet, several, size_of
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.head_facts import UNLIMITED
 from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, Reading, Row, cell_of
@@ -27,7 +25,6 @@ from explorer.measuring.scores.pair_cosines import Cosines, pair_cosines
 from explorer.progress import Work
 
 if TYPE_CHECKING:
-    from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.encoder import Encoder
 
 # why a layer & pooling has no score, by precision
@@ -341,66 +338,3 @@ def as_csv(rows: Sequence[Mapping[str, object]]) -> str:
     """Rows as CSV with a header; a missing number is an empty cell, and no text is a formula."""
     shown = for_people(rows)
     return escaping.csv_text([[*shown[0]], *([row.get(name, "") for name in shown[0]] for row in shown)])
-
-
-def as_json(found: Found, given: NamedSet, scores: LayerScores, **more: object) -> str:
-    """Every layer & pooling as JSON, with model, set and settings, and what else is given."""
-    content = {
-        "model": found.name,
-        "model_revision": found.revision,
-        "model_digest": found.digest,
-        "set": given.name,
-        "set_digest": given.digest,
-        "item": given.item,
-        several(given.item): len(given),
-        **({"passages": given.pool} if given.pool else {}),
-        "metric": scores.metrics[0],
-        "others": list(scores.metrics[1:]),
-        "precision": scores.precision,
-        "device": scores.device,
-        "max_length": scores.limit,
-        "sentences": scores.sentences,
-        "truncated": scores.truncated,
-        "seconds": round(scores.seconds, 3),
-        "not_measurable": [reading.title for reading in scores.not_measured],
-        "not_finite": [reading.title for reading in scores.not_finite],
-        "no_score": why_none(scores) or None,
-        **more,
-        "readings": score_rows(scores),
-    }
-    return json.dumps(content, indent=1, ensure_ascii=False)
-
-
-def as_text(
-    found: Found, given: NamedSet, scores: LayerScores, metric: str, aggregate: str, asked: Sequence[Reading] = ()
-) -> str:
-    """One metric as a grid for the terminal, with notes, and the layers & poolings that were asked for by name.
-
-    Of the model default there is every other metric, too.
-    """
-    way = f", {aggregate}" if scores.has_parts else ""
-    lines = [f"{found.name} on {given.name}: {metric} × 100 on {size_of(given)}{way} (higher is better)", ""]
-    lines.append(f"{'layer':>8}" + "".join(f"{pooling:>8}" for pooling in scores.poolings))
-    for row, numbers in zip(scores.rows, scores.table(metric, aggregate), strict=True):
-        cells = "".join(f"{in_words.number(score) if math.isfinite(score) else '':>8}" for score in numbers)
-        lines.append(f"{row.label:>8}{cells}".rstrip())
-    lines.append("")
-    own, best = scores.own_score(metric, aggregate), scores.best(metric, aggregate)
-    if own is not None:
-        lines.append(f"model default: {text_of(own)} ({scores.own_title})")
-        others = {one: text_of(scores.score(OWN, one, aggregate)) for one in scores.metrics if one != metric}
-        lines += [f"model default, {name}: {score}" for name, score in others.items()]
-    lines += [f"{one.title}: {text_of(scores.score(one, metric, aggregate))}" for one in asked]
-    if best is not None:
-        text = f"{in_words.number(scores.score(best, metric, aggregate))} ({best.title})"
-        if scores.best_of_all(metric, aggregate) == OWN:
-            text = f"{in_words.number(own)} ({OWN.title}); of the grid {text}"
-        lines.append(f"best here: {text}, chosen on the {several(given.item)} it is scored on, so optimistic")
-    if scores.not_measured_text:
-        lines.append(scores.not_measured_text)
-    if why := why_none(scores, metric):
-        lines.append(f"No score: {why}.")
-    sentences = f"{scores.sentences:,} sentences"
-    cut = scores.limit and f"at most {scores.limit} tokens, {scores.truncated:,} of {sentences} truncated"
-    lines.append(f"{scores.precision} on {scores.device}, {cut or sentences}, measured in {scores.seconds:.1f} s")
-    return "\n".join(lines)

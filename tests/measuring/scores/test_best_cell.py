@@ -10,6 +10,7 @@ import pytest
 import torch
 from scipy.stats import rankdata, spearmanr
 
+from explorer.commands.scores import as_json, as_text
 from explorer.data import sample
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load.loading import load
@@ -20,7 +21,7 @@ from explorer.measuring.scores import best_cell, bootstrap
 from explorer.measuring.scores.best_cell import pick
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.correlation import spearman
-from explorer.measuring.scores.layer_scores import as_csv, as_json, as_text, for_people, score_layers, score_rows
+from explorer.measuring.scores.layer_scores import as_csv, for_people, score_layers, score_rows
 from explorer.measuring.scores.pair_cosines import chunks, exact_cosines
 from explorer.progress import finish
 
