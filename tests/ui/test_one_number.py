@@ -17,7 +17,7 @@ from explorer.encoding.load import hardware
 from explorer.measuring.comparing import comparison_verdict
 from explorer.measuring.scores.verdict import BETTER, CHANCE, WORSE, RunVerdict, Verdict
 from explorer.progress import finish
-from explorer.studies.plans import execution, plan_folder, plan_report, plan_table
+from explorer.studies.plans import execution, plan_columns, plan_folder, plan_report
 from explorer.studies.plans.plan import Plan
 from explorer.studies.size import picture as measuring
 from explorer.studies.size import points as size_points
@@ -193,7 +193,7 @@ def of_json(run):
 
 def of_results(run):
     frame = opened(run, "results", suite=filters.RUNS).dataframe[0].value
-    column = Path(run.status().facts.test).name
+    column = f"{Path(run.status().facts.test).name} ({run.status().facts.measure_of('test')})"
     known = {row["model"]: row[column] for row in frame.to_dict("records")}
     base, name = run.recipe().model, f"simcse on {sources.shown(run.recipe().model)}"
     tuned = next(score for model, score in known.items() if model.startswith(name) and "probed" in model)
@@ -211,8 +211,8 @@ def of_size(run):
 
 def of_plan(run, plan):
     rows = opened(run, "plans", plan=plan.name).dataframe[0].value.to_dict("records")
-    test = next(name for name in rows[0] if name.startswith("test ("))
-    return {BASE: rows[0][test], "planned": rows[1][test], "planned - base": rows[1][plan_table.GAIN].split(" ")[0]}
+    test, gain = (next(name for name in rows[0] if name.startswith(f"{of} (")) for of in ("test", plan_columns.GAIN))
+    return {BASE: rows[0][test], "planned": rows[1][test], "planned - base": rows[1][gain].split(" ")[0]}
 
 
 def by_the_plan(told, run, plan):

@@ -25,7 +25,7 @@ class MethodMark:
     change: str  # the difference and its interval in words
 
 
-def score_by_cost(marks: Sequence[MethodMark]) -> go.Figure:
+def score_by_cost(marks: Sequence[MethodMark], measure: str) -> go.Figure:
     """Gain over the base against the time of training, a marker with an interval for each method and setting.
 
     Cheaper is further left, better is higher, and the base is a line at 0.
@@ -36,7 +36,8 @@ def score_by_cost(marks: Sequence[MethodMark]) -> go.Figure:
     for place, mark in enumerate(marks):
         colour = style.MODEL_COLOURS[place % len(style.MODEL_COLOURS)]
         text = (
-            f"{style.hover_text(mark.label)}<br>difference to the base: {mark.change}<br>test score: {mark.score}<br>"
+            f"{style.hover_text(mark.label)}<br>difference to the base: {mark.change}<br>"
+            f"test, {style.hover_text(measure)}: {mark.score}<br>"
             f"{mark.seconds:,.0f} s for a training"
         )
         draft.add(
@@ -50,7 +51,7 @@ def score_by_cost(marks: Sequence[MethodMark]) -> go.Figure:
             hovertemplate=f"{text}<extra></extra>",
         )
     draft.x_axes(**style.cost_axis("seconds of one training", [mark.seconds for mark in marks]))
-    draft.y_axes(title="difference to the base (test)", zeroline=False)
+    draft.y_axes(title=f"difference to the base (test, {style.short_text(measure)} × 100)", zeroline=False)
     # a line of the legend has about three names
     lines = -(-len(marks) // 3)
     return draft.figure(400 + 22 * lines, showlegend=True, legend={"y": -0.22, "yanchor": "top"})

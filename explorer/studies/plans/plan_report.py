@@ -62,9 +62,8 @@ def verdict(found: PlanTable) -> Sentence | None:
     alone = "is the first row with a score" if len(found.rows) > 1 else "has a score"
     tested = "has the highest score" if others else alone
     test_set = sources.shown(best.cells[0].recipe.test or NO_TEST)
-    measure = best.cells[0].done.facts.measure_of(TEST) if best.cells[0].done else ""
     over = f"{in_words.signed(gain.shown_difference)} over the base ({CI} {gain.ends()}){gain.by_training}. "
-    text = f"{best.label} {tested} on {test_set} ({measure}){so_far}: {best.score(TEST)}, {over}"
+    text = f"{best.label} {tested} on {test_set} ({_measure(best)}){so_far}: {best.score(TEST)}, {over}"
     _, _, _, low, high = gain.known
     text += "The interval includes 0, so the difference may be chance. " if low <= 0 <= high else ""
     # whether another row of the same base could be as good as the first, by the intervals of their scores; numbers of
@@ -100,6 +99,12 @@ def unscored(found: PlanTable) -> str:
     """The sets elsewhere that finished runs lack; "" if none is missing."""
     every = [f"{sources.shown(name)}: {', '.join(names)}" for name, names in found.unscored.items()]
     return UNSCORED.format("; ".join(every)) if every else ""
+
+
+def _measure(row: PlanRow) -> str:
+    """What the test score of a row is."""
+    done = row.cells[0].done
+    return done.facts.measure_of(TEST) if done else ""
 
 
 def _ends(verdict: Verdict) -> tuple[float, float]:
@@ -202,9 +207,8 @@ def row_lines(found: Sequence[RowCurve]) -> dict[str, list[RowMark]]:
 
 def _row_mark(point: RowPoint) -> RowMark:
     low, high = _ends(point.verdict)
-    text = (
-        f"{point.row.label}, {point.rows:,} rows: {point.row.score(TEST)}; difference to the base {point.verdict.gap}"
-    )
+    text = f"{point.row.label}, {point.rows:,} rows: {_measure(point.row)} {point.row.score(TEST)}; "
+    text += f"difference to the base {point.verdict.gap}"
     share = point.stated if percent_in(point.stated) is not None else ""
     return RowMark(point.rows, share, point.verdict.known[1], low, high, f"{text}; {point.steps:,} steps")
 
@@ -218,6 +222,7 @@ def bases(found: Sequence[RowCurve]) -> dict[str, float]:
 
 def repeating(found: PlanTable) -> list[str]:
     """What repeats a plan: the numbers of each seed, the plan itself, versions and the day; without folders of here."""
+    measure = " or ".join(found.measures)
     runs = [
         {
             "row": row.label,
@@ -225,7 +230,7 @@ def repeating(found: PlanTable) -> list[str]:
             "run": cell.run.name if cell.run else "",
             "updates": cell.done.step,
             "seconds": round(cell.done.seconds),
-            **_scores(cell.done),
+            **_scores(cell.done, measure),
         }
         for row in found.rows
         for cell in row.cells
@@ -249,12 +254,13 @@ def repeating(found: PlanTable) -> list[str]:
     ]
 
 
-def _scores(done: Status) -> dict[str, object]:
+def _scores(done: Status, measure: str) -> dict[str, object]:
     """Base and tuned model of a run on its test set, and their difference."""
     test = done.verdict.test if done.verdict else None
     if test is None:
         return {}
-    return {"base": test.declared_base, "tuned": test.exported, "difference": test.shown_difference}
+    numbers = {"base": test.declared_base, "tuned": test.exported, "difference": test.shown_difference}
+    return {f"{name}, {measure}": number for name, number in numbers.items()}
 
 
 def report(found: PlanTable, first: Sequence[str] = (), title: str = "") -> bytes:
@@ -268,7 +274,9 @@ def report(found: PlanTable, first: Sequence[str] = (), title: str = "") -> byte
     if len(rows) > 1 and not first:  # the answer above it says how it was chosen
         body.append(standalone.note(BEST_OF.format(len(rows))))
     if len(rows) > 1:
-        body.append(standalone.picture(score_by_cost(marks(rows)), "Score against cost", READ))
+        body.append(
+            standalone.picture(score_by_cost(marks(rows), " or ".join(found.measures)), "Score against cost", READ)
+        )
     if missing := unscored(found):
         body.append(standalone.note(missing))
     curves = row_curve.curves(found)

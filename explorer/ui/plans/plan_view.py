@@ -104,7 +104,7 @@ def show(folder: PlanFolder) -> None:
         marks = plan_report.marks(rows)
         st.subheader("Score against cost")
         downloads.draw(
-            score_by_cost(marks),
+            score_by_cost(marks, " or ".join(found.measures)),
             config=downloads.config(f"plan-{downloads.file_name(folder.name)}"),
             alt=f"Difference to the base against seconds of training, for {len(marks)} rows.",
         )

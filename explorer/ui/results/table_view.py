@@ -12,6 +12,7 @@ from explorer.data import sources, text_sets
 from explorer.drawing.scores.curves import Lines, scores_by_layer
 from explorer.encoding.read.pooling import POOLINGS
 from explorer.evaluating.results import rank_groups, result_files, result_table, scored_task, table_formats
+from explorer.measuring.scores.metrics import measure_in_words
 from explorer.training.record import run_results
 from explorer.ui import messages
 from explorer.ui.results.filters import FilteredResults
@@ -48,7 +49,8 @@ def show(chosen: FilteredResults) -> None:
     """The verdict on the best model, the table, and its downloads."""
     ranking = ranking_of(chosen.rows, chosen.tasks) if chosen.is_main and chosen.tasks else None
     if ranking is not None:
-        st.info(ranking_text(ranking, len(chosen.tasks)), icon=":material/leaderboard:")
+        by = " or ".join(dict.fromkeys(result_table.measure_of(chosen.rows, task) for task in chosen.tasks))
+        st.info(ranking_text(ranking, len(chosen.tasks), by), icon=":material/leaderboard:")
     letters = dict(zip(ranking.names, ranking.letters, strict=True)) if ranking else {}
     columns, rows = result_table.cells(chosen.rows, chosen.tasks, chosen.title, chosen.measure, letters)
     header = list(map(str, columns))
@@ -102,13 +104,13 @@ def show(chosen: FilteredResults) -> None:
         )
 
 
-def ranking_text(ranking: rank_groups.Ranking, tasks: int) -> str:
+def ranking_text(ranking: rank_groups.Ranking, tasks: int, measure: str) -> str:
     """The best model, and which models it is significantly better than."""
     best, rest = ranking.names[0], range(1, len(ranking.names))
     worse = [messages.plain(ranking.names[at]) for at in rest if ranking.p[0, at] <= rank_groups.ERROR]
     alike = [messages.plain(ranking.names[at]) for at in rest if not ranking.p[0, at] <= rank_groups.ERROR]
     over = "on this task" if tasks == 1 else f"on average over these {tasks} tasks"
-    parts = [f"**{messages.plain(best)}** scores highest {over}: {in_words.number(ranking.scores[0])}."]
+    parts = [f"**{messages.plain(best)}** scores highest {over}: {measure} {in_words.number(ranking.scores[0])}."]
     if worse:
         parts.append(f"It is significantly better than {_listed(worse)}.")
     if alike:
@@ -206,8 +208,9 @@ def show_published(chosen: FilteredResults) -> None:
     measured = next(row for row in chosen.rows if row.name == name)
     rows = [row for row in published if row.source == source]
     named = scored_task.labels(chosen.tasks)
+    by = {task.digest: measure_in_words(rows[0].measure(task.name)) for task in chosen.tasks}
     tasks = {
-        named[task.digest]: task
+        f"{named[task.digest]} ({by[task.digest]})": task
         for task in chosen.tasks
         if task.kind != scored_task.FINE_TUNING and any(task.name in row.scores for row in rows)
     }
@@ -233,8 +236,7 @@ def show_published(chosen: FilteredResults) -> None:
         },
     )
     differs = result_table.what_differs(rows, measured, list(tasks.values()), chosen.title)
-    used = ", ".join(dict.fromkeys(rows[0].measure(task.name) for task in tasks.values()))
-    st.caption(f"What differs from the paper: {messages.plain('; '.join(differs))}. Measure: {used}.")
+    st.caption(f"What differs from the paper: {messages.plain('; '.join(differs))}.")
 
 
 def show_by_layer(chosen: FilteredResults) -> None:
@@ -251,7 +253,11 @@ def show_by_layer(chosen: FilteredResults) -> None:
         key="results_pooling",
         help="The pooling of every layer, 0 to the last.",
     )
-    tasks = {labels[task.digest]: lines for task in chosen.tasks if (lines := lines_of(chosen, task, pooling))}
+    tasks = {
+        f"{labels[task.digest]}, {result_table.measure_of(chosen.rows, task, chosen.measure)}": lines
+        for task in chosen.tasks
+        if (lines := lines_of(chosen, task, pooling))
+    }
     if not tasks:
         st.info(f"No task was scored under {pooling}.", icon=":material/block:")
         return
@@ -268,7 +274,7 @@ def show_by_layer(chosen: FilteredResults) -> None:
             "model": row.name,
             CHOSEN: choice.title,
             "nDCG@10": choice.score,
-            "model default": choice.default_score,
+            "nDCG@10, model default": choice.default_score,
             "difference": choice.shown_difference,
             "95 % CI": in_words.ends(choice.shown_difference, choice.low, choice.high),
         }

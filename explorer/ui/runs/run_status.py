@@ -175,6 +175,7 @@ def _listed(page: str, choose: Callable[[runs.Run], object], text: str) -> None:
                 help="Small differences in meaning that were learned or lost, and whether the test score changed for "
                 "certain.",
             ),
+            "Measure": st.column_config.TextColumn(help="What Test, Gain and Dev are, × 100."),
             "Dev": _score("Dev score × 100 of the tuned model. The dev set chose it, so it is optimistic."),
             AT_BEST_STEP: _score(f"{HOW_AT_BEST_STEP} It is optimistic; report the test."),
             "Dev by step": st.column_config.LineChartColumn(width="small"),
@@ -198,6 +199,7 @@ def _row(run: runs.Run) -> dict[str, Any]:
         "Verdict": learned.short(status.learned),
         "Gain": tested and tested.shown_difference,
         "Test": tested and tested.exported,
+        "Measure": (tested or None) and status.facts.measure_of("test"),
         "Method": status.facts.methods or None,
         "Base": messages.ends(sources.shown(status.facts.model)),
         "Dev": status.verdict.dev.exported if status.verdict and status.verdict.dev else None,

@@ -162,7 +162,7 @@ def test_sets_and_base_are_named_in_every_form_of_the_table(own, place):
     assert [next(iter(row.values())) for row in shown] == [line[0] for line in lines]
     assert list(shown[0]) == header
     (done,) = [cell.done for one in found.rows for cell in one.cells]
-    assert of_seeds[0]["tuned"] == pytest.approx(done.verdict.test.exported), "the numbers of each seed"
+    assert of_seeds[0]["tuned, Spearman"] == pytest.approx(done.verdict.test.exported), "the numbers of each seed"
     assert "To repeat it" in page
     assert str(place.folder) not in page, "no folder of this machine"
 
