@@ -99,6 +99,14 @@ def test_the_csv_of_a_plan_and_of_an_evaluation_has_every_set_with_its_interval_
     assert evaluated[evaluated["column"] == "STS17"]["low"].notna().all()
 
 
+def test_the_scores_of_all_layers_are_numbers_in_columns_named_by_their_measure(desk):
+    found = pandas.read_csv(io.StringIO(said("score", desk / "one_model", "--csv")))
+    assert {"spearman", "pearson"} < set(found.columns)
+    texts = {"layer & pooling", "pooling"}
+    assert all(found[name].dtype.kind in "if" for name in found.columns if name not in texts)
+    assert len(found) > 5
+
+
 @pytest.mark.parametrize("command", ["evaluate", "plan", "reproduce", "shrink"])
 def test_latex_has_each_cell_in_its_column_and_no_sign_that_an_engine_stops_at(printed, command):
     text = printed["latex"][command]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from explorer import escaping, in_words
 
 ENGINES = "pdflatex and lualatex set this table"
-MOST_LINES = 4  # of the title of a column
+MOST_LINES = 6  # of the title of a column
 PACKAGES, T1 = (r"\usepackage{booktabs}",), r"\usepackage[T1]{fontenc}"
 _COMMANDS = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "`": r"\textasciigrave{}",
@@ -118,9 +118,12 @@ def tabular(
 
 
 def _title(title: str, width: int) -> list[str]:
-    """The lines of a title, each at most so wide, or wider where there would be too many."""
+    """The lines of a title, each at most so wide, or wider where there would be too many; a line break stays one."""
     while True:
-        lines = textwrap.wrap(title, width, break_long_words=False, break_on_hyphens=False) or [""]
+        wrapped = (
+            textwrap.wrap(one, width, break_long_words=False, break_on_hyphens=False) for one in title.split("\n")
+        )
+        lines = [line for one in wrapped for line in one] or [""]
         if len(lines) <= MOST_LINES or width >= len(title):
             return lines
         width += 1

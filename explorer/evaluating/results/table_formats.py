@@ -110,8 +110,8 @@ def as_latex(header: Header, rows: Rows) -> str:
     """A tabular with the rules of booktabs, without empty columns; it begins with what the preamble needs."""
     used = [place for place, column in enumerate(header) if column.is_text or any(row[place] for row in rows)]
     header, rows = [header[place] for place in used], [[row[place] for place in used] for row in rows]
-    titles, texts = shown(header, rows)
-    lines, notes = with_notes(header, texts)
+    titles = [escaping.one_line(one.name) + f"\n({escaping.one_line(one.about)})" * bool(one.about) for one in header]
+    lines, notes = with_notes(header, shown(header, rows)[1])
     sides = ["l" if column.is_text else "r" for column in header]
     has_seeds = any(isinstance(cell, Number) and cell.std is not None for row in rows for cell in row)
     remarks = ["± is the standard deviation over seeds"] * has_seeds

@@ -285,6 +285,7 @@ def written(found: Reproduction) -> tuple[list[TableColumn], list[list[TableCell
     header = [TableColumn("row", is_text=True)]
     for task, of_task in measures.items():
         words = " or ".join(of_task)
+        task = f"{task} of {len(WHOLE)}" if task == AVERAGE else task
         header += [TableColumn(name.format(task), words) for name in ("{}", "{}, published", "{}, difference")]
     header.append(TableColumn("setting", is_text=True, is_note=True))
     kept = [place for place in range(len(header)) if place == 0 or any(row[place] for row in lines)]
