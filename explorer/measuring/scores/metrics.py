@@ -60,7 +60,7 @@ def is_binary(gold: Floats) -> bool:
 
 def best_threshold(gold: Floats, cosines: NDArray[Any]) -> BestF1 | None:
     """The threshold with the highest F1, the lowest of equal ones; None unless the labels have two values."""
-    if why_no_score(gold, F1) or np.isnan(cosines).any():
+    if why_no_score(gold, F1) or not np.ptp(cosines) > correlation.SAME:  # equal, or missing
         return None
     curve = Curve(gold, cosines)
     true, predicted = curve.counts(np.ones((len(gold), 1), dtype=np.float32))
@@ -110,11 +110,11 @@ def _f1(true: Floats, predicted: Floats) -> Floats:
 
 
 def _of_thresholds(measure: Measure) -> tuple[OfPairs, OfDraws]:
-    """A measure of every threshold, of pairs and of draws; NaN unless labels have two values, or if a cosine is."""
+    """A measure of every threshold, of pairs and of draws; NaN unless labels have two values, and cosines differ."""
 
     def of_draws(gold: Floats, times: NDArray[np.float32]) -> OfColumn:
         def of_column(cosines: NDArray[Any]) -> Floats:
-            if not is_binary(gold) or np.isnan(cosines).any():
+            if not is_binary(gold) or not np.ptp(cosines) > correlation.SAME:  # equal, or missing: no order
                 return np.full(times.shape[1], np.nan)
             return measure(*Curve(gold, cosines).counts(times))
 

@@ -19,7 +19,7 @@ from explorer.measuring.scores import judge
 from explorer.measuring.scores.calibration import LEAST
 from explorer.measuring.scores.in_use import AtRecall, FoundFirst, InUse, TooFewMatches, in_use
 from explorer.measuring.scores.judge import Gap, Share
-from explorer.measuring.scores.metrics import HIGH, SPEARMAN
+from explorer.measuring.scores.metrics import AVERAGE_PRECISION, HIGH, SPEARMAN
 from explorer.measuring.scores.verdict import (
     BETTER,
     CHANCE,
@@ -254,7 +254,7 @@ def _blended(tuned: Sequence[Status]) -> str:
 def helps(advice: Advice, measure: str, before: float, model: str) -> tuple[str, ...]:
     """What would help where nothing is gained beyond chance over a base with this score `before`."""
     data, texts = advice.data, []
-    if before >= HIGH:
+    if before >= HIGH and measure != AVERAGE_PRECISION:  # which is high by chance where most pairs match
         of = f"{'a' if measure == SPEARMAN else 'an'} {measure}"  # an average precision, an nDCG@10, an accuracy
         texts.append(f"The base already has {of} of {in_words.number(before, 1)}: test it on harder rows.")
     if advice.amount.rows < data.rows:

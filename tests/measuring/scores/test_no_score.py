@@ -65,6 +65,16 @@ def test_gold_scores_that_say_nothing_are_the_reason(gold, metric, why):
     assert bool(metrics.no_score_in_words(why, len(gold))) == bool(why)
 
 
+@pytest.mark.parametrize("metric", ["Spearman", "Pearson", "average precision", "F1"])
+def test_cosines_that_are_all_equal_order_no_pairs_and_have_no_score_by_any_metric(metric):
+    gold = GRADED if metric in ("Spearman", "Pearson") else BINARY
+    equal, others = np.full(len(gold), 0.5), np.random.default_rng(0).random(len(gold))
+    equal[::2] += 1e-13  # the rounding of one vector
+    assert np.isnan(metrics.METRICS[metric].of_pairs(gold, equal))
+    assert np.isnan(bootstrap.difference(gold, equal, others, metric=metric, resamples=50).low)
+    assert metrics.best_threshold(BINARY, equal) is None
+
+
 @pytest.mark.parametrize("rows", [[3], [3, 5], [3, 5, 7, 9]])
 def test_a_comparison_on_too_few_pairs_is_no_verdict_and_says_why(bundled_scores, rows):
     few = bundled_scores.of_pairs(rows)
