@@ -16,6 +16,7 @@ from explorer.measuring.comparing.pair_changes import ItemChanges, QueryChanges
 from explorer.measuring.scores import best_cell, calibration, similarity, verdict
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.judge import PackChange, PairChange, Share
+from explorer.measuring.scores.probability_curve import CurveChoice
 from explorer.measuring.scores.verdict import ElsewhereVerdict, Verdict
 from explorer.measuring.sentences import word_tables
 from explorer.measuring.sentences.probe_cosines import PackWords
@@ -150,7 +151,7 @@ def test_the_brier_scores_of_two_models_add_up():
             similarity.CosineMeaning(
                 name,
                 "mean",
-                calibration.Calibration(4.0, count, count, {}, {}, (), random.random(60) ** 2),
+                calibration.Calibration(4.0, count, count, {}, {}, CurveChoice({}, 0.0), (), random.random(60) ** 2),
             )
             for name in ("a", "b")
         )

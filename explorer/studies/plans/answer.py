@@ -186,7 +186,7 @@ def _in_use_text(known: AtRecall | FoundFirst | TooFewMatches | None, test: str)
     return (
         f"At a recall of {100 * known.recall:g} %, precision is {_before_and_after(known.precision, known.gap)} on "
         f"{test} ({known.pairs:,} pairs, {judge.percent(known.matches / known.pairs)} of them match); threshold "
-        f"{in_words.arrow(*known.thresholds)}, chosen on {chosen}, with a recall of {recall} there."
+        f"{in_words.arrow(*known.thresholds, digits=3)}, chosen on {chosen}, with a recall of {recall} there."
     )
 
 

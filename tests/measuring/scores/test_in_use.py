@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import precision_recall_curve, precision_score, recall_score
 
+from explorer.measuring.scores import calibration
 from explorer.measuring.scores.bootstrap import RESAMPLES, mean_difference
-from explorer.measuring.scores.calibration import share
+from explorer.measuring.scores.calibration import MatchOptions, share
 from explorer.measuring.scores.in_use import AtRecall, FoundFirst, TooFewMatches, in_use
 
 RECALL = 0.8
@@ -45,6 +46,8 @@ def test_precision_and_recall_at_the_threshold_of_dev_are_those_of_scikit_learn(
         assert found.thresholds[side] == at
         assert found.precision[side].value == pytest.approx(precision_score(test[0], called), abs=1e-12)
         assert found.found[side] == pytest.approx(recall_score(test[0], called), abs=1e-12)
+        (_, listed) = calibration.thresholds(chosen[1 + side], chosen[0] == 1, MatchOptions(at_recall=RECALL))
+        assert found.thresholds[side] == listed.cosine, "the threshold that is shown where a recall is asked for"
     gap = found.precision[1].value - found.precision[0].value
     assert found.gap.difference == pytest.approx(100 * gap)
     assert (found.pairs, found.matches, found.dev_pairs) == (300, test[0].sum(), 200 if with_dev else 0)
