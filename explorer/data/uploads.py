@@ -9,7 +9,7 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from explorer.errors import UnreadableFile
+from explorer.errors import NotWritable, UnreadableFile
 from explorer.places import cache_folder, free_start, is_utf8, kept, write_whole
 
 _KEPT = re.compile(r"([0-9a-f]{8,64})-(.+)", re.DOTALL)
@@ -40,6 +40,20 @@ def check(source: str | Path, data: bytes) -> None:
 def paths() -> list[str]:
     """The files that were uploaded before; a file that is being written is none of them."""
     return sorted(str(path) for path in kept(_folder(), "*") if _KEPT.fullmatch(path.name) and is_utf8(path.name))
+
+
+def forget(source: str) -> None:
+    """Delete Strata's copy of an uploaded file; the user's original file is not changed."""
+    kept = _match(source)
+    if kept is None:
+        raise UnreadableFile(f"{source} is no uploaded file, so it is not deleted.")
+    try:
+        Path(source).unlink(missing_ok=True)
+    except OSError as error:
+        raise NotWritable(
+            f"'{kept[2]}' cannot be deleted: {source}: {error.strerror or error}. Make its folder writable, or delete "
+            "the file by hand."
+        ) from error
 
 
 def name_of(source: str | Path) -> str | None:

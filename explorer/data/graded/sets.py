@@ -119,8 +119,10 @@ _SAMPLES = {  # the name of each piece, and what loads it
 
 
 def known() -> tuple[SetIdentity, ...]:
-    """All sets in the menu: the sample, uploaded sets, every split of published sets."""
-    return (SAMPLE, *kept_sets(), *(split for found in sts.SETS for split in published(found.name)))
+    """All sets in the menu: the sample, uploaded sets, every split of published sets, those on this disk first."""
+    splits = [split for found in sts.SETS for split in published(found.name)]
+    here = sts.on_disk()
+    return (SAMPLE, *kept_sets(), *sorted(splits, key=lambda one: (one.name, one.piece) not in here))
 
 
 def published(name: str) -> tuple[SetIdentity, ...]:

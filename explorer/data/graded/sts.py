@@ -178,9 +178,18 @@ def available(folder: Path | None = None) -> tuple[tuple[str, str], ...]:
     )
 
 
+def on_disk() -> frozenset[tuple[str, str]]:
+    """(name, split) of everything in the folder or in the hub's cache, without opening a file."""
+    cached = {known.name: known.hub_id and files(known.name)[-1].exists() for known in SETS}
+    in_cache = ((one.name, split.name) for one in SETS for split in one.splits if split.on_hub and cached[one.name])
+    return frozenset((*available(), *in_cache))
+
+
 def menu() -> tuple[str, ...]:
-    """The names of all splits, such as "STS-B dev", in the order of papers, whether available or not."""
-    return tuple(f"{known.name} {split.name}" for known in SETS for split in known.splits)
+    """The names of all splits, such as "STS-B dev", in the order of papers, those on this disk first."""
+    here = on_disk()
+    every = [(known.name, split.name) for known in SETS for split in known.splits]
+    return tuple(" ".join(one) for one in sorted(every, key=lambda one: one not in here))
 
 
 def name_and_split(title: str) -> tuple[str, str]:

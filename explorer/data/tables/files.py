@@ -22,7 +22,7 @@ from explorer.data import uploads
 from explorer.data.tables.columns import is_mostly_numbers, is_number, is_recognised
 from explorer.data.tables.table import Table, check_width, listed, named
 from explorer.data.tables.text_files import as_written, decoded, is_tabbed, with_newlines
-from explorer.errors import UnreadableFile
+from explorer.errors import TooFewRows, UnreadableFile
 from explorer.escaping import unguarded
 
 if TYPE_CHECKING:
@@ -64,10 +64,14 @@ def read_bytes(name: str, data: bytes) -> Table:
     _check(name, len(data))
     ending = Path(name).suffix.lower()
     if ending == ".parquet":
-        return parquet_table(name, data)
-    if ending == ".csv":  # a cell in quotes keeps its line ends
-        return csv_table(name, as_written(name, data))
-    return TEXT_FORMATS[ending](name, decoded(name, data))
+        table = parquet_table(name, data)
+    elif ending == ".csv":  # a cell in quotes keeps its line ends
+        table = csv_table(name, as_written(name, data))
+    else:
+        table = TEXT_FORMATS[ending](name, decoded(name, data))
+    if not table.rows:
+        raise TooFewRows(f"{name} has column names and no rows; at least one is needed. Add rows.")
+    return table
 
 
 def _check(name: str, size: int) -> None:

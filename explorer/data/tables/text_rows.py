@@ -203,8 +203,6 @@ def read_labelled(
 ) -> tuple[Labelled, Report]:
     """The labelled rows in a file, with columns detected or given by role."""
     table = read_file(path)
-    if not table.rows:
-        raise TooFewRows(f"{table.name} has column names and no rows; at least one is needed. Add rows.")
     return labelled(table, guess(table, text_sets.LABELLED_TEXTS).corrected(columns or {}), name)
 
 

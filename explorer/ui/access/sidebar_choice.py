@@ -36,6 +36,7 @@ ASK_FOR_B = f"To compare two models, choose the second in the sidebar under **{M
 _CHOSEN, _MODEL_B = "_choice", "_model_b"
 Loaded = TypeVar("Loaded")
 FETCH = "Fetch {} from the hub"
+NOT_HERE = "{} (not on this disk)"
 NOT_ON_DISK = "{} is not on this disk. Fetch it from the hub, or set {}"
 NOT_ON_HUB = "{} is not on this disk, and the hub does not have it. Set {}"
 SCORED = (SCORED_PAIRS, PAIRS, TRIPLETS, LABELLED_TEXTS)  # kinds of rows that models can be scored on
@@ -222,6 +223,20 @@ def set_names() -> list[str]:
     shipped = [name for name in sources.NAMED_SETS if name not in (sample.PROBE_PACKS, sources.QUORA)]
     files = map(sources.label, paths_of(*SCORED))
     return [sources.written(sets.SAMPLE), *uploaded_sets(), *files, *test_rows(), *shipped, *sts.menu()]
+
+
+def in_menu() -> Callable[[str], str]:
+    """What names texts and sets in a menu that is not bound to the address: a published one says if it is not here."""
+    here = sts.on_disk()
+
+    def named(source: str) -> str:
+        given, label = sources.identity(source), sources.label(source)
+        away = given.kind == sets.SetKind.PUBLISHED and not any(
+            name == given.name and given.piece in ("", split) for name, split in here
+        )
+        return NOT_HERE.format(label) if away else label
+
+    return named
 
 
 def uploaded_sets() -> list[str]:

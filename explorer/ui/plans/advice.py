@@ -56,14 +56,14 @@ def form() -> None:
 
     st.subheader(TITLE)
     st.caption(ABOUT)
-    knobs = AdviceOptions.knobs
+    knobs, named = AdviceOptions.knobs, sidebar_choice.in_menu()
     columns = st.columns([5, 5, 3, 3])
     with columns[0]:
         source = _text()
     with columns[1]:
         test: str = st.selectbox(
             "Test set", ["", *training_form.every_set()], key=f"{FORM} test", persist_state="session",
-            help=knobs["test"].help, format_func=lambda name: sources.label(name) if name else OWN_TEST,
+            help=knobs["test"].help, format_func=lambda name: named(name) if name else OWN_TEST,
             accept_new_options=True,
         )  # fmt: skip
     with columns[2]:
@@ -121,7 +121,7 @@ def _text() -> str:
         options,
         None,
         key=TEXT,
-        format_func=sources.label,
+        format_func=sidebar_choice.in_menu(),
         accept_new_options=True,
         placeholder="a name, or the path of a file",
         help="Scored pairs, pairs that mean the same, triplets, sentences, or texts with labels. Upload a file on the "

@@ -167,7 +167,7 @@ def _text() -> tuple[str, ...]:
         "Training text",
         controls.with_uploads([*known, *st.session_state.get(TEXT, [corpora.SAMPLE])]),
         None if TEXT in st.session_state else [corpora.SAMPLE],
-        format_func=sources.label,
+        format_func=sidebar_choice.in_menu(),
         key=TEXT,
         accept_new_options=True,
         persist_state="session",

@@ -35,6 +35,9 @@ NONE_CUT = "Every text is read to its end: none is longer than {:,} tokens."
 SPLIT_PAIRS = "**{:,} pairs** in {:,} families (pairs that share a sentence stay together)"
 HALVES = "{:,} in the dev half, {:,} in the test half"
 CHOSEN = "Kept on this machine and chosen in the sidebar: {}."
+FORGET = (
+    "Deletes Strata's copy. A run that was trained or tested on it keeps its scores, but cannot be resumed or repeated."
+)
 # rows of a file that are shown, so that a wrong column is seen
 PREVIEW = 5
 _LAYERS_HELP = (
@@ -155,26 +158,32 @@ def _columns(table: Table) -> ColumnRoles:
 
 
 def _kept_files() -> None:
-    stored = sets.kept_sets()
+    """Every file that was uploaded, each with a button that deletes Strata's copy."""
+    stored = [*sets.kept_sets(), *map(sources.identity, uploads.paths())]
     if not stored:
         return
 
     def forget(given: sets.SetIdentity) -> None:
-        sets.forget(given)
+        if given.kind == sets.SetKind.UPLOADED_FILE:
+            uploads.forget(sources.located(given))
+        else:
+            sets.forget(given)
         if sidebar_choice.chosen().evaluation_set.whole == given:
             sidebar.reset_set()
 
     with st.expander(f"Files you uploaded ({len(stored)})", icon=":material/folder:"):
         for one in stored:
+            title, name = one.title, sources.written(one)
             line = st.container(horizontal=True, vertical_alignment="center")
-            line.text(one.title)
-            line.button("Use", key=f"use {one.title}", on_click=sidebar.choose_set, args=(one,))
+            line.text(title)
+            if one.is_scored or sidebar_choice.kind_of(sources.located(one)) in sidebar_choice.SCORED:
+                line.button("Use", key=f"use {name}", on_click=sidebar.choose_set, args=(one,))
             line.button(
                 "Forget",
-                key=f"forget {one.title}",
+                key=f"forget {name}",
                 on_click=controls.attempt,
                 args=(partial(forget, one),),
-                help="Deletes Strata's copy.",
+                help=FORGET,
             )
 
 

@@ -12,7 +12,7 @@ import streamlit as st
 
 from explorer import errors, knobs, places, run_folder
 from explorer.data import sources, text_sets
-from explorer.data.sources import HELD_OUT, OWN_ROWS, identity, label, shown
+from explorer.data.sources import HELD_OUT, OWN_ROWS, identity, shown
 from explorer.encoding.locate import layout, model_names
 from explorer.training.record import runs
 from explorer.ui import messages
@@ -326,7 +326,7 @@ def _more_tests(test: str, held_out: list[str]) -> tuple[str, ...]:
         "Further test sets",
         list(options),
         key=MORE_TESTS,
-        format_func=label,
+        format_func=sidebar_choice.in_menu(),
         accept_new_options=True,
         persist_state="session",
         placeholder="none",

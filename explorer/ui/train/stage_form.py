@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer import knobs
-from explorer.data import sources, text_sets
+from explorer.data import text_sets
 from explorer.errors import StrataError
 from explorer.ui import messages
-from explorer.ui.access import cached
+from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.runs import training_form
 from explorer.ui.train import knob_form, text_and_method
 
@@ -109,7 +109,7 @@ def _stage(
                 "Text of the stage",
                 text_and_method.offered(state.get(_key(number, "text"), ())),
                 key=_key(number, "text"),
-                format_func=sources.label,
+                format_func=sidebar_choice.in_menu(),
                 accept_new_options=True,
                 persist_state="session",
                 placeholder=SAME_TEXT,

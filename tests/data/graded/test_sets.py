@@ -40,6 +40,18 @@ def test_the_menu_has_the_sample_then_the_users_own_then_the_published_and_every
     assert sets.load(read("STS17 test")) == sets.load(read("sts17")) == sts.load("STS17")
 
 
+def test_sets_on_this_disk_come_first_in_the_menu(tmp_path):
+    assert sts.on_disk() == {("STS17", "test")}
+    assert sts.menu()[0] == "STS17 test"
+    assert sets.known()[1] == read("STS17 test")
+    cached = tmp_path / "hub" / "datasets--mteb--stsbenchmark-sts" / "refs"
+    cached.mkdir(parents=True)
+    (cached / "main").write_text("a" * 40)
+    split = {f"STS-B {name}" for name in ("train", "dev", "test")}
+    assert {*sts.menu()[:4]} == {"STS17 test", *split}
+    assert len({*sts.menu()}) == len(sts.menu()) == sum(len(one.splits) for one in sts.SETS)
+
+
 def test_halves_and_parts_of_the_sample_have_names_but_no_place_in_the_menu():
     dev, test = sets.halves()
     assert (dev, test) == (read("Sample pairs, dev half"), read("Sample pairs, test half"))

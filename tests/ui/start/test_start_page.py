@@ -7,10 +7,11 @@ import pytest
 from transformers import AutoTokenizer
 
 from explorer import run_folder
-from explorer.data import corpora, sources, splitting
+from explorer.data import corpora, sources, splitting, uploads
 from explorer.data.graded import sets
 from explorer.data.graded.sets import SetIdentity
 from explorer.data.sources import identity, written
+from explorer.data.tables import files
 from explorer.data.text_sets import SCORED_PAIRS, GradedPairs
 from explorer.encoding.locate.lookup import BUNDLED
 from explorer.encoding.locate.model_names import find
@@ -217,6 +218,34 @@ def test_an_upload_says_how_many_texts_the_model_and_the_fitting_method_cut(fres
         longer = sum(one > limit for one in tokens)
         assert f"{longer} of {len(texts)} texts are longer than the {limit} tokens" in told
     assert "Raise max_length, up to 256" in told
+
+
+def test_a_file_of_any_kind_can_be_deleted_like_pairs_and_is_used_where_models_are_scored_on_it(fresh):
+    own = sets.keep(GradedPairs("mine.csv", tuple("abc"), tuple("def"), (1.0, 2.0, 3.0), ("",) * 3))
+    pairs = uploads.keep("queries.csv", b"query,passage\nWhere?,Here it is.\nWhen?,At noon.\nWho?,The cook.\n")
+    texts = uploads.keep("lines.txt", b"One line.\nAnother line.\n")
+    fresh.run()
+    names = [sources.label(pairs), sources.label(texts), written(own)]
+    shown = {one.key for one in fresh.button if one.key}
+    assert {f"forget {name}" for name in names} <= shown
+    assert {name for name in names if f"use {name}" in shown} == {sources.label(pairs), written(own)}
+    fresh.button(key=f"use {sources.label(pairs)}").click().run()
+    assert fresh.selectbox(key="sts").value == sources.label(pairs)
+    fresh.button(key=f"forget {sources.label(pairs)}").click().run()
+    assert uploads.paths() == [texts]
+    assert fresh.selectbox(key="sts").value == written(sets.SAMPLE)
+    fresh.button(key=f"forget {sources.label(texts)}").click().run()
+    assert (uploads.paths(), sets.kept_sets()) == ([], (own,))
+
+
+@pytest.mark.parametrize(
+    "header", ["sentence1,sentence2,score", "query,passage", "text,label", "anchor,positive,negative"]
+)
+def test_a_file_without_rows_is_an_error_and_offers_nothing(fresh, header):
+    before = {one.key for one in fresh.run().button}
+    upload(fresh, f"{header}\n".encode())
+    assert words(fresh.error) == [error_of(lambda: files.read_bytes("mine.csv", f"{header}\n".encode()))]
+    assert {one.key for one in fresh.button} == before
 
 
 def test_train_on_them_opens_train_with_text_dev_and_test_set(fresh, nothing_is_measured):

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.data import sample
-from explorer.data.graded import sets
+from explorer.data.graded import sets, sts
 from explorer.data.sample import SEARCH
 from explorer.data.sources import CROSS_FITTED, HELD_OUT, identity, written
 from explorer.data.text_sets import GradedPairs
@@ -260,6 +260,18 @@ def test_what_the_base_scores_on_own_test_rows_is_said_before_the_start(app, pla
     assert job.result.room.text in [*words(app.caption), *words(app.info)]
     app.selectbox(key="recipe test").set_value(sample.TEST).run()
     assert job.result.room.text not in [*words(app.caption), *words(app.info)], "only of the visitor's own rows"
+
+
+def test_menus_say_which_sets_are_not_on_this_disk_and_have_them_last(visit, monkeypatch):
+    here = {("STS13", "test"), ("STS-B", "dev")}
+    monkeypatch.setattr(sts, "on_disk", lambda: frozenset(here))
+    visit.run()
+    options = visit.selectbox(key="recipe test").options
+    away = sidebar_choice.NOT_HERE.format("STS12 test")
+    assert {"STS13 test", "STS-B dev", away} <= {*options}
+    assert max(map(options.index, ("STS13 test", "STS-B dev"))) < options.index(away)
+    visit.selectbox(key="recipe test").set_value("STS12 test").run()
+    assert visit.selectbox(key="recipe test").value == "STS12 test", "the name alone is chosen"
 
 
 def test_texts_that_are_cut_are_said_and_a_click_has_more_read(app, place, tmp_path, monkeypatch):
