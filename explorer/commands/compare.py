@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from explorer.commands.parts import flags, output
 from explorer.data import sample, sources
 from explorer.data.graded import sets
-from explorer.data.retrieval_sets import RetrievalSet
+from explorer.data.retrieval_sets import RetrievalSet, among
 from explorer.encoding.load import declared, loading
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
@@ -47,7 +47,7 @@ CHOSEN = (
         excludes=("reading", "other_reading", "same"),
     ),
 )
-WINDOWS = Options.knobs["windows"]
+WINDOWS, CORPUS = Options.knobs["windows"], Options.knobs["corpus"]
 GATE = (
     Knob(
         "fail_if_worse",
@@ -84,7 +84,9 @@ def compare_flags(verb: argparse.ArgumentParser) -> None:
     flags.add(verb, *GATE)
     verb.add_argument("--junit", type=given_path, metavar="FILE", help="Write the gate as JUnit XML")
     flags.add(verb, *CHOSEN)
-    flags.add(verb, flags.SPLIT, WINDOWS, flags.METRIC, flags.AGGREGATE, SEED, *Settings.knobs.values(), flags.ONLINE)
+    flags.add(
+        verb, flags.SPLIT, WINDOWS, CORPUS, flags.METRIC, flags.AGGREGATE, SEED, *Settings.knobs.values(), flags.ONLINE
+    )
     verb.add_argument("--geometry", action="store_true", help="Also the embedding geometry of every layer, and drift")
     verb.add_argument("--pooling", default="mean", help="Pooling of geometry and line plots: a column of the grid")
     verb.add_argument("--report", type=given_path, metavar="FILE", help="Write everything as one HTML file")
@@ -115,8 +117,9 @@ def _gated(options: argparse.Namespace, names: list[str]) -> int:
             raise BadChoice(f"{flag} is for one set, without --fail-if-worse, --by and --junit. Leave it out.")
     try:
         found = find(options.one, online=options.online), find(options.other, online=options.online)
+        corpus = sources.passages(options.corpus) if options.corpus else None
         about = names, _asked(options, found), _settings(options), *flags.metric(options), options.seed
-        outcome = output.shown(gate(found, *about, options.by, online=options.online))
+        outcome = output.shown(gate(found, *about, options.by, online=options.online, corpus=corpus))
         if options.junit:
             page = outcome.junit()
             write_whole(options.junit, lambda file: file.write(page), "Choose another path for the JUnit file.")
@@ -151,8 +154,11 @@ def _on_one_set(options: argparse.Namespace, name: str) -> None:
     check_pooling(options.pooling, [pooling for pooling in grids[0] if pooling in grids[1]])
     flags.check(options, *CHOSEN)
     given = load_set(sources.identity(name), options.online)
-    if options.windows and not isinstance(given, RetrievalSet):
-        raise BadChoice(f"--windows is for queries with passages, and {given.name} has none. Leave it out.")
+    for flag, stated in (("--windows", options.windows), ("--corpus", options.corpus)):
+        if stated and not isinstance(given, RetrievalSet):
+            raise BadChoice(f"{flag} is for queries with passages, and {given.name} has none. Leave it out.")
+    if options.corpus and isinstance(given, RetrievalSet):
+        given = among(given, sources.passages(options.corpus))
     metric = judged(given).measure(written)
     dev = load_set(sources.identity(options.dev), options.online) if options.dev else None
     if dev is not None and metric not in judged(dev).measures:

@@ -13,6 +13,7 @@ from explorer import errors, in_words, knobs, places
 from explorer.commands.parts import flags, output
 from explorer.data import corpora, sources, text_sets
 from explorer.data.graded import sts
+from explorer.data.set_items import QUERY, counted
 from explorer.encoding.locate.model_names import find
 from explorer.evaluating import tasks as known
 from explorer.evaluating.evaluation import AnySubject, EvaluationResult, evaluation, forecast
@@ -281,6 +282,12 @@ def _table(found: EvaluationResult, options: argparse.Namespace) -> str:
             lines.append(f"{name}, {measure_in_words(measure)}: {CI} {in_words.interval(*measured.ends[measure])}\n")
         if measured.intervals and measured.intervals.choice:
             lines.append(f"{name}, {retrieval.choice_text(measured.intervals.choice)}\n")
+    pools = {
+        labels[one.task.digest]: counted(int(str(setting["queries"])), QUERY, int(str(setting["documents"])))
+        for one in results
+        if one.task.kind == scored_task.RETRIEVAL and {"queries", "documents"} <= {*(setting := one.measured.setting)}
+    }
+    lines += [f"{name}: {pool}\n" for name, pool in pools.items()]
     none = [
         f"{labels[one.task.digest]}, {one.model.name}: no score, {why}\n"
         for one in results

@@ -6,22 +6,25 @@
 
 Each file may be in any format of tables, and a single file of judgements may be called qrels. A title stands before the
 text of its document, as in BEIR.
+
+A corpus that is named beside a set has more passages to search among: those of a file, or of all files in a folder. A
+passage that equals a document of the set is that document, and equal passages are one.
 """
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
 from explorer.data.set_items import QUERY, Attribute
-from explorer.data.tables.columns import named_column, plain
+from explorer.data.tables.columns import guess, named_column, plain
 from explorer.data.tables.files import ENDINGS, read_file
 from explorer.data.tables.further_columns import further
 from explorer.data.tables.table import ColumnRoles, Table
-from explorer.data.text_sets import SENTENCES, digest_of
+from explorer.data.text_sets import PAIRS, SENTENCES, digest_of
 from explorer.errors import BadScores, TooFewRows, UnreadableFile, WrongColumns
 
 CORPUS, QUERIES, JUDGEMENTS = "corpus", "queries", "qrels"
@@ -148,6 +151,53 @@ def of_pairs(
     documents = {text: text for text in (*passages, *others)}
     of_queries = [one.taken(rows) for one in attributes]
     return retrieval_set(name, split, {text: text for text in queries}, documents, grades, of_queries)
+
+
+@dataclass(frozen=True)
+class Passages:
+    """A corpus: distinct passages, in the order of their source."""
+
+    name: str
+    texts: tuple[str, ...]
+
+
+def passages(path: Path) -> Passages:
+    """The passages of a file, or of a folder: of its corpus in this layout, else of all its files."""
+    files = [path]
+    if is_retrieval_folder(path):
+        files = [file for file in [_file(path, CORPUS)] if file]
+    elif path.is_dir():
+        files = sorted(one for one in path.iterdir() if one.is_file() and one.suffix.lower() in ENDINGS)
+        if not files:
+            raise UnreadableFile(
+                f"The folder {path.name} has no files of passages. Files with these endings are read: "
+                f"{', '.join(ENDINGS)}."
+            )
+    texts = [_squeezed(text) for file in files for text in _passages_of(read_file(file))]
+    found = tuple(filter(None, dict.fromkeys(texts)))
+    if not found:
+        raise TooFewRows(f"{path.name} has no passages. Name a file with one in each row, or a folder of such files.")
+    return Passages(path.name, found)
+
+
+def _passages_of(table: Table) -> Iterable[str]:
+    """The documents of a table in this layout, of pairs the second texts, of any other the sentences."""
+    if {ID, TEXT} <= {*table.columns}:
+        return _texts(table, CORPUS).values()
+    roles = guess(table)
+    column = roles.column("second") if roles.kind == PAIRS else guess(table, SENTENCES).column("sentence")
+    return table.column(column or "")
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+def among(given: RetrievalSet, corpus: Passages) -> RetrievalSet:
+    """The set with the passages of a corpus as documents, too; its judgements stay as they are."""
+    known = set(map(_squeezed, given.documents))
+    others = tuple(text for text in corpus.texts if text not in known)
+    return replace(given, name=f"{given.name} among {corpus.name}", documents=(*given.documents, *others))
 
 
 def is_retrieval_folder(path: Path) -> bool:

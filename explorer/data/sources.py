@@ -12,7 +12,7 @@ from pathlib import Path
 from explorer.data import retrieval_sets, sample, uploads
 from explorer.data.graded import question_pairs, sets, sts
 from explorer.data.graded.sets import SetIdentity, SetKind
-from explorer.data.retrieval_sets import RetrievalSet, of_pairs
+from explorer.data.retrieval_sets import Passages, RetrievalSet, of_pairs
 from explorer.data.sample import ProbePairs
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import are_unlabelled_pairs, guess
@@ -154,6 +154,13 @@ def retrieval_set(source: str) -> RetrievalSet | None:
         return None
     (queries, passages), attributes, _ = text_rows.texts_with_attributes(table, guess(table))
     return of_pairs(table.name, queries, passages, attributes=attributes)
+
+
+def passages(source: str) -> Passages:
+    """The passages of a file or folder, among which queries are searched beside those of their set."""
+    if not (is_file(source) or is_folder(source)):
+        raise SetNotFound(f"There is no file or folder of passages '{source}'. Check its path.")
+    return retrieval_sets.passages(given_path(source))
 
 
 def triplets(source: str) -> Triplets | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from explorer.data import sources
+from explorer.data.retrieval_sets import Passages, RetrievalSet, among
 from explorer.data.set_items import size_of
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import UNMEASURED, StrataError
@@ -144,13 +145,18 @@ def gate(
     by: float | None = None,
     *,
     online: bool = False,
+    corpus: Passages | None = None,
 ) -> Work[Gate]:
-    """Judge B on each set; with `by` it also fails where its score is lower by more points, chance or not."""
+    """Judge B on each set; with `by` it also fails where its score is lower by more points, chance or not.
+
+    Queries are searched among the passages of a corpus, too, if one is given.
+    """
     outcomes = []
     for name in names:
         shown = sources.shown(name)
         try:
             given = load_set(sources.identity(name), online)
+            given = among(given, corpus) if corpus and isinstance(given, RetrievalSet) else given
             one = yield from compared(found, given, readings, settings, metric, aggregate, seed)
         except StrataError as error:
             outcomes.append(SetOutcome(shown, NOT_MEASURED, str(error)))

@@ -94,6 +94,14 @@ class Options(Knobs):
         help="Fewer take less time. On scored pairs the whole grid is always scored. 'all' is every layer & pooling; "
         "one can be typed, such as 'last of layer 3' or 'mean of layers 4-6'.",
     )
+    corpus: str | None = knob(
+        None,
+        title="Corpus of passages",
+        metavar="FILE|FOLDER",
+        empty="the passages of the task",
+        help="Of queries and passages: search the queries among the passages of this file or folder, too. A passage "
+        "that equals one of the task is the same document.",
+    )
     again: bool = knob(
         False,
         title="Measure saved results again",
@@ -113,7 +121,7 @@ def stated(options: Options, settings: Settings) -> dict[str, Setting]:
     return {
         name: Knob.text(value) if isinstance(value, tuple) else value
         for name, value in every.items()
-        if name not in ("titles", "again")
+        if name not in ("titles", "corpus", "again")  # the corpus is part of the data
     }
 
 

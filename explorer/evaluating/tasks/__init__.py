@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from explorer.data import sources, uploads
+from explorer.data.retrieval_sets import Passages
 from explorer.data.set_items import NamedSet
 from explorer.data.tables.columns import plain
 from explorer.encoding.load import declared
@@ -113,6 +114,12 @@ class Task(ABC, Generic[Data]):
         """Load a file or folder of the user; None if it is not of this kind."""
         return None
 
+    def among(self, corpus: Passages) -> Self:
+        """The task with the passages of a corpus, too; refused by kinds without passages."""
+        raise BadChoice(
+            f"A corpus is for queries with passages, and {self.name} has none. Leave it out, or name other tasks."
+        )
+
     @property
     @abstractmethod
     def texts(self) -> Sequence[str]:
@@ -206,11 +213,9 @@ def named(task: str) -> str:
 def load(task: str, options: Options) -> Task[Any]:
     """Load a published task, or a file or folder of the user, of the kind that knows it."""
     every = kinds()
-    for kind in every:
-        if any(task in suite.tasks for suite in kind.suites):
-            return kind.load(task, options)
-    found = next(filter(None, (kind.own(task) for kind in every)), None)
-    return found or every[-1].load(task, options)
+    found = next((kind.load(task, options) for kind in every if any(task in one.tasks for one in kind.suites)), None)
+    found = found or next(filter(None, (kind.own(task) for kind in every)), None) or every[-1].load(task, options)
+    return found.among(sources.passages(options.corpus)) if options.corpus else found
 
 
 def column_of(task: str) -> tuple[str, str]:

@@ -70,6 +70,10 @@ class Retrieval(Task[retrieval_sets.RetrievalSet]):
         found = sources.retrieval_set(source)
         return None if found is None else cls(source, found)
 
+    def among(self, corpus: retrieval_sets.Passages) -> Retrieval:
+        """The queries searched among the passages of a corpus, too."""
+        return Retrieval(self.name, retrieval_sets.among(self.data, corpus))
+
     @property
     def texts(self) -> Sequence[str]:
         """All distinct queries and documents."""
