@@ -83,6 +83,9 @@ class Recipe(Knobs):
         help="With 'cross-fitted rows' as dev set: the rows are divided into so many folds without a sentence in "
         "common. For each a model is trained on the others and judged on it; the saved one is trained on all rows.",
     )
+    corpus: str | None = knob(
+        None, metavar="FILE|FOLDER", help="Search held-out queries among the passages of this corpus, too."
+    )
     settings: Values = field(default_factory=dict)
     seeds: tuple[int, ...] = knob(
         (1,),
@@ -292,6 +295,7 @@ class Recipe(Knobs):
                 words += ["--elsewhere", name]
         if self.is_cross_fitted and self.folds != self.knobs["folds"].default:
             words += ["--folds", str(self.folds)]
+        words += ["--corpus", self.corpus] if self.corpus else []
         if self.elsewhere and self.elsewhere_most != self.knobs["elsewhere_most"].default:
             words += ["--elsewhere-most", str(self.elsewhere_most)]
         for seed in self.seeds:
@@ -351,6 +355,8 @@ class Recipe(Knobs):
             del content["elsewhere"], content["elsewhere_most"]
         if not self.is_cross_fitted:
             del content["folds"]
+        if not self.corpus:
+            del content["corpus"]
         del content["stages"]
         if self.stages:
             content["stages"] = [

@@ -36,6 +36,7 @@ def from_yaml(text: str, where: str) -> Recipe:
     # numbers, lists and other types are refused where text is required
     given = [(name, content[name]) for name in _TEXTS if name in content and (name, content[name]) != ("test", None)]
     given += [(name, source) for name in ("data", "more_tests", "elsewhere") for source in content.get(name, ())]
+    given += [("corpus", content["corpus"])] if content.get("corpus") is not None else []
     made_with = content.get("made_with", {})
     names = made_with.get(ELSEWHERE, [])
     given += [(f"made_with: {ELSEWHERE}", name) for name in (names if isinstance(names, list) else [None])]

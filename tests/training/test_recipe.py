@@ -32,6 +32,7 @@ ODD = {
     "a place to run": Recipe("sg", precision="bfloat16", device="cpu", settings={"early_stop": "no new best"}),
     "below zero": Recipe("simcse-hard", settings={"weight": -1.5, "temperature": 1 / 3, "epsilon": 1e-12}),
     "found": Recipe("sg-opt", made_with=FOUND),
+    "a corpus": Recipe("contrast", dev="held-out rows", test="held-out rows", corpus="my passages.txt"),
     "what YAML takes for something else": Recipe("sg", "1e5", ("no", "2020-01-01", "null"), {"sentence": "~"}),
 }
 odd = pytest.mark.parametrize("recipe", ODD.values(), ids=ODD)

@@ -156,6 +156,28 @@ def test_held_out_queries_are_searched_among_all_passages_of_the_file_or_as_many
     assert {*training_texts.set_of_rows(held, HELD_OUT, backwards, most).documents} == {*found.documents}
 
 
+def test_held_out_queries_are_searched_among_the_passages_of_a_named_corpus_too(place, pairs, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
+    whole = corpora.corpus((str(pairs),), PAIRS)[0]
+    others = [f"{passage} as well" for _, passage in rows(50, seed=7)]
+    (tmp_path / "corpus.txt").write_text("\n".join([*others, *whole.texts[1][:9]]))
+    given = {"data": (str(pairs),), "dev": HELD_OUT, "test": HELD_OUT, "settings": {"steps": 2}}
+    run = train(new(place, "contrast", **given, corpus=str(tmp_path / "corpus.txt")))
+    facts = run.status().facts
+    assert facts.pools == {"dev": ROWS + 50, "test": ROWS + 50}, "a passage that is in both is one"
+    texts = training_texts.read_texts(run.recipe())
+    (test,) = texts.tests
+    assert {*test.documents} == {*whole.texts[1], *others}
+    plain = training_texts.read_texts(replace(run.recipe(), corpus=None))
+    assert test.queries == plain.tests[0].queries, "the same rows are held out"
+    assert test.digest != plain.tests[0].digest
+    assert run.recipe().digest_of("test") == test.digest
+    again = run_results.load_test_rows(run_results.test_rows_of(run))
+    assert again.digest == test.digest
+    with pytest.raises(BadChoice, match=r"only held-out or cross-fitted rows of queries and passages"):
+        training_texts.read_texts(replace(run.recipe(), dev="Sample search", test=None))
+
+
 def test_negatives_of_held_out_triplets_are_documents_too():
     whole = corpora.corpus(["sample"], TRIPLETS)[0]
     held = _held_out(whole)[1]

@@ -97,14 +97,15 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
         corpus, reports = _corpus(recipe, online)
     sets: dict[int, sources.RunSet] = {}
     dev_rows: Corpus | None = None
-    rows, whole = len(corpus), corpus
+    rows, whole, more = len(corpus), corpus, named_passages(recipe, corpus)
     held: list[tuple[str, ...]] = []
     for place in (*range(1, len(names)), 0):  # held-out rows of the test sets are drawn before those of the dev set
         if names[place] == sources.HELD_OUT:
             corpus, held_out = held_out_rows(corpus, rows)
             if not len(corpus):
                 raise TooFewRows(ALL_HELD_OUT.format(corpus.name, sources.HELD_OUT, sources.CROSS_FITTED))
-            sets[place] = set_of_rows(held_out, sources.HELD_OUT, whole, MOST_PASSAGES if place else MOST_DEV_PASSAGES)
+            most = MOST_PASSAGES if place else MOST_DEV_PASSAGES
+            sets[place] = set_of_rows(held_out, sources.HELD_OUT, whole, most, more)
             held.append(tuple(chain.from_iterable(held_out.texts)))
             dev_rows = None if place else held_out
         elif names[place] != sources.CROSS_FITTED:
@@ -113,7 +114,7 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
         text, dropped = _without_evaluated(recipe, corpus, tuple(sets.values()))
     for place, name in enumerate(names):
         if name == sources.CROSS_FITTED:
-            sets[place] = set_of_rows(text.corpus, name)
+            sets[place] = set_of_rows(text.corpus, name, more=more)
     dev, *tests = (sets[place] for place in range(len(names)))
     shared = () if recipe.is_cross_fitted else tuple(shared_rows.check(dev, one) for one in tests)
     notes = [*reports, *(one.words for one in shared if one), *dropped]
@@ -192,11 +193,25 @@ def held_out_rows(corpus: Corpus, of: int | None = None) -> tuple[Corpus, Corpus
     return hold_out(corpus, evaluated_count(len(corpus)), "name another evaluation set", of)
 
 
-def set_of_rows(rows: Corpus, which: str, whole: Corpus | None = None, most: int = MOST_PASSAGES) -> sources.RunSet:
+def named_passages(recipe: Recipe, corpus: Corpus) -> tuple[str, ...]:
+    """The passages of the corpus that a recipe names, among which the queries of its own rows are searched, too."""
+    if recipe.corpus is None:
+        return ()
+    if not corpus.kind.pairs_up or not {recipe.dev, *recipe.tests}.intersection(sources.OWN_ROWS):
+        raise BadChoice(
+            f"corpus cannot be {sources.shown(recipe.corpus)!r}: only held-out or cross-fitted rows of queries and "
+            "passages are searched among it. Leave it out, or set dev and test to such rows."
+        )
+    return sources.passages(recipe.corpus).texts
+
+
+def set_of_rows(
+    rows: Corpus, which: str, whole: Corpus | None = None, most: int = MOST_PASSAGES, more: Sequence[str] = ()
+) -> sources.RunSet:
     """Rows of a text as a set: scored pairs, labelled rows, or queries, where a first text is to find its second.
 
-    A query is searched among all passages of the `whole` text, as it will be in use; of more than `most` among those of
-    these rows and others that are drawn.
+    A query is searched among all passages of the `whole` text, as it will be in use, and `more` of a named corpus; of
+    more than `most` among those of these rows and others that are drawn.
     """
     name = f"{which} of {rows.name}"
     if rows.labels:
@@ -205,7 +220,7 @@ def set_of_rows(rows: Corpus, which: str, whole: Corpus | None = None, most: int
         first, second = rows.texts
         return GradedPairs(name, first, second, rows.scores, ("",) * len(rows))
     own = dict.fromkeys(chain(*rows.texts[1:]))  # also what contradicts a first text
-    others = [text for text in dict.fromkeys(chain(*(whole or rows).texts[1:])) if text not in own]
+    others = [text for text in dict.fromkeys(chain(*(whole or rows).texts[1:], more)) if text not in own]
     if len(others) > (left := max(0, most - len(own))):
         others = [others[place] for place in splitting.drawn([(text,) for text in others], left)]
     return retrieval_sets.of_pairs(name, rows.texts[0], rows.texts[1], (*own, *others), split=which)

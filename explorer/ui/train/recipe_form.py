@@ -46,7 +46,8 @@ OF_PAIRS = " The rows make {:,} pairs in an epoch, and these fill the batches."
 TOO_FEW_ROWS = "The text has {:,} rows; a batch needs {}. Lower the batch size or add text."
 BASE = "recipe base"
 SEEDS, DEV, TEST, MORE_TESTS = "recipe seeds", "recipe dev", "recipe test", "recipe more tests"
-MOST_ELSEWHERE = "recipe most elsewhere"
+MOST_ELSEWHERE, CORPUS = "recipe most elsewhere", "recipe corpus"
+NO_CORPUS = "the passages of the text"
 
 
 def recipe() -> Recipe | None:
@@ -72,6 +73,7 @@ def recipe() -> Recipe | None:
             st.caption(ABOUT_DEMONSTRATION)
     with left:
         text_and_method.choose_columns(sources, card.kind.rows)
+        corpus = _corpus() if card.kind.rows.pairs_up else None
         rows = text_and_method.rows(sources, card, bool(knob_form.value(card, KEEP_DUPLICATES)))
         text_and_method.explain(sources, card, rows is not None)
         page_list.offer_advice(sources)
@@ -103,13 +105,21 @@ def recipe() -> Recipe | None:
     state = st.session_state
     try:
         how = {"precision": state[PRECISION], "device": state[DEVICE], "elsewhere_most": state[MOST_ELSEWHERE]}
-        found = replace(judging, model=model, settings=settings, stages=before, **how).checked()
+        found = replace(judging, model=model, settings=settings, stages=before, corpus=corpus, **how).checked()
         layers = layout.last_layer(model_names.find(model).folder)
         found.kind.check_layers(found.method_values(), shown(model), layers)
         return found
     except errors.StrataError as error:
         messages.trouble(error)
         return None
+
+
+def _corpus() -> str | None:
+    """The corpus among which held-out queries are searched, if a path is typed."""
+    from explorer.training.recipe import Recipe
+
+    typed: str | None = controls.draw("recipe", Recipe.knobs["corpus"], key=CORPUS, placeholder=NO_CORPUS)
+    return (typed or "").strip() or None
 
 
 def _settings(
@@ -216,6 +226,7 @@ def fill(recipe: Recipe) -> None:
         state[text_and_method.column_key(role)] = column
     knob_form.fill(training_form.MethodCard(card.kind, model_names.family(recipe.model)), recipe.every_setting())
     state[PRECISION], state[DEVICE] = recipe.precision, recipe.device
+    state[CORPUS] = recipe.corpus
     state[SEEDS], state[MORE_TESTS] = ", ".join(map(str, recipe.seeds)), list(recipe.more_tests)
     state[training_form.ELSEWHERE], state[MOST_ELSEWHERE] = list(recipe.elsewhere), recipe.elsewhere_most
     stage_form.fill(recipe.stages, model_names.family(recipe.model))
