@@ -412,3 +412,18 @@ def test_a_run_that_waits_and_is_stopped_in_both_tabs_is_stopped(both, place, ga
     press(both[1], "run resume")
     assert run.status().state == statuses.WAITING
     assert run.stop_requested() == "", "the second click does not stop it later"
+
+
+def test_a_corpus_below_the_text_is_in_the_command_of_methods_that_train_on_pairs(app, tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("query,passage\n" + "".join(f"what is {row},it is number {row}\n" for row in range(60)))
+    by_link(app, method="contrast", data=str(path))
+    app.text_input(key="recipe corpus").input("my passages.txt").run()
+    assert "--corpus 'my passages.txt'" in app.code[0].value
+    app.text_input(key="recipe corpus").input("").run()
+    assert "--corpus" not in app.code[0].value
+
+
+def test_sentences_have_no_queries_that_a_corpus_could_be_for(app):
+    by_link(app, method="simcse")
+    assert "recipe corpus" not in {box.key for box in app.text_input}
