@@ -142,6 +142,7 @@ def _cards(
 def _how_scored(scored: sidebar_choice.ModelScores, what: str) -> None:
     scores = scored.scores
     cut = f"{scores.truncated:,} were truncated" if scores.truncated else "none was truncated"
+    cut += f"; {scores.in_windows:,} passages were read in windows" * bool(scores.in_windows)
     encoded = f"were encoded, at most {scores.limit} tokens each: {cut}." if scores.limit else "have vectors."
     st.caption(
         f"{what} {scores.sentences:,} sentences of {messages.plain(scored.pairs.name)} {encoded} "

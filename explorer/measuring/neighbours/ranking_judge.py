@@ -229,7 +229,7 @@ def passage_search(
     """
     if windows is None or not windows.cut:
         return (yield from batch_search(vectors, queries, k, setting))
-    k, wanted = min(k, len(windows.starts)), k
+    wanted = k = min(k, len(windows.starts))
     places = np.full((len(queries), k), -1)
     left = np.arange(len(queries))
     seconds, found = 0.0, None

@@ -113,7 +113,8 @@ class ModelScores:
         """The cache key of the scores: encoder, pairs and settings."""
         scores = self.scores
         main = scores.metrics[0]
-        return self.found.digest, self.pairs.digest, main, scores.precision, scores.device, scores.max_length
+        of_settings = scores.precision, scores.device, scores.max_length, scores.in_windows
+        return self.found.digest, self.pairs.digest, main, *of_settings
 
 
 def first() -> Choice:

@@ -126,6 +126,9 @@ def how_measured(compared: comparing.Compared) -> None:
         "If the interval includes 0, the difference could be chance."
     )
     for side, shown in zip("AB", compared.sides, strict=True):
+        if shown.scores.in_windows:
+            st.caption(f"{side} reads {shown.scores.in_windows:,} long passages in overlapping windows.")
+    for side, shown in zip("AB", compared.sides, strict=True):
         if str(shown.found.folder).endswith(shown.found.name):  # a folder that was typed, by its last part
             st.caption(f"{side} is {messages.plain(str(shown.found.folder))}")
 

@@ -11,9 +11,11 @@ from streamlit.errors import StreamlitAPIException
 from explorer import errors, knobs, run_folder
 from explorer.data import sources
 from explorer.data.graded import sets
+from explorer.data.retrieval_sets import RetrievalSet
 from explorer.encoding.load import declared, hardware
 from explorer.encoding.locate import layout, lookup, model_names
 from explorer.encoding.read.pooling import MODEL_DEFAULT, Reading, parse
+from explorer.evaluating.results.scored_task import Options
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import SHORTEST, Settings
 from explorer.training.record import runs
@@ -73,7 +75,7 @@ def draw(*, scores: bool, judges: bool = False) -> DeltaGenerator:
     pairs = _evaluation_set(judges) if scores else known or sources.written(sets.SAMPLE)
     with st.expander(FOLDED, icon=":material/tune:"):
         _another_model()
-        settings = _settings(drawn=scores)
+        settings = _settings(pairs if scores else "", drawn=scores)
         downloads.control()
     choice = sidebar_choice.Choice(source, sources.identity(pairs), reading, settings)
     with second:
@@ -143,15 +145,29 @@ def _evaluation_set(judges: bool) -> str:
     return pairs
 
 
-def _settings(*, drawn: bool) -> Settings:
-    """The measurement settings, of their fields or as they are: Streamlit keeps the value of a bound widget."""
+def _settings(pairs: str, *, drawn: bool) -> Settings:
+    """The measurement settings, of their fields or as they are: Streamlit keeps the value of a bound widget.
+
+    Windows are for evaluation sets with passages.
+    """
     if drawn:
         precision = controls.draw("", Settings.knobs["precision"], key="precision", bind="query-params")
         length = controls.draw("", Settings.knobs["max_length"], key="max_length", bind="query-params", width="stretch")
-        return Settings(precision, "auto", length)
+        windows = _has_passages(pairs) and controls.draw("", Options.knobs["windows"], key="windows")
+        return Settings(precision, "auto", length, windows=bool(windows))
     precision, length = st.session_state.get("precision"), st.session_state.get("max_length")
     known = precision if precision in hardware.MEASURED else hardware.MEASURED[0]
     return Settings(known, "auto", length if isinstance(length, int) else None)
+
+
+def _has_passages(pairs: str) -> bool:
+    """Whether an evaluation set has queries and passages; False if it cannot be read, which the page says."""
+    given = sources.identity(pairs)
+    if given.is_scored:
+        return False
+    with suppress(errors.StrataError):
+        return isinstance(cached.evaluated_on(given), RetrievalSet)
+    return False
 
 
 def encoders() -> list[str]:

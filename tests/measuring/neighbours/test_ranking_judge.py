@@ -181,5 +181,5 @@ def test_a_passage_ranks_by_the_best_of_its_windows(setting):
 
 def test_of_fewer_passages_than_results_all_are_found():
     of = np.array([0, 0, 0, 1, 1, 2])
-    found = finish(searching.passage_search(vectors(6), vectors(3), 10, IndexSetting(), Windows(("",) * 6, of)))
+    found = finish(searching.passage_search(vectors(6), vectors(3), 100, IndexSetting(), Windows(("",) * 6, of)))
     assert [sorted(places) for places in found.places.tolist()] == [[0, 1, 2]] * 3

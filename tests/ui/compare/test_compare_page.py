@@ -372,3 +372,24 @@ def test_a_split_shows_the_groups_of_the_command_and_is_in_the_address(app, plac
     assert any("hold together with 95 %" in one for one in words(app.caption))
     app.selectbox(key="split").select("nothing").run()
     assert not any("hold together" in one for one in words(app.caption))
+
+
+def test_windows_are_offered_for_passages_and_give_the_scores_of_the_command(app, place, own, tmp_path):
+    rows = run_results.load_test_rows(SetIdentity(SetKind.TEST_ROWS, "own"))
+    passages = " ".join(rows.documents[:9])
+    path = tmp_path / "long.tsv"
+    path.write_text("query\tpassage\n" + "".join(f"{query}\t{query} {passages}\n" for query in rows.queries[:12]))
+    app.query_params["sts"] = str(path)
+    opened(app, "compare", beside="run:own", max_length="16")
+    app.toggle(key="windows").set_value(True).run()
+    measured(app)
+    told = io.StringIO()
+    with redirect_stdout(told):
+        words_of = ["compare", str(place.model), "run:own", "--on", str(path), "--max-length", "16"]
+        assert main([*words_of, "--windows", "--json"]) == 0
+    found = json.loads(told.getvalue())
+    assert found["A"]["in_windows"] == len(rows.queries) == 10
+    assert any("A reads 10 long passages in overlapping windows" in one for one in words(app.caption))
+    assert f"{found['verdict']['exported']:.2f}" in cards(app).values()
+    app.selectbox(key="sts").set_value("Sample pairs").run()
+    assert "windows" not in {box.key for box in app.toggle}, "pairs have no passages"
