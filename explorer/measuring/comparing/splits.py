@@ -231,7 +231,7 @@ def as_text(found: SplitChanges, item: str) -> list[str]:
         if one.sure is not None:
             line += f" ({in_words.ends(one.difference, one.low, one.high)})"
         lines.append(f"{line.rstrip()}{f'  {one.why}' * bool(one.why)}")
-    marked = " * significant." if any(one.sure for one in found.groups) else ""
+    marked = " * marks a significant one." if any(one.sure for one in found.groups) else ""
     return [*lines, *filter(None, [how_judged(found) + marked])]
 
 
