@@ -16,10 +16,10 @@ NO_RATE, BELOW, IN_FOLDS, TIED, STOPPED, NO_GRADIENT = (
 )  # fmt: skip
 _REASONS = {
     NO_RATE: "no update had a learning rate",
-    BELOW: "{every} on {on} was below the base ({best} at best, {base} before)",
+    BELOW: "{every} on {on} was below the base ({measure}{best} at best, {base} before)",
     IN_FOLDS: "in {folds}, every evaluation on the rows that are held out was below the base",
-    TIED: "{on} cannot choose: {every} has the score of the base ({base}), and the base has the lowest loss on "
-    "held-out rows",
+    TIED: "{on} cannot choose: {every} has the score of the base ({measure}{base}), and the base has the lowest loss "
+    "on held-out rows",
     STOPPED: "the training was stopped before its first evaluation",
     NO_GRADIENT: "every gradient was 0, so that no weight changed",
 }
@@ -55,6 +55,7 @@ class NothingLearned:
     on: str = ""  # what chose, by its name, and its number of items, or of folds
     items: int = 0
     excluded: float | None = None  # a larger gain × 100 is out of the 95 % intervals of all that was tried
+    measure: str = ""  # of these scores; "" of rows that are held out
 
     @property
     def reason(self) -> str:
@@ -65,6 +66,7 @@ class NothingLearned:
             on=f"{sources.shown(self.on)} ({self.items:,} items)",
             best=in_words.number(self.best),
             base=in_words.number(self.base),
+            measure=f"{self.measure} " * bool(self.measure),
             folds=f"{self.evaluations:,} of {self.items:,} folds",
         )
         if self.excluded is None:

@@ -206,7 +206,8 @@ def why_nothing_learned(learner: Learner) -> NothingLearned | None:
     excluded = None
     if why == BELOW and held_out is None and len(known_items) == len(learner.scores):
         excluded = excluded_gain(dev, known_items[0], known_items[1:])
-    return NothingLearned(why, len(later), before, after, on, items, excluded)
+    measure = "" if held_out is not None else dev.measure
+    return NothingLearned(why, len(later), before, after, on, items, excluded, measure)
 
 
 def _is_base(learner: Learner) -> bool:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NAME, CHARACTER = 250, 7  # pixels of `contrast-hard on all-MiniLM-L6-v2`, and of a character
 LONGEST = 60  # characters of a name; of a longer one the two ends are shown
-WIDE = 108  # pixels of a column with standard deviations: its width follows from the numbers alone
+NARROW, EDGES = 108, 24  # pixels of a column at least, and of its two edges
 NO_BASE = "Not evaluated on all of these tasks: {}, the base of a row. Evaluate it to see what training changed."
 EXPLAINED = (
     "Scores × 100; higher is better, at most 100. ± is the standard deviation over the seeds of a recipe; where some "
@@ -56,11 +56,12 @@ def show(chosen: FilteredResults) -> None:
     header = list(map(str, columns))
     labels = {task.digest: title for task, title in zip(chosen.tasks, header[1:], strict=False)}
     average = next((str(column) for column in columns if column.name == _average(chosen)), "")
-    # the columns in which a number has a standard deviation
-    how, several = (chosen.title, chosen.measure), [row for row in chosen.rows if len(row.runs) > 1]
-    wide = {labels[task.digest] for task in chosen.tasks if any(row.cell(task, *how) for row in several)}
-    if average and any(row.average(chosen.tasks, *how) for row in several):
-        wide.add(average)
+    # of columns in which a number has a deviation or says of how many seeds it is: else its width is of numbers alone
+    width = {
+        title: max(NARROW, CHARACTER * max(len(title), *(len(str(row[place] or "")) for row in rows)) + EDGES)
+        for place, title in enumerate(header)
+        if any(isinstance(cell := row[place], table_formats.Number) and (cell.std or cell.lacking) for row in rows)
+    }
     widest_name = max(NAME, *(CHARACTER * min(LONGEST, len(row.name)) for row in chosen.rows))
     st.dataframe(
         _numbers(chosen, columns, rows),
@@ -73,14 +74,14 @@ def show(chosen: FilteredResults) -> None:
             "model": st.column_config.TextColumn(pinned=True, width=widest_name),
             **{
                 labels[task.digest]: st.column_config.Column(
-                    width=WIDE if labels[task.digest] in wide else None,
+                    width=width.get(labels[task.digest]),
                     help=messages.plain(scored_task.described(task)),
                 )
                 for task in chosen.tasks
             },
             average: st.column_config.Column(
                 help=AVERAGE_OF.format(", ".join(task.name for task in chosen.tasks)),
-                width=WIDE if average in wide else None,
+                width=width.get(average),
             ),
             result_table.GROUP: st.column_config.TextColumn(help=LETTERS),
         },
