@@ -16,13 +16,14 @@ from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.pooling import PAD, REFERENCES, Reading
 from explorer.errors import BadChoice, WrongColumns
-from explorer.evaluating.tasks.judges import Evaluated, evaluated_on, held, judged
+from explorer.evaluating.tasks.judges import Evaluated, held, judged
 from explorer.knobs import Knob
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences import word_pairs, word_tables
 from explorer.places import given_path
 from explorer.progress import Progress, finish
 from explorer.run_folder import RUN
+from explorer.training.record.run_results import load_set
 
 Pairs = tuple[tuple[str, str], ...]
 Sides = dict[str, tuple[Found, Reading]]
@@ -118,7 +119,7 @@ def _pairs_of(source: str, online: bool) -> Pairs:
             for dropped in report.dropped if report else ():
                 output.say(f"{source}: {dropped}")
             return pairs
-    given = given or evaluated_on(sources.identity(source), online)
+    given = given or load_set(sources.identity(source), online)
     columns = judged(given).texts
     if isinstance(given, labelled_sets.LabelledSet):  # pairs with labels, such as those of MRPC
         if len(columns) < 2:

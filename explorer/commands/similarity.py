@@ -13,13 +13,14 @@ from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import BadChoice, StrataError
-from explorer.evaluating.tasks.judges import evaluated_on, judged, only_scored_pairs
+from explorer.evaluating.tasks.judges import judged, only_scored_pairs
 from explorer.knobs import Knob
 from explorer.measuring.scores import calibration
 from explorer.measuring.scores import similarity as meaning
 from explorer.measuring.scores.measure import Settings, load_encoder, measure
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.places import given_path, write_whole
+from explorer.training.record.run_results import load_set
 
 FLAGS = (
     Knob(
@@ -111,7 +112,7 @@ def _text(source: str, online: bool) -> text_sets.Sentences:
         return corpora.of_source(source, online=online)
     except StrataError:
         with suppress(StrataError):
-            given = evaluated_on(sources.identity(source), online)
+            given = load_set(sources.identity(source), online)
             return corpora.of_texts(given.name, judged(given).items)
         raise
 
@@ -120,13 +121,13 @@ def _divided(source: str, options: argparse.Namespace) -> sets.Divided:
     """Dev pairs and test pairs."""
     if options.dev:
         dev, test = (
-            only_scored_pairs(flag, one, online=options.online)[0]
+            only_scored_pairs(flag, one, options.online, load_set)[0]
             for flag, one in (("--dev", options.dev), ("--sts", source))
         )
         if shared := shared_rows.check(dev, test):
             output.say(shared.words)
         return sets.Divided(dev, test)
-    pairs, report = only_scored_pairs("--sts", source, online=options.online)
+    pairs, report = only_scored_pairs("--sts", source, options.online, load_set)
     if report is not None:
         output.say(report)
     found = sets.divided(sources.identity(source), pairs, online=options.online)

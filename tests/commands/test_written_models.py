@@ -38,7 +38,7 @@ def test_sentences_are_translated_there_and_back_and_learned_from(place, models,
     assert said(*command)[0] == 0, "it is all there already"
     assert out.read_bytes() == before
     learn = words_of(recipe(place, "bt", data=(str(out),), settings={"steps": 1, "projection": False}))
-    assert answered(*learn)["seeds"][0]["steps"] == 1
+    assert answered(*learn, "--json")["seeds"][0]["steps"] == 1
 
 
 def test_a_signal_keeps_what_was_translated_and_the_same_command_goes_on(place, models, said, tmp_path, monkeypatch):
@@ -86,7 +86,7 @@ def test_an_encoders_own_generator_is_made_told_of_and_learned_with(place, said,
     assert (code, told) == (0, f"{out}\n")
     assert re.search(r"Of \d+ masked words in held-out sentences, it predicts [\d.]+ % right \([\d.]+ % before", err)
     learn = words_of(recipe(place, "diffcse", settings={"steps": 1, "batch_size": 4, "generator": str(out)}))
-    told = answered(*learn)
+    told = answered(*learn, "--json")
     assert told["seeds"][0]["steps"] == 1
     run = Path(told["folder"])
     assert "generator_digest:" in (run / "recipe.yaml").read_text()

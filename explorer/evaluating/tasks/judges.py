@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -332,19 +332,22 @@ def measure_of_a_kind(written: str | None) -> str | None:
 
 
 def only_scored_pairs(
-    what: str, source: str, columns: Mapping[str, str | None] | None = None, *, online: bool = False
+    what: str, source: str, online: bool, load: Callable[[SetIdentity, bool], Evaluated]
 ) -> tuple[text_sets.GradedPairs, Report | None]:
-    """Scored or labelled pairs, for `what` takes no other kind; an error for another kind names what does."""
+    """Scored or labelled pairs, for `what` takes no other kind; an error for another kind names what does.
+
+    `load` reads a set that is none of `sources`.
+    """
     try:
-        return sources.scored_pairs(source, columns, online)
+        return sources.scored_pairs(source, online=online)
     except StrataError as error:
         try:
-            given = evaluated_on(sources.identity(source), online)
+            given = load(sources.identity(source), online)
         except StrataError:
             raise error from None
-        if isinstance(given, text_sets.GradedPairs):
-            raise
-        raise BadChoice(f"{what} is for scored or labelled pairs, and {held(given, source)}") from None
+    if not isinstance(given, text_sets.GradedPairs):
+        raise BadChoice(f"{what} is for scored or labelled pairs, and {held(given, source)}")
+    return given, None
 
 
 def held(given: Evaluated, source: str) -> str:
