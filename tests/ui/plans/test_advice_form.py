@@ -3,8 +3,10 @@
 import random
 from itertools import chain
 
+import numpy as np
 import pytest
 
+from explorer import run_folder
 from explorer.data import sources
 from explorer.data.text_sets import LABELLED_TEXTS, SCORED_PAIRS
 from explorer.progress import finish
@@ -13,6 +15,7 @@ from explorer.training.record import runs
 from explorer.training.record.status import FINISHED
 from explorer.ui.plans import advice as form
 from explorer.ui.runs import training_queue
+from explorer.ui.widgets.controls import key_of
 from tests.trainings import graded_lines
 from tests.visits import by_link, wait_until, words
 
@@ -50,6 +53,7 @@ def page(app, place):
 def test_a_text_is_read_and_its_trainings_are_proposed_started_and_answered(page, text, monkeypatch):
     monkeypatch.setattr(amounts, "FIRST_SEEDS", 1)  # what is added then is tested below
     monkeypatch.setattr(advice, "MOST_SEEDS", 1)
+    monkeypatch.setattr(amounts, "BLEND", {"blend": 1.0, "keep_base": False})  # each model moves
     page = by_link(page, advise=text)
     wait_until(lambda: form.START in [one.key for one in page.run().button])
     assert any("pairs.csv: 60 rows of scored pairs to train on" in one for one in words(page.markdown))
@@ -62,6 +66,14 @@ def test_a_text_is_read_and_its_trainings_are_proposed_started_and_answered(page
     told = [words(kind) for kind in (page.success, page.info, page.warning, page.error)]
     assert any(one.startswith(("**Yes**: ", "**No**: ", "**Cannot tell**: ")) for one in chain(*told)), told
     assert [one.label for one in page.get("download_button") if one.key == "advice as html"] == ["Answer (HTML)"]
+    # what a run on pairs with two labels keeps, in the folder of the one that the answer is of
+    matches, noise = np.arange(100) % 2.0, np.random.default_rng(0).normal(size=100)
+    arrays = {"test match": matches, "test cosine before": matches + noise, "test cosine after": matches + noise / 2}
+    for run in runs.every():
+        np.savez(run_folder.in_use_file(run.folder, run.recipe().seeds[0]), **arrays)
+    assert any("At a recall of 90 %, precision is" in one for one in words(page.run().markdown))
+    page.number_input(key=key_of(form.USE, "recall")).set_value(0.5).run()
+    assert any("At a recall of 50 %, precision is" in one for one in words(page.markdown))
     assert len([run for run in runs.every() if run.has_model]) > 1
     page.button(key=form.SPARE).click().run()
     assert not page.exception
