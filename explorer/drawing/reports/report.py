@@ -8,10 +8,10 @@ from explorer.data.set_items import several, size_of
 from explorer.data.text_sets import GradedPairs
 from explorer.drawing.reports import standalone
 from explorer.drawing.reports.standalone import heading, note, picture, table
-from explorer.drawing.scores import curves, distributions, grid
+from explorer.drawing.scores import curves, distributions, grid, groups
 from explorer.drawing.sentences import pair_figures
 from explorer.encoding.read.pooling import PAD
-from explorer.measuring.comparing import comparison_report, learned, pair_changes, pair_words
+from explorer.measuring.comparing import comparison_report, learned, pair_changes, pair_words, splits
 from explorer.measuring.comparing.comparison import as_used
 from explorer.measuring.geometry import layer_geometry
 from explorer.measuring.scores import layer_scores
@@ -38,6 +38,7 @@ def report(
         *_learned(findings),
         *words_section(words),
         *_scores(findings),
+        *(() if findings.split is None else _groups(findings.split)),
         *_figures(findings, pooling),
         *_gains(findings),
         *(() if findings.geometry is None else _geometry(findings, findings.geometry)),
@@ -113,6 +114,13 @@ def _scores(findings: comparison_report.Findings) -> Iterator[str]:
     if len(measures := findings.scores[0].metrics) > 1 and not isinstance(findings.pairs, GradedPairs):
         rows = [{"measure": name, **comparison_report.measure_row(findings, name)} for name in measures]
         yield table(rows, shown=comparison_report.shown_rows(rows))
+
+
+def _groups(found: splits.SplitChanges) -> Iterator[str]:
+    """The difference in each group of a column."""
+    yield heading(f"By {found.column}")
+    yield picture(groups.differences_by_group(found), f"B - A by {found.column}", splits.how_judged(found))
+    yield table(splits.rows_of(found), other=3)
 
 
 def _figures(findings: comparison_report.Findings, pooling: str) -> Iterator[str]:

@@ -189,7 +189,7 @@ def rows_of(found: SplitChanges) -> Rows:
             "low": rounded(one.low),
             "high": rounded(one.high),
             "significant": one.sure,
-            "note": one.why,
+            "note": one.why or None,
         }
         for one in found.groups
     ]
@@ -282,7 +282,7 @@ def scores_as_json(found: ScoreSplit) -> dict[str, object]:
             "score": rounded(one.score),
             "low": one.ends and rounded(one.ends[0]),
             "high": one.ends and rounded(one.ends[1]),
-            "note": one.why,
+            "note": one.why or None,
         }
         for one in found.groups
     ]

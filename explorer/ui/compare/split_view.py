@@ -1,6 +1,7 @@
 """Show the difference of A and B in each group of a column of the evaluation set: figure, table and file."""
 
 from collections.abc import Hashable
+from dataclasses import replace
 
 import streamlit as st
 
@@ -20,16 +21,19 @@ HELP = (
 )
 
 
-def show(compared: Compared) -> None:
-    """The menu of columns, and what the chosen one divides; nothing of a set that no column divides."""
+def show(compared: Compared) -> Compared:
+    """The menu of columns, and what the chosen one divides; nothing of a set that no column divides.
+
+    Gives the comparison with it, for the report.
+    """
     pairs = compared.sides[0].pairs
     columns = {one.name: one for one in judged(pairs).attributes}
     if not columns:
-        return
+        return compared
     st.subheader("Difference by group")
     name = controls.menu("Split by", [NOTHING, *columns], default=NOTHING, key="split", width=300, help=HELP)
     if name == NOTHING:
-        return
+        return compared
     comparison = compared.comparison
     found = changes(
         tuple(side.measured for side in compared.sides),
@@ -50,6 +54,7 @@ def show(compared: Compared) -> None:
     downloads.rows(rows, f"{compared.stem} {name}", "Groups (CSV)")
     of_all = f" over all {several(pairs.item)} of a group at once" if comparison.one.has_parts else ""
     st.caption(messages.plain(f"{splits.how_judged(found)} {compared.metric} × 100{of_all}, higher is better.".strip()))
+    return replace(compared, split=found)
 
 
 @st.cache_resource(max_entries=32, show_spinner="Computing confidence intervals …")

@@ -8,9 +8,10 @@ from html import unescape
 import numpy as np
 import pytest
 
+from explorer.data.set_items import Attribute
 from explorer.drawing.reports.report import MOST, report
 from explorer.encoding.read.head_facts import PartFacts
-from explorer.measuring.comparing import learned
+from explorer.measuring.comparing import learned, splits
 from explorer.measuring.comparing.comparison_report import as_json, as_text
 from explorer.measuring.comparing.comparison_verdict import Tuning, judge
 from explorer.measuring.comparing.learned_facts import Learned
@@ -141,3 +142,16 @@ def test_a_side_without_cosines_has_no_flipped_pairs_and_says_why():
     assert numbers["B"]["not_measurable"] is None
     assert [row["median cosine A"] for row in numbers["cosines_by_grade"]] == [None] * 5
     assert "A: Not measurable in bfloat16: mean of layer 2." in as_text(found)
+
+
+def test_a_split_has_a_figure_and_a_table_with_the_numbers_of_the_json(findings, page):
+    column = Attribute("<language>", tuple("abc"[place % 3] for place in range(len(findings.pairs))))
+    with_split = replace(findings, split=splits.split(findings.comparison, column, "Spearman"))
+    found = report(with_split).decode()
+    rows = json.loads(as_json(with_split))["split"]["groups"]
+    assert len(rows) == 3
+    shown = [{"<language>": row.pop("group"), **row} for row in rows]
+    assert told(for_people(shown)) in tables(found)
+    assert "By &lt;language&gt;" in found
+    assert "<language>" not in found[found.index("<body>") :]
+    assert "By &lt;language&gt;" not in page, "nothing of it where no column is chosen"
