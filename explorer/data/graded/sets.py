@@ -322,8 +322,9 @@ def _read(file: Path) -> GradedPairs:
     head, columns = map(_parsed, file.read_bytes().split(b"\n"))
     further = tuple(Attribute(name, tuple(cells)) for name, cells in columns.get(_ATTRIBUTES, {}).items())
     pairs = GradedPairs(head["name"], *(tuple(columns[column]) for column in _COLUMNS), attributes=further)
-    if any(len(one.cells) != len(pairs) for one in further):
-        raise ValueError(f"{file} has columns of several lengths")
+    for one in further:
+        if len(one.cells) != len(pairs) or {*map(type, one.cells)} not in ({str}, {float}):
+            raise ValueError(f"{file} has columns of several lengths or types")
     return pairs
 
 

@@ -26,6 +26,8 @@ def further(table: Table, roles: ColumnRoles, faults: Sequence[str]) -> tuple[At
     for name in table.columns:
         if name not in taken:
             cells = tuple(" ".join(cell.split()) for cell in compress(table.column(name), good))
+            if len({*cells}) > MOST_VALUES and not columns.is_mostly_numbers(cells[: columns.SAMPLE]):
+                continue  # known without a look at every cell
             attribute = Attribute(name, numbers_or_names(cells))
             if _divides(attribute):
                 found.append(attribute)

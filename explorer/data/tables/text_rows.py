@@ -124,12 +124,17 @@ def sentences(
 
 def texts(table: Table, roles: ColumnRoles) -> tuple[Columns, Report]:
     """The columns of sentences; a row with an empty one is dropped, or with two equal ones that may not be equal."""
-    kept, _, report = texts_with_attributes(table, roles)
+    kept, _, report = _texts(table, roles)
     return kept, report
 
 
 def texts_with_attributes(table: Table, roles: ColumnRoles) -> tuple[Columns, tuple[Attribute, ...], Report]:
     """The columns of sentences as `texts` reads them, and further columns of their rows."""
+    kept, faults, report = _texts(table, roles)
+    return kept, further(table, roles, faults), report
+
+
+def _texts(table: Table, roles: ColumnRoles) -> tuple[Columns, list[str], Report]:
     kind, columns = roles.kind, _sentence_columns(table, roles, roles.kind)
     # a translation may be equal
     same = [place for place, text in enumerate(kind.texts[: len(columns)]) if text.relation == "same"]
@@ -142,7 +147,7 @@ def texts_with_attributes(table: Table, roles: ColumnRoles) -> tuple[Columns, tu
     faults = _faults(table, kind, columns, equal)
     kept = tuple(_kept(column, faults) for column in columns)
     report = report_on(table, faults, tuple(zip(*kept, strict=True)), sum(kept, ()))
-    return kept, further(table, roles, faults), report
+    return kept, faults, report
 
 
 def triplets(table: Table, roles: ColumnRoles, name: str = "") -> tuple[Triplets, Report]:

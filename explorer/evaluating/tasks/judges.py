@@ -10,6 +10,7 @@ import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -98,7 +99,7 @@ class JudgedSet(ABC, Generic[Given]):
             if len({*labels}) > 1 and labels not in cells:
                 found.setdefault(name, Attribute(name, labels))
         for name, texts in self._measured_texts().items():
-            lengths = tuple(float(max(map(word_count, row))) for row in zip(*texts, strict=True))
+            lengths = _lengths(texts)
             if len({*lengths}) > 1:
                 found.setdefault(name, Attribute(name, lengths))
         return tuple(found.values())
@@ -159,6 +160,12 @@ class JudgedSet(ABC, Generic[Given]):
             except NotWritable as error:  # return the scores even if they cannot be stored
                 logger.warning("The scores were not stored. %s", error)
         return scores
+
+
+@lru_cache(maxsize=16)  # every rerun of a page asks for those of its set
+def _lengths(columns: tuple[tuple[str, ...], ...]) -> tuple[float, ...]:
+    """The words of the longest text of each row."""
+    return tuple(float(max(map(word_count, row))) for row in zip(*columns, strict=True))
 
 
 class _ScoredPairs(JudgedSet[text_sets.GradedPairs]):

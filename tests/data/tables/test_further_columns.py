@@ -15,6 +15,7 @@ from explorer.data.tables.files import read_file
 from explorer.data.tables.further_columns import further
 from explorer.data.tables.text_rows import graded_pairs
 from explorer.data.text_sets import LABELLED_TEXTS, PAIRS, SCORED_PAIRS
+from explorer.errors import SetNotFound
 
 LANGUAGES = ("de", "en", "en", "")
 
@@ -67,10 +68,11 @@ def test_stored_pairs_have_the_columns_of_the_upload(tmp_path, monkeypatch):
     columns = json.loads(columns)
     path.write_text("\n".join((head, json.dumps({name: columns[name] for name in columns if name != "attributes"}))))
     assert sets.load(given).attributes == (), "files of earlier versions have none"
-    columns["attributes"] = {"rating": [1.0]}
-    path.write_text("\n".join((head, json.dumps(columns))))
-    with pytest.raises(Exception, match="can no longer be read"):
-        sets.load(given)
+    for cells in ([1.0], [1.0, *["x"] * (len(pairs) - 1)]):  # too few, and of two types
+        columns["attributes"] = {"rating": cells}
+        path.write_text("\n".join((head, json.dumps(columns))))
+        with pytest.raises(SetNotFound, match="can no longer be read"):
+            sets.load(given)
 
 
 def test_queries_have_the_cells_of_their_first_pair(tmp_path):
