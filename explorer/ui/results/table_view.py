@@ -27,8 +27,9 @@ NAME, CHARACTER = 250, 7  # pixels of `contrast-hard on all-MiniLM-L6-v2`, and o
 LONGEST = 60  # characters of a name; of a longer one the two ends are shown
 NARROW, EDGES = 108, 24  # pixels of a column at least, and of its two edges
 NO_BASE = "Not evaluated on all of these tasks: {}, the base of a row. Evaluate it to see what training changed."
+SCORES_ARE, COSTS_ARE = "Scores × 100; higher is better, at most 100.", "Lower is better."
 EXPLAINED = (
-    "Scores × 100; higher is better, at most 100. ± is the standard deviation over the seeds of a recipe; where some "
+    "± is the standard deviation over the seeds of a recipe; where some "
     "of them have no score, the cell says of how many it is. An empty cell was not measured."
 )
 AVERAGE_OF = "The average is over {}; a model without a score on one of them has none."
@@ -88,7 +89,8 @@ def show(chosen: FilteredResults) -> None:
     )
     of = f"{len(chosen.tasks)} tasks" if len(chosen.tasks) > MOST_NAMED else ", ".join(labels.values())
     about = f" {AVERAGE_OF.format(messages.plain(of))}" if average else f" {NO_AVERAGE}" * (len(chosen.tasks) > 1)
-    st.caption(f"{EXPLAINED}{about}")
+    what = COSTS_ARE if chosen.measure in scored_task.COSTS else SCORES_ARE
+    st.caption(f"{what} {EXPLAINED}{about}")
     if chosen.without_base:
         names = ", ".join(map(sources.shown, chosen.without_base))
         st.caption(messages.plain(NO_BASE.format(names)))
