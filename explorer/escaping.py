@@ -8,7 +8,7 @@ text. Reading the file in Strata takes it away again.
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 # What GitHub and others find in text whose escapes were taken away already: addresses, and names of emoji. Between
 # its two halves, something that is not shown keeps them apart.
@@ -52,9 +52,9 @@ def fenced(language: str, text: str) -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> str:
-    """A Markdown table of cells that are Markdown already; `numbers` are on the right, in all columns but the first."""
-    edges = ["---", *["---:" if numbers else "---"] * (len(header) - 1)]
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], numbers: Container[int] = ()) -> str:
+    """A Markdown table of cells that are Markdown already; the columns of `numbers`, by their places, are right."""
+    edges = ["---:" if place in numbers else "---" for place in range(len(header))]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, edges, *rows))
 
 

@@ -101,9 +101,8 @@ def shown(header: Header, rows: Rows) -> tuple[list[str], list[list[str]]]:
 def as_markdown(header: Header, rows: Rows) -> str:
     """A Markdown table, with numbers on the right."""
     titles, texts = shown(header, rows)
-    edges = ["---" if column.is_text else "---:" for column in header]
-    lines = [[escaping.plain(cell) for cell in row] for row in (titles, *texts)]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in (lines[0], edges, *lines[1:]))
+    first, *rest = [[escaping.plain(cell) for cell in row] for row in (titles, *texts)]
+    return escaping.table(first, rest, [place for place, column in enumerate(header) if not column.is_text]) + "\n"
 
 
 def as_latex(header: Header, rows: Rows) -> str:

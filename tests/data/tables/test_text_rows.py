@@ -71,7 +71,7 @@ def test_every_bad_row_is_dropped_for_its_own_reason():
         ("5\tA man.\tA guy.\tnews\n", TooFewRows, r"a\.tsv has too few usable rows: 1\. Graded pairs need at least 3"),
         ("5\ta\tb\t\n4\t\tb\t\n4\ta\t\t\n2\tc\td\t\n", TooFewRows,
          r"rows: 2\. .*; 2 dropped: empty sentence \(line 3, 4\)\. Add rows"),
-        ("", TooFewRows, r"rows: 0\. .*; nothing was dropped"),
+        ("", TooFewRows, r"a\.tsv has column names and no rows"),
         ("3\ta\tb\t\n3\tc\td\t\n3.0\te\tf\t\n", BadScores, "every score in 'score' is 3"),
         ("nan\ta\tb\t\nNaN\tc\td\t\n\te\tf\t\n", BadScores, "every score in 'score' is missing, NaN or infinite"),
     ],
