@@ -17,6 +17,7 @@ from explorer.evaluating.results import result_table
 from explorer.measuring.comparing.learned import NOT_HELD_OUT
 from explorer.measuring.comparing.learned_facts import NOTHING, Learned
 from explorer.measuring.scores.measure import Settings
+from explorer.measuring.scores.verdict import RunVerdict, Verdict
 from explorer.training.loop.learner import Learner
 from explorer.training.record import run_results
 from explorer.training.record import status as statuses
@@ -145,6 +146,9 @@ def test_they_are_listed_by_the_name_of_their_run_and_are_what_it_was_tested_on(
     assert found.digest == run.recipe().digest_of("test")
     assert len(found) == run.status().facts.size_of("test")
     assert found.name == "test rows of run:mine"
+    scored = replace(run.status(), verdict=RunVerdict(Verdict(50.0, 50.0, 60.0)))  # these few rows have no score
+    (tuned,) = run_results.of_one(run, scored)
+    assert tuned.task.name == f"held-out rows of {asked.triplets.name}", "other texts have such rows, too"
 
 
 def test_rows_of_a_changed_text_are_refused_and_labelled_rows_come_with_those_a_classifier_is_trained_on(asked):
