@@ -62,7 +62,6 @@ def test_the_digest_is_that_of_the_task(tmp_path):
         (("1\tWhy?\tHow?",), "grade\tsentence1\tsentence2", WrongColumns, "no column label or is_duplicate.*grade"),
         (("1\t\tHow?",), "label\tsentence1\tsentence2", TooFewRows, "1 rows, and none with two questions"),
         (("2\tWhy?\tHow?", "1\tA?\tB?"), "label\tsentence1\tsentence2", BadScores, r"1 labels .* '2' \(line 2\)"),
-        ((), "label\tsentence1\tsentence2", TooFewRows, "no rows"),
     ],
 )
 def test_a_file_that_cannot_be_used_says_what_was_expected_and_found(tmp_path, rows, header, error, found):
