@@ -178,33 +178,34 @@ def _why_none(gold: Floats, scores: Sequence[float], statistic: str) -> str:
 
 
 def rows_of(found: SplitChanges) -> Rows:
-    """A row for each group."""
-    return [
-        {
-            found.column: one.name,
-            "items": one.items,
-            "A": rounded(one.one),
-            "B": rounded(one.other),
-            "difference": rounded(one.difference),
-            "low": rounded(one.low),
-            "high": rounded(one.high),
-            "significant": one.sure,
-            "note": one.why or None,
-        }
-        for one in found.groups
-    ]
+    """A row for each group; its name is under that of the column, which may be that of a number, too."""
+    numbers = [_numbers(one) for one in found.groups]
+    heading = f"{found.column} (group)" if any(found.column in row for row in numbers) else found.column
+    return [{heading: one.name, **row} for one, row in zip(found.groups, numbers, strict=True)]
+
+
+def _numbers(one: GroupChange) -> dict[str, object]:
+    """The cells of a group's row besides its name."""
+    return {
+        "items": one.items,
+        "A": rounded(one.one),
+        "B": rounded(one.other),
+        "difference": rounded(one.difference),
+        "low": rounded(one.low),
+        "high": rounded(one.high),
+        "significant": one.sure,
+        "note": one.why or None,
+    }
 
 
 def as_json(found: SplitChanges) -> dict[str, object]:
     """The column, the metric, and what each group has."""
-    names = {found.column: "group"}
-    rows = [{names.get(name, name): value for name, value in row.items()} for row in rows_of(found)]
     return {
         "column": found.column,
         "metric": found.metric,
         "level_of_each": round(found.level, 6),
         "level_of_all": bootstrap.LEVEL,
-        "groups": rows,
+        "groups": [{"group": one.name, **_numbers(one)} for one in found.groups],
     }
 
 

@@ -146,6 +146,18 @@ def test_a_group_that_differs_is_found_among_twelve():
     assert [change.sure for change in changes] == [True] + [False] * 11
 
 
+@pytest.mark.parametrize("name", ["note", "A", "items", "language"])
+def test_a_column_that_is_called_like_a_number_hides_none(name):
+    comparison, column = compared()
+    found = splits.split(comparison, Attribute(name, column.cells), SPEARMAN)
+    rows, groups = splits.rows_of(found), splits.as_json(found)["groups"]
+    heading = name if name == "language" else f"{name} (group)"
+    names = [one.name for one in found.groups]
+    assert [row.pop(heading) for row in rows] == [group.pop("group") for group in groups] == names
+    assert rows == groups
+    assert rows[0]["items"] == found.groups[0].items
+
+
 def test_a_set_that_chose_a_model_has_no_intervals():
     comparison, column = compared()
     found = splits.split(comparison, column, SPEARMAN, intervals=False)
