@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
+from explorer import in_words
 from explorer.data import sample, sources, uploads
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.pooling import OWN, parse
@@ -125,7 +126,7 @@ def test_vectors_that_another_program_computed_have_their_score_and_no_layers(fu
     opened(furnished, "layers", model=str(tmp_path / "theirs.npy"), sts="sample")
     assert not furnished.error
     scores = finish(judges.judged(pairs).measured(find(str(tmp_path / "theirs.npy")), Settings()))
-    assert cards(furnished) == {layers.DEFAULT: f"{scores.score(OWN, 'Spearman'):.2f}"}
+    assert cards(furnished) == {layers.DEFAULT: in_words.number(scores.score(OWN, "Spearman"))}
     assert [box.value for box in furnished.selectbox if box.key == "reading"] == [OWN.title]
 
 

@@ -12,6 +12,7 @@ from explorer.data.graded import question_pairs, sts
 from explorer.data.labelled import labelled_sets
 from explorer.data.labelled.labelled_sets import PublishedSet, Split
 from explorer.data.sources import QUORA, identity
+from explorer.data.vectors import opening
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read import sentence_pairs
 from explorer.measuring.scores.measure import Settings
@@ -108,16 +109,16 @@ def test_what_has_no_file_has_an_empty_stamp(name):
 def test_vectors_with_the_name_size_and_time_of_others_are_others(tmp_path):
     path = tmp_path / "mine.npy"
     np.save(path, np.ones((3, 2)))
-    before, first = path.stat(), cached._stamp(str(path))
+    before, first = path.stat(), opening.stamps(str(path))
     np.save(path, np.eye(3, 2))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    second = cached._stamp(str(path))
+    second = opening.stamps(str(path))
     np.save(tmp_path / "other.npy", np.eye(3, 2))
     os.utime(tmp_path / "other.npy", ns=(before.st_atime_ns, before.st_mtime_ns))
     path.unlink()
     path.symlink_to(tmp_path / "other.npy")
-    assert len({first, second, cached._stamp(str(path))}) == 3
-    assert cached._stamp(str(path)) == cached._stamp(str(path))
+    assert len({first, second, opening.stamps(str(path))}) == 3
+    assert opening.stamps(str(path)) == opening.stamps(str(path))
 
 
 FOUND, SETTINGS = Found("tiny", None, "a digest of this test"), Settings("float32", "cpu")
