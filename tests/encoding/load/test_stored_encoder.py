@@ -20,6 +20,8 @@ from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.scores.measure import Settings, load_encoder, measure
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
+from tests.spoiling import declare
+from tests.tiny_models import WIDTH, save_tiny
 
 TEXTS = ["It rains.", "It  rains hard.", "Parrots talk."]
 VECTORS = np.array([[3.0, 4.0, 0.0], [0.0, 0.0, 2.0], [1.0, 1.0, 1.0]], dtype=np.float32)
@@ -64,12 +66,14 @@ def test_the_spaces_of_a_sentence_are_compared_as_written_where_two_differ_in_th
 
 
 def test_every_kind_of_set_has_the_scores_of_the_encoder_that_made_the_vectors(tmp_path):
-    model = find("all-MiniLM-L6-v2")
-    sets = sample.pairs(), sample.triplets(), sample.search()
+    folder = save_tiny("bert", tmp_path / "tiny")
+    mode = {"word_embedding_dimension": WIDTH, "pooling_mode_mean_tokens": True}
+    declare(folder, "Transformer", "Pooling", "Normalize", pooling=mode)
+    sets = sample.dev(), sample.triplets(), sample.search()
     texts = list(dict.fromkeys(text for one in sets for text in sentences_of(one)))
-    theirs = find(saved(tmp_path, texts, SentenceTransformer(str(model.folder)).encode(texts)))
+    theirs = find(saved(tmp_path, texts, SentenceTransformer(str(folder)).encode(texts)))
     for given in sets:
-        scores = [finish(judged(given).measured(one, Settings())) for one in (model, theirs)]
+        scores = [finish(judged(given).measured(one, Settings())) for one in (find(str(folder)), theirs)]
         for metric in scores[0].metrics:
             own, other = (one.score(OWN, metric) for one in scores)
             assert other == pytest.approx(own, abs=1e-4), (given.name, metric)
