@@ -12,7 +12,7 @@ import streamlit as st
 
 from explorer import errors, knobs, places, run_folder
 from explorer.data import sources, text_sets
-from explorer.data.sources import HELD_OUT, OWN_ROWS, identity, shown
+from explorer.data.sources import HELD_OUT, OWN_ROWS, identity, is_file, shown
 from explorer.encoding.locate import layout, model_names
 from explorer.training.record import runs
 from explorer.ui import messages
@@ -73,7 +73,7 @@ def recipe() -> Recipe | None:
             st.caption(ABOUT_DEMONSTRATION)
     with left:
         text_and_method.choose_columns(sources, card.kind.rows)
-        corpus = _corpus() if card.kind.rows.pairs_up else None
+        corpus = _corpus() if card.kind.rows.pairs_up and any(map(is_file, sources)) else None
         rows = text_and_method.rows(sources, card, bool(knob_form.value(card, KEEP_DUPLICATES)))
         text_and_method.explain(sources, card, rows is not None)
         page_list.offer_advice(sources)
