@@ -9,7 +9,11 @@ from __future__ import annotations
 import csv
 import os
 import random
+import shlex
+import subprocess
+import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,13 +46,18 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         queries = _written(questions, Path(folder) / "queries.csv")
-        _timed("engineer", "", lambda walk: walks.engineer(walk, queries))
+        _timed("engineer", "", lambda walk: walks.engineer(walk, queries), gated=True)
 
 
 def _timed(
-    name: str, published: str, walked: Callable[[walks.Walk], None], shorten: Callable[[Page], None] = lambda page: None
+    name: str,
+    published: str,
+    walked: Callable[[walks.Walk], None],
+    shorten: Callable[[Page], None] = lambda page: None,
+    *,
+    gated: bool = False,
 ) -> None:
-    """One walk with a server, a browser and folders of its own."""
+    """One walk with a server, a browser and folders of its own, and after it a gate on the command line."""
     with tempfile.TemporaryDirectory() as fresh, live.browser() as browser:
         kept = {one: f"{fresh}/{one}" for one in ("STRATA_CACHE", "STRATA_RUNS", "STRATA_RESULTS")}
         with live.server(STRATA_DATA=published, **kept) as address:
@@ -56,9 +65,27 @@ def _timed(
             page.set_default_timeout(1_800_000)
             walk = walks.Walk(page, address, shorten=shorten)
             walked(walk)
+        gate = _gate(Path(kept["STRATA_RUNS"]), kept) if gated else ""
     print(f"\n{name}\n| clicks | seconds since the last one | shown | it says |\n|---|---|---|---|")
     for one in walk.seen:
         print(f"| {one.clicks} | {one.seconds:.1f} | {one.what} | {one.text[:240]} |", flush=True)
+    print(gate)
+
+
+def _gate(runs: Path, kept: dict[str, str]) -> str:
+    """The command that lets the trained model take the place of the base, its exit code, seconds and output."""
+    (run,) = (folder.name for folder in runs.iterdir() if (folder / "recipe.yaml").is_file())
+    words = ["compare", "all-MiniLM-L6-v2", f"run:{run}", "--on", f"test rows of run:{run}", "--on", "Sample search"]
+    started = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-m", "explorer", *words, "--fail-if-worse"],
+        env=os.environ | kept,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    seconds = time.perf_counter() - started
+    return f"{shlex.join(words)} --fail-if-worse: exit code {done.returncode} after {seconds:.1f} s\n{done.stdout}"
 
 
 def _short_plan(page: Page) -> None:
