@@ -20,7 +20,6 @@ from explorer.measuring.scores import power
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.judge import Floats, Gap
 from explorer.measuring.scores.layer_scores import why_missing
-from explorer.measuring.scores.metrics import SPEARMAN
 from explorer.measuring.scores.verdict import UNKNOWN, UNLEARNED, Sentence, Verdict, are_alike, sentence
 
 if TYPE_CHECKING:
@@ -268,7 +267,6 @@ def _towards(after: int, gap: Interval) -> Interval:
 
 
 def _pairs_text(pairs: NamedSet, metric: str, aggregate: str) -> str:
-    """Which pairs and how many: `STS-B test (1,379 pairs, Pearson)`."""
-    way = "" if metric == SPEARMAN else f", {metric}"
-    way += "" if aggregate == "all" else f", {aggregate} over sub-corpora"
-    return f"{pairs.name} ({size_of(pairs)}{way})"
+    """Which items and how many, and the measure: `STS-B test (1,379 pairs, Spearman)`."""
+    way = "" if aggregate == "all" else f", {aggregate} over sub-corpora"
+    return f"{pairs.name} ({size_of(pairs)}, {metric}{way})"
