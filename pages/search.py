@@ -64,5 +64,5 @@ with columns[1]:
 with summary:
     query_view.summary(found, len(searched) - itself)
 if corpus.task:
-    neighbours.query_changes(sides, corpus.task, searched.texts)
+    neighbours.query_changes(sides, corpus.task, searched.texts, (one.index, two.index))
 neighbours.changes(sides, searched, one, two, k)

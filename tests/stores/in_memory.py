@@ -331,7 +331,9 @@ STORES: Mapping[str, Store | tuple[Store, ...]] = {
         Store({**READ, "sentences": drawn.sentences, "way": one_of(*MAP_SETTINGS)}, NAMED, maps),
     ),
     "Searches": (
-        Store({**READ, "sentences": drawn.sentences}, NAMED, indexes),
+        Store({**READ, "sentences": drawn.sentences,
+               "settings": one_of(Settings(), Settings(windows=True), Settings(max_length=4, windows=True))},
+              NAMED, indexes),
         Store({**SIDES, "sentences": drawn.sentences, "k": one_of(1, 10)}, NAMED, neighbour_overlap),
         Store({**READ, "task": drawn.retrieval_set}, NAMED, judged_scores),
     ),

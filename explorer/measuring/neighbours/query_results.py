@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -128,15 +128,16 @@ def _results(
     return tuple(FoundSentence(place, rank, *more) for rank, (place, *more) in enumerate(found, start=1))
 
 
-def found_rows(results: Iterable[FoundSentence], sentences: Sequence[str], other: str) -> Rows:
+def found_rows(results: Sequence[FoundSentence], sentences: Sequence[str], other: str) -> Rows:
     """A row for each result of a side; `other` names the other, "" where there is none."""
+    in_windows = any(result.window for result in results)
     return [
         {
             "rank": result.rank,
             "cosine": round(result.cosine, 6),
             **({"mark": result.mark, f"rank in {other}": result.elsewhere} if other else {}),
             "sentence": sentences[result.place],
-            **({"window": result.window} if result.window else {}),
+            **({"window": result.window or None} if in_windows else {}),
         }
         for result in results
     ]

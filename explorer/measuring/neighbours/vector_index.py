@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.encoding.read.windows import Windows
+from explorer.encoding.read.pooling import Reading
+from explorer.encoding.read.windows import Windows, windows
 from explorer.errors import BadChoice
 from explorer.measuring.scores.correlation import unit
+from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import Progress, Work
+
+if TYPE_CHECKING:
+    from explorer.encoding.read.encoder import Encoder
 
 Floats = NDArray[np.float32]
 Places = NDArray[np.intp]
@@ -99,6 +104,8 @@ class Index:
     order of the corpus. Cosines are computed again pair by pair, so that they are the same for one query and for many.
     """
 
+    in_windows = 0  # texts that were read in several windows
+
     def __init__(self, vectors: Floats) -> None:
         if not np.isfinite(vectors).all():
             raise BadChoice("Some sentences have vectors with NaN or infinite values. Choose another layer & pooling.")
@@ -179,7 +186,7 @@ class WindowIndex(Index):
 
     def __init__(self, vectors: Floats, windows: Windows) -> None:
         super().__init__(vectors)
-        self._windows = windows
+        self._windows, self.in_windows = windows, windows.cut
 
     def __len__(self) -> int:
         return len(self._windows.starts)
@@ -205,6 +212,13 @@ class WindowIndex(Index):
         """Refused: it would take each passage as a query, which is read by its first window alone."""
         raise BadChoice("Passages in windows are not compared with each other. Leave the windows out.")
 
+    def passages(self, places: Sequence[int]) -> tuple[Floats, Windows]:
+        """The unit vectors (window, width) of some passages of the corpus, and their windows."""
+        of = [self._windows.of(place) for place in places]
+        rows = np.concatenate(of)
+        texts = tuple(self._windows.texts[row] for row in rows)
+        return self._heads[self._head_of[rows]], Windows(texts, np.repeat(np.arange(len(of)), list(map(len, of))))
+
     def _of_windows(self, query: Floats | int) -> Floats:
         """The cosine of each window."""
         if isinstance(query, int):
@@ -224,6 +238,16 @@ def indexed(vectors: NDArray[np.float32]) -> Work[Index]:
     """Build the index of vectors in one step."""
     yield Progress("indexing", 0, 0)
     return Index(vectors)
+
+
+def indexed_in_windows(
+    encoder: Encoder, texts: Sequence[str], reading: Reading, max_length: int | None = None
+) -> Work[WindowIndex]:
+    """Cut texts into windows, each read after the prompt that the model puts before any sentence, and index these."""
+    cut = yield from windows(encoder, texts, max_length, encoder.default_head.prompt)
+    vectors = yield from of_reading(encoder, cut.texts, reading, max_length)
+    yield Progress("indexing", 0, 0)
+    return WindowIndex(vectors, cut)
 
 
 def _cosines(one: Floats, other: Floats) -> Floats:

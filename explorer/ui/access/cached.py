@@ -299,7 +299,8 @@ def vectors_are_coming(
 
 
 def _vectors_key(found: model_names.Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> str:
-    return f"vectors {found.digest} {digest_of(sentences)} {reading.title} {settings}"
+    # windows are texts of their own: with or without them, a text has the same vector
+    return f"vectors {found.digest} {digest_of(sentences)} {reading.title} {replace(settings, windows=False)}"
 
 
 def kept_scores(

@@ -11,12 +11,20 @@ from explorer.drawing.scores.distributions import neighbours_kept
 from explorer.measuring.comparing.pair_changes import QueryChanges
 from explorer.measuring.neighbours import query_results, ranking_judge, vector_index
 from explorer.measuring.scores import correlation, verdict
+from explorer.progress import Progress, Work
 from explorer.ui import messages
-from explorer.ui.access import jobs, sidebar_choice
+from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.search import query_view
 from explorer.ui.widgets import downloads
 
 CUT = "The query is too long: only its first {:,} tokens were encoded."
+IN_WINDOWS = (
+    "{:,} of {:,} texts have more than {:,} tokens, and were read in overlapping windows. The nearest one counts."
+)
+NOT_IN_WINDOWS = (
+    "Texts in windows are not compared with each other: switch the windows off in the sidebar to see how neighbours "
+    "changed over the whole corpus."
+)
 ONE_SENTENCE = "The corpus has one sentence, so there are no neighbours to compare."
 MEAN, NONE_KEPT = "Mean Jaccard@{}", "None kept"
 SHOWN = 8  # sentences of either kind; the file contains all
@@ -34,14 +42,15 @@ def search_side(
     """Corpus and query, encoded by one side; None, with progress or the error below the side's title, until then."""
     st.markdown(reader.title)
     try:
-        vectors = reader.vectors(corpus.texts)
-        if vectors is None:
-            return None
-        index: vector_index.Index | None = jobs.result(
-            f"index {_key(reader, corpus)}", f"Index of {corpus.name}", lambda: vector_index.indexed(vectors)
-        )
+        index = _index(reader, corpus)
         if index is None:
             return None
+        if reader.settings.windows:
+            encoder = sidebar_choice.loaded(reader.found, reader.settings)
+            if encoder is None:
+                return None
+            limit = encoder.limit(reader.settings.max_length)
+            st.caption(IN_WINDOWS.format(index.in_windows, len(corpus), limit))
         place = query_results.place_of(query, corpus.texts)
         if place is not None:  # a query that is a sentence of the corpus uses that sentence's vector
             return query_results.SearchSide(index, place)
@@ -57,6 +66,22 @@ def search_side(
         return None
 
 
+def _index(reader: sidebar_choice.Reader, corpus: text_sets.Sentences) -> vector_index.Index | None:
+    """The index of a corpus, in windows if the settings say so; None, with progress shown, while it is computed."""
+    key, title, settings = f"index {_key(reader, corpus)}", f"Index of {corpus.name}", reader.settings
+
+    def in_windows() -> Work[vector_index.Index]:
+        yield Progress(f"loading {reader.found.name}", 0, 0)
+        encoder = cached.encoder(reader.found, settings)
+        made = vector_index.indexed_in_windows(encoder, corpus.texts, reader.reading, settings.max_length)
+        return (yield from made)
+
+    if settings.windows:
+        return jobs.result(key, title, in_windows)
+    vectors = reader.vectors(corpus.texts)
+    return None if vectors is None else jobs.result(key, title, lambda: vector_index.indexed(vectors))
+
+
 def _key(reader: sidebar_choice.Reader, corpus: text_sets.Sentences) -> str:
     return f"{reader.key} {corpus.digest}"
 
@@ -70,6 +95,9 @@ def changes(
 ) -> None:
     """Numbers, a histogram, and the sentences whose neighbours changed most and least from A to B."""
     st.subheader("Neighbours over the whole corpus")
+    if any(reader.settings.windows for reader in readers):
+        st.info(NOT_IN_WINDOWS, icon=":material/splitscreen:")
+        return
     found: vector_index.Overlap | None = jobs.result(
         f"neighbours {' '.join(_key(reader, corpus) for reader in readers)} {k}",
         f"Neighbours of {len(corpus):,} sentences",
@@ -158,16 +186,21 @@ def show_score(ndcg: float, of_relevant: tuple[int, ...]) -> None:
 
 
 def query_changes(
-    sides: tuple[sidebar_choice.Reader, ...], task: retrieval_sets.RetrievalSet, searched: tuple[str, ...]
+    sides: tuple[sidebar_choice.Reader, ...],
+    task: retrieval_sets.RetrievalSet,
+    searched: tuple[str, ...],
+    indexes: Sequence[vector_index.Index],
 ) -> None:
     """The means of both sides, the queries that changed most, and means by length and shared words.
 
-    `searched` are the documents, each text once; of a large set only some are searched, and nothing is shown.
+    `searched` are the documents, each text once, with the index of each side; of a large set only some are searched,
+    and nothing is shown.
     """
     if len(searched) < len(set(task.documents)):
         return
     st.subheader("Judged queries, A and B")
-    scores = [of_side for one in sides if (of_side := _scores(one, task, searched)) is not None]
+    each = [_scores(side, task, searched, index) for side, index in zip(sides, indexes, strict=True)]
+    scores = [of_side for of_side in each if of_side is not None]
     if len(scores) < len(sides):
         return
     if not all(np.isfinite(of_side).all() for of_side in scores):
@@ -202,17 +235,27 @@ def query_changes(
 
 
 def _scores(
-    reader: sidebar_choice.Reader, task: retrieval_sets.RetrievalSet, searched: tuple[str, ...]
+    reader: sidebar_choice.Reader,
+    task: retrieval_sets.RetrievalSet,
+    searched: tuple[str, ...],
+    index: vector_index.Index | None = None,
 ) -> np.typing.NDArray[np.float64] | None:
     """The nDCG@10 of every query under a side, from 0 to 1; None while it is being computed."""
-    documents, queries = reader.vectors(searched), reader.vectors(task.queries)
-    if documents is None or queries is None:
-        return None
     place = {text: at for at, text in enumerate(searched)}
-    every = correlation.unit(documents)[[place[text] for text in task.documents]]
+    places, windows = [place[text] for text in task.documents], None
+    if isinstance(index, vector_index.WindowIndex):
+        every, windows = index.passages(places)
+    else:
+        documents = reader.vectors(searched)
+        if documents is None:
+            return None
+        every = correlation.unit(documents)[places]
+    queries = reader.vectors(task.queries)
+    if queries is None:
+        return None
     scores: np.typing.NDArray[np.float64] | None = jobs.result(
         f"judged queries {reader.key} {task.digest}",
         f"Search for {len(task):,} queries",
-        lambda: ranking_judge.of_queries(every, correlation.unit(queries), task.judgements),
+        lambda: ranking_judge.of_queries(every, correlation.unit(queries), task.judgements, windows=windows),
     )
     return scores

@@ -33,6 +33,7 @@ TYPED = "Press Enter to search."
 MOST = 5000  # characters, far more than an encoder's maximum length
 _GIVEN, _IN_THE_BOX = "_query of the visitor", "_query in the box"
 _NAMED, _HINT = "results of", "typed"
+NEAREST_WINDOW = "Nearest window: … {} …"
 SHOWN = 400  # characters of a sentence; the file contains all
 # results shown at full height; more scroll in a box of TALL pixels
 UNROLLED, TALL = 10, 760
@@ -155,7 +156,7 @@ def show_results(
             meaning = cosine_meaning.note(side, result.cosine)
             cosine = ": ".join(filter(None, (f"cosine {in_words.number(result.cosine, 3)}", meaning)))
             note = f":small[{cosine}] {mark} {answers}".rstrip()
-            item(f"{side} {result.place}", result.rank, sentences[result.place], note, query)
+            item(f"{side} {result.place}", result.rank, sentences[result.place], note, query, result.window)
     rows = query_results.found_rows(results, sentences, other)
     downloads.rows(rows, f"{side} {messages.shortened(query, 40)}", f"{side} (CSV)")
 
@@ -168,8 +169,11 @@ def summary(found: query_results.SearchResults, count: int) -> None:
     st.caption(f"The number behind a mark is the rank that the other side gives the sentence, of {count:,}.")
 
 
-def item(key: str, rank: int, sentence: str, note: str, query: str = "") -> None:
-    """A sentence, with a note in markdown below it, and a button for what it has in common with a query."""
+def item(key: str, rank: int, sentence: str, note: str, query: str = "", window: str = "") -> None:
+    """A sentence, with a note in markdown below it, and a button for what it has in common with a query.
+
+    Of a long text that is read in windows, `window` is the nearest one to the query.
+    """
     with st.container(horizontal=True, gap="small", vertical_alignment="top"):
         st.button(
             str(rank),
@@ -183,9 +187,11 @@ def item(key: str, rank: int, sentence: str, note: str, query: str = "") -> None
         )
         with st.container(gap=None, width="stretch"):
             st.text(messages.shortened(sentence, SHOWN))
+            if window:
+                st.caption(NEAREST_WINDOW.format(messages.plain(messages.shortened(window, SHOWN))))
             st.markdown(note)
         if query:
-            microscope.words_button(microscope.SEARCH, f"of {key}", query, sentence, "Why?")
+            microscope.words_button(microscope.SEARCH, f"of {key}", query, window or sentence, "Why?")
 
 
 def show_vectors(source: str, choice: sidebar_choice.Choice, box: st.delta_generator.DeltaGenerator, k: int) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 
+import numpy as np
 import pytest
 
 from explorer.__main__ import main
@@ -11,7 +12,10 @@ from explorer.data.corpora import SAMPLE
 from explorer.data.sample import SEARCH
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
+from explorer.encoding.read.windows import windows
+from explorer.evaluating.encoded import reading_of
 from explorer.evaluating.tasks.retrieval import retrieval
+from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from explorer.ui.access import sidebar_choice
 from explorer.ui.search import neighbours, query_view
@@ -298,3 +302,53 @@ def test_a_damaged_folder_is_told_and_not_searched(app, place):
     (place.folder / "judged2" / "corpus.jsonl").write_text('{"_id": "d1", "text": "a man"}\n')
     by_link(app, corpus=str(place.folder / "judged2"))
     assert any("has no file of queries" in text for text in words(app.error))
+
+
+LIMIT = 16
+
+
+def slow_cosines(encoder, query: str, passages) -> dict[str, tuple[float, str]]:
+    """Of each passage the cosine of its best window, and that window, encoded one by one."""
+
+    def vector(text: str):
+        found = finish(of_reading(encoder, [text], reading_of(encoder, "model default"), LIMIT))[0].astype(np.float64)
+        return found / np.linalg.norm(found)
+
+    best = {}
+    for passage in passages:
+        of_windows = finish(windows(encoder, [passage], LIMIT)).texts
+        best[passage] = max((float(vector(query) @ vector(text)), text) for text in of_windows)
+    return best
+
+
+def test_with_the_switch_of_the_sidebar_texts_are_searched_in_windows(app, place):
+    passages = [" ".join(DOCUMENTS[at:] + DOCUMENTS[:at]) for at in range(0, 12, 3)] + ["a cat", "birds fly"]
+    asked = [" ".join(passage.split()[-6:]) for passage in passages[:4]] + ["the cat", "all birds fly"]
+    path = place.folder / "long.tsv"
+    path.write_text("query\tpassage\n" + "".join(map("{}\t{}\n".format, asked, passages)), encoding="utf-8")
+    folders = {"A": place.model, "B": place.folder / "other"}
+    encoders = {side: load(find(str(folder)), precision="float32", device="cpu") for side, folder in folders.items()}
+    app.query_params["sts"], app.query_params["corpus"] = str(path), query_view.PAIRS
+    measured(app, beside=str(folders["B"]), query=asked[0], max_length=str(LIMIT))
+    cut = shown(app, "A"), told(app)
+    app.toggle(key="windows").set_value(True).run()
+    measured(app)
+    for side, encoder in encoders.items():
+        best = slow_cosines(encoder, asked[0], passages)
+        order = sorted(passages, key=lambda passage: -best[passage][0])
+        assert shown(app, side) == order
+        for cosine, window in best.values():
+            assert any(f"cosine {cosine:.3f}" in note for note in words(app.markdown))
+            named = query_view.NEAREST_WINDOW.format(window) in words(app.caption)
+            assert named == (window not in passages), "a text that is read whole has no window to name"
+    assert words(app.caption).count(neighbours.IN_WINDOWS.format(4, 6, LIMIT)) == 2
+    assert neighbours.NOT_IN_WINDOWS in words(app.info)
+    task = sources.evaluation_set(sources.identity(str(path)))
+    how = {"titles": ["model default"], "max_length": LIMIT, "windows": True}
+    slow = [finish(retrieval(encoder, task, **how)) for encoder in encoders.values()]
+    means = [100 * one.items.values.mean() for one in slow]
+    assert [cards(app)[f"nDCG@10 of {side}"] for side in "AB"] == [f"{mean:.2f}" for mean in means]
+    app.toggle(key="windows").set_value(False).run()
+    measured(app)
+    assert (shown(app, "A"), told(app)) == cut
+    assert not any("overlapping windows" in text for text in words(app.caption))
