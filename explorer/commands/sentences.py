@@ -17,11 +17,10 @@ from explorer.encoding.load import declared
 from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.pooling import Reading
-from explorer.encoding.read.windows import windows as windows_of
 from explorer.errors import BadChoice, ModelError
 from explorer.knobs import Knob
 from explorer.measuring.neighbours import query_results, vector_search
-from explorer.measuring.neighbours.vector_index import FLAT, HNSW, IVF, Index, WindowIndex, overlap
+from explorer.measuring.neighbours.vector_index import FLAT, HNSW, IVF, Index, indexed_in_windows, overlap
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.measuring.sentences import sentence_vectors
 from explorer.places import given_path
@@ -104,6 +103,7 @@ def _result_text(done: embedding.Embedded, request: embedding.Request, processes
     result = {
         "folder": str(request.folder),
         "rows": manifest.rows,
+        **({"windows": done.vectors} if manifest.windows else {}),
         "shards": manifest.shards,
         "vectors": {column.title: column.width for column in manifest.vectors},
         "embedded": done.embedded,
@@ -213,12 +213,10 @@ def search(options: argparse.Namespace) -> None:
 
 
 def _index(encoder: Encoder, texts: Sequence[str], reading: Reading, options: argparse.Namespace) -> Index:
-    """The texts under a layer & pooling; in windows, each after the prompt that the model puts before any sentence."""
-    if not options.windows:
-        return Index(output.shown(sentence_vectors.of_reading(encoder, texts, reading, options.max_length)))
-    cut = output.shown(windows_of(encoder, texts, options.max_length, encoder.default_head.prompt))
-    vectors = sentence_vectors.of_reading(encoder, cut.texts, reading, options.max_length)
-    return WindowIndex(output.shown(vectors), cut)
+    """The texts under a layer & pooling, whole or in windows."""
+    if options.windows:
+        return output.shown(indexed_in_windows(encoder, texts, reading, options.max_length))
+    return Index(output.shown(sentence_vectors.of_reading(encoder, texts, reading, options.max_length)))
 
 
 def _of_vectors(options: argparse.Namespace) -> str:

@@ -81,13 +81,17 @@ def noting(arguments, told, environment):
     command(arguments, told, environment)
 
 
-def test_two_processes_write_the_bytes_of_one(desk, whole):
-    told = desk.folder / "two"
-    both = two(noting, lambda rank: (desk.words("two"), told.with_suffix(f".{rank}")))
+@pytest.mark.parametrize("more", [(), ("--windows", "--max-length", "4")], ids=["whole", "windows"])
+def test_two_processes_write_the_bytes_of_one(desk, whole, done, more):
+    told = desk.folder / f"two{len(more)}"
+    if more:
+        whole = desk.folder / "whole windows"
+        done(*desk.words(whole.name, *more))
+    both = two(noting, lambda rank: (desk.words(told.name, *more), told.with_suffix(f".{rank}")))
     assert ended(both) == (0, 0), told.with_suffix(".0").read_text() + told.with_suffix(".1").read_text()
     assert json.loads(told.with_suffix(".0").read_text())["processes"] == 2
     assert told.with_suffix(".1").read_text() == "", "one of them talks"
-    for path in (*desk.shards("two"), *(told / "checksums").iterdir(), told / "vectors.parquet"):
+    for path in (*desk.shards(told.name), *(told / "checksums").iterdir(), told / "vectors.parquet"):
         assert path.read_bytes() == (whole / path.relative_to(told)).read_bytes(), path
     written = told.with_suffix(".shards").read_text().splitlines()
     assert sorted(written) == ["0 0", "1 1", "2 0", "3 1", "4 0", "5 1"], "each by one of them"

@@ -1,6 +1,7 @@
 """Test that `search` finds the results of a slow loop, the changes from A to B, and what an index costs and misses."""
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from explorer.encoding.load.loading import load
@@ -208,3 +209,20 @@ def test_long_texts_are_searched_in_windows_and_the_best_window_is_printed(place
     out, _ = done(*words, "--windows")
     assert f"… {first['window']} …" in out
     assert "--windows" in refused(*words, "--windows", "--whole")
+
+
+def test_of_vectors_of_windows_the_windows_are_found(place, tmp_path, answered):
+    texts = texts_of(place.test)[0]
+    end = " ".join(texts[5].split()[-4:])
+    (tmp_path / "corpus.txt").write_text(f"a red ball\n{' '.join(texts[:6])}\n")
+    of = [place.model, tmp_path / "corpus.txt", "--max-length", 12, "--windows", "--with-text"]
+    told = answered("embed", *of, "--out", tmp_path / "vectors")
+    rows = pq.read_table(tmp_path / "vectors" / "shards").to_pydict()
+    assert (told["rows"], told["windows"]) == (2, len(rows["text"]))
+    assert len(rows["text"]) > 3
+    asked = ["search", f"so {end}", "--model", place.model, "--json"]
+    found = answered(*asked, "--vectors", tmp_path / "vectors", "--k", 50)
+    assert [rows["text"][row["row"]] for row in found["results"]] == [row["sentence"] for row in found["results"]]
+    cut = answered(*asked, "--corpus", tmp_path / "corpus.txt", "--windows", "--max-length", 12)["A"]["results"]
+    assert found["results"][0]["cosine"] == pytest.approx(cut[0]["cosine"], abs=1e-5)
+    assert found["results"][0]["sentence"] == (cut[0]["window"] or cut[0]["sentence"])

@@ -53,7 +53,7 @@ def index(desk: Desk, x: Any) -> Hashable:
 def embedding(desk: Desk, x: Any) -> Hashable:
     columns = tuple(StoredReading(title, width) for title, width in x.columns)
     of_text = x.text, x.rows, -(-x.rows // x.rows_per_shard), x.rows_per_shard
-    settings = columns, x.max_length, x.precision, x.dtype, x.with_text
+    settings = columns, x.max_length, x.precision, x.dtype, x.with_text, x.windows
     return Manifest(x.name, x.model, (x.folder,), *of_text, *settings, {"torch": x.release}).key
 
 
@@ -91,7 +91,8 @@ STORES: Mapping[str, Store] = {
         {"model": drawn.digest, "text": drawn.digest, "rows": one_of(10, 20), "rows_per_shard": one_of(5, 7),
          "columns": one_of((("mean of layer 1", 8),), (("mean of layer 1", 9),), (("cls of layer 1", 8),)),
          "max_length": one_of(64, 128), "precision": one_of("float32", "bfloat16"),
-         "dtype": one_of("float32", "float16"), "with_text": one_of(True, False)},
+         "dtype": one_of("float32", "float16"), "with_text": one_of(True, False),
+         "windows": one_of(True, False)},
         {"name": drawn.name, "folder": drawn.name, "release": one_of("1", "2")},
         embedding,
     ),

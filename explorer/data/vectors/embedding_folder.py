@@ -8,7 +8,7 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -25,6 +25,7 @@ MERGED = "vectors.parquet"
 LOCK = ".lock"
 LARGEST_MANIFEST = 10_000_000  # bytes of a manifest
 ROW, TEXT = "row", "text"  # columns next to those of vectors
+TEXT_ROW, START, END = "text_row", "start", "end"  # of windows, in place of `row`: the text, and its characters
 KEY = b"strata.key"  # of a file's metadata: which embedding it belongs to
 ABOUT = b"strata"  # model, text and settings as JSON
 ROOM = "Make room there and start the same command again: shards that are whole are kept."
@@ -50,7 +51,7 @@ class Manifest:
     model_digest: str
     texts: tuple[str, ...]  # names; the digest decides
     text_digest: str
-    rows: int = field(metadata={"least": 1})
+    rows: int = field(metadata={"least": 1})  # of the corpus; if its texts are in windows, there are more vectors
     shards: int = field(metadata={"least": 1})
     rows_per_shard: int = field(metadata={"least": 1})
     vectors: tuple[StoredReading, ...]
@@ -58,13 +59,15 @@ class Manifest:
     precision: str
     dtype: str
     with_text: bool
+    windows: bool = False  # whether texts beyond the maximum length are in windows, each with a vector
     versions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def settings(self) -> dict[str, object]:
         """What decides the content of every shard."""
         # another name or release does not make it another embedding, and the shards follow from the rows
-        names = ("model", "texts", "versions", "shards")
+        names = ["model", "texts", "versions", "shards"]
+        names += ["windows"] * (not self.windows)  # so that folders from before there were windows can be resumed
         return {name: value for name, value in asdict(self).items() if name not in names}
 
     @property
@@ -144,10 +147,11 @@ def check_same(there: Manifest, now: Manifest, where: str) -> None:
         return f"{text[:12]}…" if len(text) == 64 else text
 
     differs = []
-    for name, one in there.settings.items():
-        if one != now.settings[name]:
+    stated, wanted = (asdict(manifest) for manifest in (there, now))
+    for name in {**there.settings, **now.settings}:
+        if stated[name] != wanted[name]:
             called = "layers & poolings" if name == "vectors" else name.replace("_", " ")
-            differs.append(f"{called}: {short(one)} there, {short(now.settings[name])} now")
+            differs.append(f"{called}: {short(stated[name])} there, {short(wanted[name])} now")
     raise CannotResume(
         f"{where} has vectors of other settings. {'; '.join(differs)}. Use the same model, text and settings to "
         "resume, or another folder for --out."
@@ -161,7 +165,10 @@ def shards_in(folder: Path) -> set[int]:
 
 
 def has_rows(path: Path, manifest: Manifest, start: int, rows: int) -> bool:
-    """Whether a file has the rows of an embedding from `start` on, by its footer; the numbers in it are not read."""
+    """Whether a file has the rows of an embedding from `start` on, by its footer; the numbers in it are not read.
+
+    Of texts in windows it has each text at least once, and those of one text are together.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -174,13 +181,33 @@ def has_rows(path: Path, manifest: Manifest, start: int, rows: int) -> bool:
         ranges = [(group.column(0).path_in_schema, group.column(0).statistics, group.num_rows) for group in groups]
     except (OSError, ValueError, OverflowError, RuntimeError, MemoryError, pa.ArrowException):
         return False
-    if stated != manifest.key.encode() or footer.num_rows != rows:
+    if stated != manifest.key.encode():
         return False
+    if manifest.windows:
+        return _has_texts([(name, values) for name, values, _ in ranges], start, rows)
     for name, values, count in ranges:
         if name != ROW or values is None or (values.min, values.max) != (start, start + count - 1):
             return False
         start += count
-    return True
+    return bool(footer.num_rows == rows)
+
+
+def _has_texts(ranges: Sequence[tuple[str, Any]], start: int, rows: int) -> bool:
+    """Whether row groups have the windows of consecutive texts, of which two groups may share one."""
+    last: int = start - 1
+    for name, values in ranges:
+        if name != TEXT_ROW or values is None or values.min not in (max(last, start), last + 1):
+            return False
+        last = values.max
+    return last == start + rows - 1
+
+
+def vectors_in(folder: Path, manifest: Manifest) -> int:
+    """How many vectors a whole folder has under each layer & pooling."""
+    import pyarrow.parquet as pq
+
+    shards = range(manifest.shards) if manifest.windows else ()
+    return sum(pq.read_metadata(shard_path(folder, number)).num_rows for number in shards) or manifest.rows
 
 
 @contextmanager

@@ -33,6 +33,7 @@ class Windows:
 
     texts: tuple[str, ...]
     passages: NDArray[np.intp]  # which passage each window is of, ascending
+    begins: tuple[int, ...] = ()  # the character of its passage at which each window begins, if they were cut here
 
     @cached_property
     def starts(self) -> NDArray[np.intp]:
@@ -56,35 +57,49 @@ def windows(
     """The windows of each passage under a limit of tokens (the model's), which also holds its prompt."""
     limit = encoder.limit(max_length)
     texts: list[str] = []
+    begins: list[int] = []
     of: list[int] = []
-    room = limit - encoder.lengths([""], prompt)[0]
     for start in range(0, len(passages), AT_A_TIME):
         yield Progress("cutting passages into windows", start, len(passages))
         some = passages[start : start + AT_A_TIME]
         for place, (passage, length) in enumerate(zip(some, encoder.lengths(some, prompt), strict=True), start):
-            found = [passage] if length <= limit else _cut(encoder, passage, limit, max(1, room), prompt)
-            texts += found
+            found = [(0, len(passage))] if length <= limit else _cut(encoder, passage, limit, prompt)
+            texts += [passage[first:end] for first, end in found]
+            begins += [first for first, _ in found]
             of += [place] * len(found)
-    return Windows(tuple(texts), np.array(of, dtype=np.intp))
+    return Windows(tuple(texts), np.array(of, dtype=np.intp), tuple(begins))
 
 
-def _cut(encoder: Encoder, passage: str, limit: int, room: int, prompt: str) -> list[str]:
-    """The windows of a passage that is too long, of at most `room` tokens each."""
+def _cut(encoder: Encoder, passage: str, limit: int, prompt: str) -> list[tuple[int, int]]:
+    """The first character of each window of a passage that is too long, and the end of its last."""
     text, tokens = encoder.spans(passage)
+    room = max(1, limit - encoder.lengths([""], prompt)[0])
+    ends = None if len(text) == len(passage) else np.cumsum([len(one.lower()) for one in passage])
 
-    def piece(first: int, end: int) -> str:
-        whole = text[tokens[first][1] : tokens[end - 1][2]]
-        return whole.strip() or whole
+    def place(at: int) -> int:
+        """The character of the passage that one of the text is of: in lower case, some become two."""
+        return at if ends is None else int(np.searchsorted(ends, at, side="right"))
+
+    def piece(first: int, end: int) -> tuple[int, int]:
+        start, stop = place(tokens[first][1]), place(tokens[end - 1][2] - 1) + 1
+        whole = passage[start:stop]
+        if not whole.strip():
+            return start, stop
+        start += len(whole) - len(whole.lstrip())
+        return start, start + len(whole.strip())
+
+    def lengths(pieces: list[tuple[int, int]]) -> list[int]:
+        return encoder.lengths([passage[first:end] for first, end in pieces], prompt)
 
     spans = _spans([word for word, _, _ in tokens], room)
     found = [piece(*span) for span in spans]
-    for number, length in enumerate(encoder.lengths(found, prompt)):
+    for number, length in enumerate(lengths(found)):
         # a token that begins a text may be another one than within it: then a window is a little shorter
         (first, end), over = spans[number], length - limit
         while 0 < over < end - first:
             first, end = (first + over, end) if number and end == len(tokens) else (first, end - over)
             found[number] = piece(first, end)
-            over = encoder.lengths([found[number]], prompt)[0] - limit
+            over = lengths([found[number]])[0] - limit
     return found
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from explorer import in_words
 from explorer.data.sources import shown
@@ -21,6 +23,7 @@ from explorer.data.vectors.embedding_folder import Manifest, StoredReading, has_
 from explorer.encoding.load.declared import named
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import MODEL_DEFAULT
+from explorer.encoding.read.windows import Windows, windows
 from explorer.errors import BadChoice, NotWritable, RunError
 from explorer.evaluating import encoded
 from explorer.knobs import Knobs, knob
@@ -36,9 +39,10 @@ if TYPE_CHECKING:
     from explorer.training.loop.processes import World
 
 DTYPES = ("float32", "float16")
-OVERHEAD = 16  # bytes of a row besides text and vectors, at most
+OVERHEAD = 16  # bytes of a row besides text and vectors, at most; twice as many of a window
 SPARE = 2**26  # bytes of the disk that stay free
 EVERY = 2.0  # seconds between two counts of the shards that all processes have written
+WINDOW_BYTES = 3  # of text for each token of a window, less what it shares with the one before
 PLACES = 8  # of the corpus from which sentences are tried
 SENTENCES = 512  # that are tried
 WARM_UP = 32  # of them first: the first pass through a model takes longer
@@ -63,6 +67,11 @@ class Request(Knobs):
     rows_per_shard: int = knob(20_000, low=1, help="Rows of a file.")
     dtype: str = knob(DTYPES[0], choices=DTYPES, help="float16 takes half the bytes.")
     with_text: bool = knob(False, help="Also store the sentences.")
+    windows: bool = knob(
+        False,
+        help="Read texts that are longer than the maximum length in overlapping windows, each with a vector: a row "
+        "for each window, with the number of its text and the characters at which it begins and ends.",
+    )
     merge: bool = knob(False, help="Join all shards in vectors.parquet; needs the bytes of all once more.")
 
 
@@ -73,6 +82,7 @@ class Embedded:
     manifest: Manifest
     embedded: int  # rows of this start; the others were there
     empty: int  # rows of the texts without a sentence
+    vectors: int  # under each layer & pooling: one for each row, or for each window
     merged: Path | None
     seconds: float  # from the first shard of this start to the end
     other_releases: tuple[str, ...] = ()  # libraries of another release than that of the folder's first shards
@@ -103,8 +113,9 @@ def embed(request: Request, world: World) -> Work[Embedded | None]:
         for shard in corpus.shards[world.rank :: world.size]:
             if not shard_path(folder, shard.number).exists():
                 texts = corpora.sentences(corpus, shard)
-                vectors = yield from vectors_of(plan, texts, partial(pace.progress, shard.rows))
-                shard_files.write(folder, plan.manifest, shard, texts, vectors)
+                pieces = yield from _pieces(plan, texts)
+                vectors = yield from vectors_of(plan, pieces.texts, partial(pace.progress, shard.rows))
+                shard_files.write(folder, plan.manifest, shard, pieces, vectors)
                 yield pace.progress()
         yield Progress("waiting for the other processes", 0, 0)
         world.wait()
@@ -122,7 +133,9 @@ def embed(request: Request, world: World) -> Work[Embedded | None]:
                 "folder: use a disk that all machines share, and start the same command again."
             )
         merged = (yield from shard_files.merge(folder, plan.manifest)) if request.merge else None
-    return Embedded(plan.manifest, corpus.rows - pace.there, corpus.empty, merged, pace.seconds, other_releases)
+        count = embedding_folder.vectors_in(folder, plan.manifest)
+    embedded = corpus.rows - pace.there
+    return Embedded(plan.manifest, embedded, corpus.empty, count, merged, pace.seconds, other_releases)
 
 
 def planned(request: Request, world: World) -> Work[EmbeddingPlan]:
@@ -151,6 +164,7 @@ def planned(request: Request, world: World) -> Work[EmbeddingPlan]:
         precision=encoder.precision,
         dtype=request.dtype,
         with_text=request.with_text,
+        windows=request.windows,
         versions=in_words.versions(embedding_folder.LIBRARIES),
     )
     embedding_folder.check_same(world.shared(manifest), manifest, "The main process")
@@ -207,16 +221,31 @@ def _prepare(request: Request, plan: EmbeddingPlan) -> tuple[str, ...]:
 
 
 def bytes_needed(request: Request, plan: EmbeddingPlan) -> int:
-    """Bytes of the shards that are not there yet, and of the merged file; without the savings of compression."""
+    """Bytes of the shards that are not there yet, and of the merged file; without the savings of compression.
+
+    How many windows there are is known once they are cut: these are taken to have as many bytes as English text.
+    """
+    of_window = WINDOW_BYTES * plan.manifest.max_length
 
     def size(shard: corpora.Shard) -> int:
         text = shard.size if plan.manifest.with_text else 0
-        return text + shard.rows * (plan.manifest.bytes_per_row + OVERHEAD)
+        of_row = plan.manifest.bytes_per_row + OVERHEAD
+        if plan.manifest.windows:
+            return text + (shard.rows + shard.size // of_window) * (of_row + OVERHEAD)
+        return text + shard.rows * of_row
 
     shards = plan.corpus.shards
     left = sum(size(shard) for shard in shards if not shard_path(request.folder, shard.number).exists())
     merged = request.merge and not (request.folder / embedding_folder.MERGED).exists()
     return left + (sum(map(size, shards)) if merged else 0)
+
+
+def _pieces(plan: EmbeddingPlan, texts: Sequence[str]) -> Work[Windows]:
+    """What has a vector: each text, or each of its windows."""
+    if not plan.manifest.windows:
+        return Windows(tuple(texts), np.arange(len(texts)))
+    prompt = plan.encoder.default_head.prompt
+    return (yield from windows(plan.encoder, texts, plan.manifest.max_length, prompt))
 
 
 def vectors_of(
@@ -318,13 +347,14 @@ def estimate(request: Request, world: World) -> Work[EmbeddingEstimate | None]:
     yield from vectors_of(plan, texts[:WARM_UP], progress)
     world.wait()
     started = time.monotonic()
-    vectors = yield from vectors_of(plan, texts, progress)
+    pieces = yield from _pieces(plan, texts)
+    vectors = yield from vectors_of(plan, pieces.texts, progress)
     seconds = time.monotonic() - started
     world.wait()
     if not world.main:
         return None
     tried = replace(shards[0], rows=len(texts))
-    disk = int(shard_files.written(plan.manifest, tried, texts, vectors) / len(texts) * plan.corpus.rows)
+    disk = int(shard_files.written(plan.manifest, tried, pieces, vectors) / len(texts) * plan.corpus.rows)
     home = next(place for place in (request.folder, *request.folder.absolute().parents) if place.is_dir())
     return EmbeddingEstimate(
         rows=plan.corpus.rows,

@@ -1,7 +1,8 @@
 """Write vectors as parquet files, check and merge them, and lock their folder for the processes that write.
 
-A file has the number of each row, its sentence if asked for, and a column of vectors for each layer & pooling. Its
-bytes depend on the vectors and the release of pyarrow alone.
+A file has the number of each row, its sentence if asked for, and a column of vectors for each layer & pooling. Of texts
+in windows it has a row for each window: the number of its text, and where it begins and ends. Its bytes depend on the
+vectors and the release of pyarrow alone.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from explorer.data.text_sets import digest_of
 from explorer.data.vectors import embedding_folder
 from explorer.data.vectors.embedding_folder import Manifest, shard_path
+from explorer.encoding.read.windows import Windows
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunError
 from explorer.places import writing
 from explorer.progress import Progress, Work
@@ -34,14 +36,14 @@ OF_SHARDS = b"strata.shards"  # of the metadata of a merged file: the digest of 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)  # some network disks have none
 
 
-def write(folder: Path, manifest: Manifest, shard: Shard, texts: Sequence[str], vectors: Sequence[Vectors]) -> None:
+def write(folder: Path, manifest: Manifest, shard: Shard, texts: Windows, vectors: Sequence[Vectors]) -> None:
     """Write a shard atomically."""
     columns = _columns(manifest, shard, texts, vectors)
     with embedding_folder.written_with_checksum(folder, shard_path(folder, shard.number)) as file:
         _write(file, manifest, columns)
 
 
-def written(manifest: Manifest, shard: Shard, texts: Sequence[str], vectors: Sequence[Vectors]) -> int:
+def written(manifest: Manifest, shard: Shard, texts: Windows, vectors: Sequence[Vectors]) -> int:
     """The bytes that a shard of these vectors has, without writing it."""
     _write(file := io.BytesIO(), manifest, _columns(manifest, shard, texts, vectors))
     return len(file.getvalue())
@@ -118,7 +120,7 @@ def _writer(file: IO[bytes], manifest: Manifest, more: dict[bytes, bytes] | None
         compression="zstd",
         use_dictionary=False,
         column_encoding=split,
-        write_statistics=[embedding_folder.ROW],
+        write_statistics=[embedding_folder.TEXT_ROW if manifest.windows else embedding_folder.ROW],
         write_page_checksum=True,
     )
 
@@ -126,11 +128,13 @@ def _writer(file: IO[bytes], manifest: Manifest, more: dict[bytes, bytes] | None
 def _schema(manifest: Manifest, more: dict[bytes, bytes] | None = None) -> Any:
     import pyarrow as pa
 
+    of_windows = embedding_folder.TEXT_ROW, embedding_folder.START, embedding_folder.END
+    numbers = of_windows if manifest.windows else (embedding_folder.ROW,)
     number = pa.float16() if manifest.dtype == "float16" else pa.float32()
     about = json.dumps(manifest.settings | {"model": manifest.model}, sort_keys=True, ensure_ascii=False)
     return pa.schema(
         [
-            pa.field(embedding_folder.ROW, pa.int64(), nullable=False),
+            *(pa.field(name, pa.int64(), nullable=False) for name in numbers),
             *([pa.field(embedding_folder.TEXT, pa.string(), nullable=False)] if manifest.with_text else []),
             *(pa.field(column.title, pa.list_(number, column.width)) for column in manifest.vectors),
         ],
@@ -142,12 +146,15 @@ def _schema(manifest: Manifest, more: dict[bytes, bytes] | None = None) -> Any:
     )
 
 
-def _columns(manifest: Manifest, shard: Shard, texts: Sequence[str], vectors: Sequence[Vectors]) -> Any:
+def _columns(manifest: Manifest, shard: Shard, texts: Windows, vectors: Sequence[Vectors]) -> Any:
     import pyarrow as pa
 
-    columns = [pa.array(np.arange(shard.start, shard.start + len(texts), dtype=np.int64))]
+    columns = [pa.array(shard.start + texts.passages.astype(np.int64))]
+    if manifest.windows:
+        starts = np.array(texts.begins, dtype=np.int64)
+        columns += [pa.array(starts), pa.array(starts + np.array(list(map(len, texts.texts)), dtype=np.int64))]
     if manifest.with_text:
-        columns.append(pa.array(texts, pa.string()))
+        columns.append(pa.array(texts.texts, pa.string()))
     for column, values in zip(manifest.vectors, vectors, strict=True):
         if manifest.dtype == "float16":
             check_float16(values, column.title)

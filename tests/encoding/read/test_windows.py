@@ -80,3 +80,18 @@ def test_passages_are_cut_some_at_a_time_alike(encoder, monkeypatch):
     some = cut(encoder, *passages)
     assert some.texts == whole.texts
     assert np.array_equal(some.passages, whole.passages)
+
+
+def test_windows_state_where_they_begin_also_of_a_model_that_puts_texts_in_lower_case(tmp_path):
+    encoder = encoder_of(save_tiny("bert", tmp_path / "tiny"))
+    passage = "İ " + LONG.title() + " İİ " + LONG.upper()  # in lower case, each İ is two characters
+    for lower_case in (False, True):
+        encoder.lower_case = lower_case
+        found = cut(encoder, "İ", passage)
+        assert len(found.begins) == len(found.texts) > 3
+        for text, first, of in zip(found.texts, found.begins, found.passages, strict=True):
+            assert ("İ", passage)[of][first : first + len(text)] == text == text.strip()
+        assert not encoder.tokens(list(found.texts), LIMIT).truncated
+        read = {place for text, first in list(zip(found.texts, found.begins, strict=True))[1:]
+                for place in range(first, first + len(text))}  # fmt: skip
+        assert all(place in read for place, letter in enumerate(passage) if letter != " ")

@@ -1,6 +1,7 @@
 """Test that the files of an embedding hold the vectors of each row, also after it was interrupted."""
 
 import errno
+import hashlib
 import json
 import os
 import shutil
@@ -12,8 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from explorer.data.vectors.embedding_folder import has_rows, read_manifest
 from explorer.encoding.load.loading import load
 from explorer.encoding.read.pooling import parse
+from explorer.encoding.read.windows import windows
 from explorer.errors import BadChoice, CannotResume, DataError, NotWritable, RunBusy, RunError, UnreadableFile
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences.sentence_vectors import of_reading
@@ -23,7 +26,7 @@ from explorer.studies.embedding import shard_files
 from explorer.studies.embedding.embedding import estimate
 from explorer.studies.embedding.shard_files import held
 from explorer.training.loop.processes import World
-from tests.studies.embedding.desk import LINES, ROWS, columns, furnish
+from tests.studies.embedding.desk import LINES, ROWS, WORDS, columns, furnish
 
 TITLES = ("max of layer 2", "cls of layers 0 + 2")  # in the order of the grid
 
@@ -124,11 +127,97 @@ def test_an_embedding_that_is_stopped_keeps_whole_shards(desk, whole, counted):
         ({"settings": Settings("bfloat16", "cpu")}, "precision: float32 there, bfloat16 now"),
         ({"dtype": "float16"}, "dtype: float32 there, float16 now"),
         ({"with_text": True}, "with text: False there, True now"),
+        ({"windows": True}, "windows: False there, True now"),
     ],
 )
 def test_other_settings_in_the_same_folder_are_refused(desk, whole, changes, said):
     with pytest.raises(CannotResume, match=said):
         desk.embed("whole", **changes)
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory):
+    """Texts of which some are longer than the eight tokens that are read of them."""
+    other = furnish(tmp_path_factory.mktemp("long"))
+    lines = [" ".join(WORDS[at : at + 1 + 9 * (at % 4)]) for at in range(9)] + [
+        "  two  spaces   between all of the words "
+    ]
+    other.text.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    other.embed("windows", **IN_WINDOWS)
+    return other, lines
+
+
+IN_WINDOWS = {"windows": True, "with_text": True, "rows_per_shard": 4, "settings": Settings("float32", "cpu", 8)}
+
+
+def test_in_windows_each_row_has_the_vector_of_its_part_of_a_text_alone(long, encoder):
+    desk, lines = long
+    found = columns(desk.folder / "windows" / "vectors.parquet")
+    assert list(found) == ["text_row", "start", "end", "text", "model default"]
+    expected = [(at, text) for at, line in enumerate(lines) for text in finish(windows(encoder, [line], 8)).texts]
+    assert list(zip(found["text_row"], found["text"], strict=True)) == expected
+    spans = zip(found["text_row"], found["start"], found["end"], strict=True)
+    assert [lines[at][start:end] for at, start, end in spans] == found["text"]
+    for at, line in enumerate(lines):
+        covered = {place for row, start, end in zip(found["text_row"], found["start"], found["end"], strict=True)
+                   if row == at for place in range(start, end)}  # fmt: skip
+        assert all(place in covered for place, letter in enumerate(line) if letter != " "), "all of it is read"
+    each = [finish(of_reading(encoder, [text], parse("mean of layer 2", 2)))[0] for text in found["text"]]
+    np.testing.assert_allclose(found["model default"], each, atol=1e-6)
+    shards = [columns(path)["text_row"] for path in desk.shards("windows")]
+    assert [sorted(set(rows)) for rows in shards] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]], "by rows of the corpus"
+    assert max(map(len, shards)) > 4
+
+
+def test_windows_are_resumed_and_a_shard_of_other_texts_is_written_again(long, counted):
+    desk, _ = long
+    shutil.copytree(desk.folder / "windows", desk.folder / "begun")
+    shards = desk.shards("begun")
+    shards[0].unlink()
+    shutil.copy(shards[2], shards[1])
+    (desk.folder / "begun" / "checksums" / "00000002.sha256").unlink()
+    done = desk.embed("begun", **IN_WINDOWS)
+    assert (len(counted), done.embedded) == (2, 8), "the last one has its bytes, so it gets its checksum again"
+    assert done.vectors == len(columns(done.merged)["text"])
+    for path in (*shards, done.merged):
+        assert path.read_bytes() == (desk.folder / "windows" / path.relative_to(desk.folder / "begun")).read_bytes()
+    with pytest.raises(CannotResume, match="windows: True there, False now"):
+        desk.embed("begun", **{**IN_WINDOWS, "windows": False})
+    manifest = desk.folder / "begun" / "manifest.json"
+    assert json.loads(manifest.read_text())["windows"] is True
+
+
+def test_a_file_of_windows_needs_all_texts_of_its_shard(long):
+    desk, _ = long
+    manifest = read_manifest(desk.folder / "windows")
+    path = desk.shards("windows")[1]
+    table, kept = pq.read_table(path), desk.folder / "other.parquet"
+    rows = np.array(table["text_row"])
+    assert pq.read_metadata(path).num_row_groups > 1, "texts are shared between its row groups"
+    assert has_rows(path, manifest, 4, 4)
+    assert not has_rows(path, manifest, 4, 3)
+    assert not has_rows(path, manifest, 3, 5)
+    for lost in (4, 7):
+        pq.write_table(table.filter(pa.array(rows != lost)), kept, row_group_size=4)
+        assert not has_rows(kept, manifest, 4, 4)
+
+
+def test_an_estimate_of_windows_is_near_what_the_files_take(long):
+    desk, lines = long
+    found = finish(estimate(desk.request("estimated", **IN_WINDOWS), World("float32", "cpu")))
+    assert (found.rows, found.shards, found.tried) == (len(lines), 3, len(lines))
+    assert found.disk == pytest.approx((desk.folder / "windows" / "vectors.parquet").stat().st_size, rel=0.3)
+
+
+def test_a_folder_from_before_there_were_windows_is_the_same_embedding(desk, begun):
+    path = begun / "manifest.json"
+    stated = json.loads(path.read_text())
+    assert stated.pop("windows") is False
+    path.write_text(json.dumps(stated))
+    of_before = {name: value for name, value in stated.items() if name not in ("model", "texts", "versions", "shards")}
+    key = hashlib.sha256(json.dumps(of_before, sort_keys=True).encode()).hexdigest()
+    assert pq.read_metadata(desk.shards(begun.name)[0]).metadata[b"strata.key"] == key.encode()
+    assert desk.embed(begun.name).embedded == 0
 
 
 def test_another_text_or_model_in_the_same_folder_is_refused(desk, whole, tmp_path):
