@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -16,10 +16,11 @@ from explorer.data.graded import sts
 from explorer.data.set_items import QUERY, counted
 from explorer.encoding.locate.model_names import find
 from explorer.evaluating import tasks as known
-from explorer.evaluating.evaluation import AnySubject, EvaluationResult, evaluation, forecast
-from explorer.evaluating.results import rank_groups, result_table, scored_task, table_formats
+from explorer.evaluating.evaluation import AnySubject, EvaluationResult, Sets, evaluation, forecast, loaded
+from explorer.evaluating.results import group_scores, rank_groups, result_table, scored_task, table_formats
 from explorer.evaluating.results.result_files import ScoredModel, path_of, read
-from explorer.evaluating.tasks import Subject, retrieval, transfer, word_models
+from explorer.evaluating.tasks import Subject, judges, retrieval, transfer, word_models
+from explorer.measuring.comparing import splits
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.metrics import measure_in_words
 from explorer.measuring.scores.verdict import CI
@@ -65,7 +66,7 @@ def evaluate_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--set", action="append", default=[], metavar="KNOB=VALUE", help="Of fine-tuning: any setting of the training"
     )
-    flags.add(verb, *_settings().values(), flags.ONLINE)
+    flags.add(verb, *_settings().values(), flags.SPLIT, flags.ONLINE)
     verb.add_argument(
         "--measure", metavar="NAME", help="For the table: 'spearman wmean', 'pearson', … (default: the task's main one)"
     )
@@ -133,12 +134,14 @@ def evaluate(options: argparse.Namespace) -> int:
             cost = output.shown(fine_tuning.cost(task, name, training))
             print(f"{name}, {fine_tuning.column(task)[0]}: {cost.words}")
         return 0
+    sets = loaded(tasks, chosen) if options.split else None
+    columns = _columns(sets, options) if sets is not None else {}
     world = _processes(measurement)
     if world and tuned:
         raise errors.BadChoice("Fine-tuned tasks are evaluated by one process. Start the command without torchrun.")
     share = slice(world.rank, None, world.size) if world else slice(None)
     message = "Stopped. What was measured is saved; the same command goes on from there."
-    work = evaluation(models, tasks, chosen, share)
+    work = evaluation(models, tasks, chosen, share, sets)
     if world and not world.main:
         message, work = "", map_progress(work, lambda progress: replace(progress, note=""))
     found = output.finish_or_stop(work, message)
@@ -152,11 +155,29 @@ def evaluate(options: argparse.Namespace) -> int:
         found = found.and_(output.finish_or_stop(fine_tuning.fine_tuning(encoders, tuned, training), message))
         left_out = (f"{name} has no encoder to fine-tune." for name in options.models if name not in encoders)
         found = replace(found, missing=(*found.missing, *left_out))
-    _print(found, options)
+    _print(found, options, columns)
     return errors.UNMEASURED if found.missing and not world else 0  # torchrun takes any other code for a crash
 
 
-def _print(found: EvaluationResult, options: argparse.Namespace) -> None:
+def _columns(sets: Sets, options: argparse.Namespace) -> group_scores.Columns:
+    """The column of --split of each set that has it; what cannot be split is refused before minutes of work."""
+    if flags.form(options) not in ("", "json"):
+        raise errors.BadChoice("--split has no rows in the other forms of the table. Choose --json, or the text.")
+    known: dict[str, None] = {}
+    found: dict[tuple[str, str], group_scores.SplitColumn] = {}
+    for task in sets.values():
+        if isinstance(task, errors.DataError) or type(task.data) not in judges.KINDS:
+            continue
+        for one in judges.judged(task.data).attributes:
+            known[one.name] = None
+            if one.name.casefold() == options.split.casefold():
+                found.setdefault((task.kind, task.data.digest), group_scores.SplitColumn(one, task.data.item))
+    if known and not found:
+        raise errors.BadChoice(f"No task can be split by '{options.split}'. Choose one of: {', '.join(known)}.")
+    return found
+
+
+def _print(found: EvaluationResult, options: argparse.Namespace, columns: group_scores.Columns) -> None:
     labels = scored_task.labels(found.columns)
     tasks: dict[str, list[str]] = {}
     for result in found.reused:
@@ -167,12 +188,13 @@ def _print(found: EvaluationResult, options: argparse.Namespace) -> None:
     if models:
         reused = "; ".join(f"{', '.join(names)}: {of_models}" for of_models, names in models.items())
         output.say(f"Saved results, not measured again (--again does): {reused}")
-    for text in (*found.repeated, *found.missing, *found.failed):
+    lacking = group_scores.lacking(found.columns, columns, options.split) if options.split else ""
+    for text in filter(None, (*found.repeated, *found.missing, *found.failed, lacking)):
         output.say(text)
     if not found.results and not found.failed:
         raise errors.StrataError("No task could be scored. Set STRATA_DATA, or --data, to a folder with their files.")
     if found.results:
-        print(_table(found, options), end="")
+        print(_table(found, options, group_scores.of_results(found.results, columns)), end="")
     if found.failed:
         raise errors.StrataError("Not everything could be scored; what could be is saved. The messages above say why.")
 
@@ -262,10 +284,10 @@ def _of_all(
     )
 
 
-def _table(found: EvaluationResult, options: argparse.Namespace) -> str:
+def _table(found: EvaluationResult, options: argparse.Namespace, groups: Mapping[str, splits.ScoreSplit]) -> str:
     results, tasks = found.results, found.columns
     if options.json:
-        return table_formats.as_json(results)
+        return table_formats.as_json(results, group_scores.as_json(groups))
     rows = result_table.models(results)
     ranking = None if options.measure else rank_groups.ranked(rows, tasks)
     letters = dict(zip(ranking.names, ranking.letters, strict=True)) if ranking else {}
@@ -293,4 +315,4 @@ def _table(found: EvaluationResult, options: argparse.Namespace) -> str:
         for one in results
         if (why := one.measured.setting.get(scored_task.NO_SCORE))
     ]
-    return table + "".join((*lines, *none))
+    return table + "".join((*lines, *none)) + group_scores.as_text(results, tasks, groups)

@@ -214,15 +214,15 @@ class _Failures:
 
 
 def evaluation(
-    models: Models, tasks: Sequence[str], options: Options, share: slice = slice(None)
+    models: Models, tasks: Sequence[str], options: Options, share: slice = slice(None), sets: Sets | None = None
 ) -> Work[EvaluationResult]:
     """Score every model on every task; a task without its data is left out and named, as is a model that fails.
 
-    Of several processes, each takes its `share` of the cells (model × task).
+    Of several processes, each takes its `share` of the cells (model × task). Data that is `loaded` is not read again.
     """
     results: list[Result] = []
     reused: list[Result] = []
-    failures, sets = _Failures(), loaded(tasks, options)
+    failures, sets = _Failures(), loaded(tasks, options) if sets is None else sets
     cells = list(product(models, sets))[share]
     for done, ((model, subject), task) in enumerate(cells):
         yield Progress(f"{model.name}: {task}", done, len(cells))

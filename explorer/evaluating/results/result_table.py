@@ -110,7 +110,7 @@ def models(results: Sequence[Result]) -> tuple[ModelRow, ...]:
             text_sets.digest_of(key),
             of_row[0].origin.base if of_row[0].origin.recipe else "",
         )
-        for name, (key, of_row) in zip(_names(list(found.values())), found.items(), strict=True)
+        for name, (key, of_row) in zip(row_names(list(found.values())), found.items(), strict=True)
     )
 
 
@@ -118,7 +118,7 @@ def _by_name(model: ScoredModel) -> tuple[int, str]:
     return len(model.name), model.name  # run:simcse-2 before run:simcse-10
 
 
-def _names(rows: Sequence[Sequence[ScoredModel]]) -> list[str]:
+def row_names(rows: Sequence[Sequence[ScoredModel]]) -> list[str]:
     """The names of rows by their models: row of a plan, method and base, with the runs where several have the same."""
     names = []
     alike = Counter((_made_by(one), sources.shown(one.origin.base)) for one, *_ in rows if one.origin.recipe)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from explorer import escaping, in_words
@@ -143,8 +143,11 @@ def visible(text: str) -> str:
     return _CONTROLS.sub("\ufffd", escaping.one_line(text))
 
 
-def as_json(results: Sequence[Result]) -> str:
-    """Every layer & pooling of every result; a score that is not there is null."""
+def as_json(results: Sequence[Result], groups: Mapping[str, Mapping[str, object]] | None = None) -> str:
+    """Every layer & pooling of every result; a score that is not there is null.
+
+    `groups` are the scores in the groups of a column, by the key of the result.
+    """
     rows = []
     for result in results:
         model, task, measured = result.model, result.task, result.measured
@@ -154,6 +157,7 @@ def as_json(results: Sequence[Result]) -> str:
         row |= {"intervals": asdict(measured.intervals)} if measured.intervals else {}
         row |= {"ends": dict(measured.ends)} if measured.ends else {}
         row |= {"cut": asdict(measured.cut)} if measured.cut else {}
+        row |= {"by_column": groups[result.key]} if groups and result.key in groups else {}
         scores = {
             one: {name: in_words.rounded(measured.score(one, name)) for name in measured.measures}
             for one in measured.titles

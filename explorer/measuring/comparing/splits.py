@@ -173,7 +173,7 @@ def _why_none(gold: Floats, scores: Sequence[float], statistic: str) -> str:
     if statistic != metrics.MEAN and (why := metrics.why_no_score(gold, statistic)):
         return metrics.no_score_in_words(why, len(gold))
     if not all(map(math.isfinite, scores)):
-        return "a side has no score"
+        return "a side has no score" if len(scores) > 1 else "no score"
     return f"too few for an interval: fewer than {LEAST}" if len(gold) < LEAST else ""
 
 
@@ -260,18 +260,24 @@ class ScoreSplit:
 
 def score_split(scores: LayerScores, attribute: Attribute, reading: Reading, metric: str, item: str) -> ScoreSplit:
     """The score in each group of a column; nothing is judged, so each interval is one of 95 %."""
-    items, statistic, found = scores.items_of(reading, metric), scores.statistic(metric), []
-    for group in groups_of(attribute):
-        gold, of_group = scores.gold[group.rows], items[group.rows]
-        score = 100 * float(metrics.METRICS[statistic].of_pairs(gold, of_group))
-        if why := _why_none(gold, (score,), statistic):
+    groups = group_scores(scores.gold, scores.items_of(reading, metric), groups_of(attribute), scores.statistic(metric))
+    return ScoreSplit(attribute.name, metric, reading.title, item, groups)
+
+
+def group_scores(gold: Floats, items: Floats, groups: Sequence[ItemGroup], statistic: str) -> tuple[GroupScore, ...]:
+    """The score of each group from cosines or from what each item gets (item); gold scores have no part in a mean."""
+    found = []
+    for group in groups:
+        gold_here, of_group = gold[group.rows], items[group.rows]
+        score = 100 * float(metrics.METRICS[statistic].of_pairs(gold_here, of_group))
+        if why := _why_none(gold_here, (score,), statistic):
             ends = None
         elif statistic == metrics.MEAN:
             ends = bootstrap.mean_ends(of_group)
         else:
-            ends = bootstrap.agreement_ends(gold, of_group, metric=statistic)
-        found.append(GroupScore(group.name, len(gold), score, ends, why))
-    return ScoreSplit(attribute.name, metric, reading.title, item, tuple(found))
+            ends = bootstrap.agreement_ends(gold_here, of_group, metric=statistic)
+        found.append(GroupScore(group.name, len(of_group), score, ends, why))
+    return tuple(found)
 
 
 def scores_as_json(found: ScoreSplit) -> dict[str, object]:
