@@ -26,7 +26,7 @@ from explorer.measuring.scores import layer_scores
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.places import given_path
 from explorer.studies.size import picture, points, small_encoder
-from explorer.training.record.run_results import load_set
+from explorer.training.record.run_results import load_set, names_of
 
 READING = Knob(
     "reading",
@@ -235,7 +235,7 @@ def shrink(options: argparse.Namespace) -> None:
     models = [find(name, online=options.online) for name in (options.model, *options.others)]
     settings = flags.read(options, Settings)
     encoder, *more = [picture.limited(load_encoder(one, settings), settings.max_length) for one in models]
-    found = output.shown(picture.picture(encoder, given, text, sizes, more))
+    found = output.shown(picture.picture(encoder, given, text, sizes, more, names_of(models)))
     if options.export:
         named = (*sizes.poolings, *sizes.dimensions, *sizes.stored)
         sized = ((one, one.size) for one in found.points)

@@ -22,7 +22,7 @@ from explorer.studies.size import picture as pictures
 from explorer.studies.size import points as size_points
 from explorer.studies.size import small_encoder
 from explorer.studies.size.points import BITS, COSTS, INT8, Picture, Point, SizeOptions, front
-from explorer.training.record import runs
+from explorer.training.record import run_results, runs
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.frame import sidebar
@@ -135,11 +135,12 @@ def picture(subject: SizeRequest) -> Picture | None:
 
 
 def _measured(subject: SizeRequest) -> progress.Work[Picture]:
-    encoders = []
-    for found in (subject.found, *subject.others):
+    encoders, every = [], (subject.found, *subject.others)
+    for found in every:
         yield progress.Progress(f"loading {found.name}", 0, 0)
         encoders.append(pictures.limited(cached.encoder(found, subject.settings), subject.max_length))
-    return (yield from pictures.picture(encoders[0], subject.given, subject.text, subject.options, encoders[1:]))
+    about = subject.given, subject.text, subject.options, encoders[1:], run_results.names_of(every)
+    return (yield from pictures.picture(encoders[0], *about))
 
 
 def headline(picture: Picture) -> None:

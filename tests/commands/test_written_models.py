@@ -14,6 +14,7 @@ from explorer.errors import CannotResume
 from explorer.training import backtranslation
 from explorer.training.record import runs
 from tests.exports import by_sentence_transformers
+from tests.tiny_models import save_tiny
 from tests.tiny_translators import save_translator
 from tests.trainings import new, recipe, train, words_of
 
@@ -208,3 +209,14 @@ def test_sizes_that_cannot_be_are_refused(asked, words, told, tmp_path, monkeypa
     assert code == 1
     assert told in err
     assert not (tmp_path / "small").exists()
+
+
+def test_two_encoders_of_one_name_are_told_apart_by_the_end_of_their_paths(place, done, tmp_path):
+    copies = [tmp_path / name / "model" for name in ("first", "second")]
+    for seed, copy in enumerate(copies):
+        save_tiny("bert", copy, seed=seed)
+    size = ("--layers", "1", "--poolings", "mean", "--dimensions", "8", "--stored", "int8", "--json")
+    out, _ = done("shrink", copies[0], "--with", copies[1], "--with", place.model, "--on", place.test, *size)
+    names = list(dict.fromkeys(point["model"] for point in json.loads(out)["points"]))
+    assert names[:2] == [f"model ({tmp_path.name}/{name})" for name in ("first", "second")]
+    assert names[2].startswith(place.model.name)

@@ -136,19 +136,24 @@ def row_names(rows: Sequence[Sequence[ScoredModel]]) -> list[str]:
             more = f" and {len(of_runs) - MOST_RUNS} more" if len(of_runs) > MOST_RUNS else ""
             name = f"{name} ({', '.join(of_runs[:MOST_RUNS])}{more})"
         names.append(name)
+    return distinct_names(names, [one for one, *_ in rows])
+
+
+def distinct_names(names: Sequence[str], models: Sequence[ScoredModel]) -> list[str]:
+    """The names of models; equal ones with the end of the path, revision or digest, whichever tells them apart."""
     for mark in (
         lambda one: one.folder,
         lambda one: one.revision[:14],
         lambda one: one.digest[:14],
         lambda one: text_sets.digest_of((one.origin.recipe,))[:14],
     ):
-        marks = {(name, mark(row[0])) for name, row in zip(names, rows, strict=True)}
+        marks = {(name, mark(model)) for name, model in zip(names, models, strict=True)}
         distinct = Counter(name for name, _ in marks)  # what tells none apart is not shown
         names = [
-            f"{name} ({mark(row[0])})" if distinct[name] > 1 and mark(row[0]) else name
-            for name, row in zip(names, rows, strict=True)
+            f"{name} ({mark(model)})" if distinct[name] > 1 and mark(model) else name
+            for name, model in zip(names, models, strict=True)
         ]
-    return names
+    return list(names)
 
 
 def _made_by(model: ScoredModel) -> str:

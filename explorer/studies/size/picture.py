@@ -37,10 +37,16 @@ ROUNDS = 4
 
 
 def picture(
-    encoder: Encoder, given: Evaluated, text: Sentences, options: sizes.SizeOptions, others: Sequence[Encoder] = ()
+    encoder: Encoder,
+    given: Evaluated,
+    text: Sentences,
+    options: sizes.SizeOptions,
+    others: Sequence[Encoder] = (),
+    names: Sequence[str] = (),
 ) -> Work[sizes.Picture]:
     """Score and time an encoder in all sizes of the options, and other encoders under their model default.
 
+    The names are those of all encoders, which tell them apart; by default what each is called.
     Projections and int8 are fitted on the text, without the sentences of the evaluation set.
     """
     from explorer.encoding.tune.editing import cut, stack
@@ -66,7 +72,8 @@ def picture(
     cuts |= {(one, _depth(one)): cut(one, _depth(one)) for one in others}
     timed = yield from speeds(list(cuts.values()), judge.sentences)
     found, costs, reference = [], dict(zip(cuts, timed, strict=True)), points[0][2]
-    before, names = judge.score(reference), [one.name for one in (encoder, *others)]
+    before, every_encoder = judge.score(reference), (encoder, *others)
+    named = dict(zip(every_encoder, names or [one.name for one in every_encoder], strict=True))
     for place, (one, size, items) in enumerate(points):
         yield Progress("comparing with the whole model", place, len(points))
         whole_width = one.default_head.width(one.width) if size.pooling == MODEL_DEFAULT else one.width
@@ -74,7 +81,7 @@ def picture(
         speed, latency = costs[one, size.layers]
         found.append(
             sizes.Point(
-                model=one.name if names.count(one.name) == 1 else f"{one.name} ({one.digest[:8]})",
+                model=named[one],
                 size=size,
                 verdict=verdict.Verdict.of(before, judge.score(items), judge.difference(reference, items)),
                 vector_bytes=sizes.bytes_of(size.stored, size.dimensions),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from explorer.encoding.load.hardware import MEASURED
 from explorer.encoding.locate import model_names, stored_vectors
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import SetNotFound, StrataError
+from explorer.evaluating.results import result_table
 from explorer.evaluating.results.result_files import Origin, Result, ScoredModel, revision_of
 from explorer.evaluating.results.scored_task import RUN_TEST, Measured, ScoredTask, Setting
 from explorer.evaluating.tasks import column_of, judges
@@ -44,6 +45,11 @@ def scored(found: Found) -> ScoredModel:
     given = found.folder.name == found.name  # neither of a run nor of the hub
     folder = "/".join(found.folder.absolute().parent.parts[-2:]).strip("/") if given else ""
     return ScoredModel(found.name, revision_of(found.digest, found.revision), found.digest, origin(found), folder)
+
+
+def names_of(found: Sequence[Found]) -> list[str]:
+    """The names of models; equal ones with what tells them apart, as on Results: the end of the path, if that does."""
+    return result_table.distinct_names([one.name for one in found], [scored(one) for one in found])
 
 
 def origin(found: Found) -> Origin:
