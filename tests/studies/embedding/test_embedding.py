@@ -209,6 +209,19 @@ def test_an_estimate_of_windows_is_near_what_the_files_take(long):
     assert found.disk == pytest.approx((desk.folder / "windows" / "vectors.parquet").stat().st_size, rel=0.3)
 
 
+def test_the_room_for_windows_is_that_of_one_for_each_text_and_for_three_bytes_a_token(long, monkeypatch):
+    desk, lines = long
+    usage = namedtuple("usage", "total used free")
+    size = [len(line.encode()) for line in lines]
+    windows = sum(len(some) + sum(some) // (3 * 8) for some in (size[:4], size[4:8], size[8:]))
+    need = 2 * (sum(size) + windows * (32 * 4 + 32))
+    monkeypatch.setattr(module.shutil, "disk_usage", lambda place: usage(0, 0, need + module.SPARE - 1))
+    with pytest.raises(NotWritable, match=r"MB are free\. Make room"):
+        desk.embed("small", **IN_WINDOWS)
+    monkeypatch.setattr(module.shutil, "disk_usage", lambda place: usage(0, 0, need + module.SPARE))
+    desk.embed("small", **IN_WINDOWS)
+
+
 def test_a_folder_from_before_there_were_windows_is_the_same_embedding(desk, begun):
     path = begun / "manifest.json"
     stated = json.loads(path.read_text())
