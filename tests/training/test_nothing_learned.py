@@ -122,6 +122,8 @@ def test_an_excluded_gain_is_rounded_upwards_and_a_missing_one_not_stated(exclud
     text = NothingLearned(BELOW, 3, 80.0, 79.0, "Sample pairs", 240, excluded).reason
     assert ("is excluded" in text) == (shown is not None)
     assert shown is None or f"; a gain of more than {shown} points is excluded (95 %)" in text
+    named = NothingLearned(BELOW, 3, 80.0, 79.0, "Sample pairs", 240, excluded, "Pearson").reason
+    assert shown is None or f"a gain of more than {shown} Pearson is excluded" in named
 
 
 def test_the_best_trained_checkpoint_is_kept_where_the_base_may_not_be_best(place, solved):

@@ -71,7 +71,8 @@ class NothingLearned:
         )
         if self.excluded is None:
             return text
-        return f"{text}; a gain of more than {in_words.bound(self.excluded)} points is excluded (95 %)"
+        excluded = f"{in_words.bound(self.excluded)} {self.measure or 'points'}"
+        return f"{text}; a gain of more than {excluded} is excluded (95 %)"
 
     @property
     def next_step(self) -> str:

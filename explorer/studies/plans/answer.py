@@ -120,10 +120,9 @@ def _of_best(found: PlanTable, advice: Advice, best: PlanRow, tested: Sequence[P
     needed = round(verdict.items_needed * wider**2) if verdict.items_needed else None
     optimistic = any(one.verdict.optimistic for one in runs if one.verdict is not None)
     shown = in_words.gap(before, after)
-    word, lead = _word(gap, shown, verdict.kind, smallest, needed, advice)
+    word, lead = _word(gap, shown, verdict.kind, smallest, needed, advice, measure)
     seen = f"{in_words.signed(shown)}, {in_words.ends(shown, gap.low, gap.high)}"
-    named = f"{measure} " * (measure != SPEARMAN)
-    text = f"{best.label} on {_rows(best, runs)}{_blended(runs)}: {named}{in_words.arrow(before, after)} on "
+    text = f"{best.label} on {_rows(best, runs)}{_blended(runs)}: {measure} {in_words.arrow(before, after)} on "
     text += f"{sources.shown(best.cells[0].recipe.test or '')} ({seen}){took}."
     if unmoved := [row.label for row in tested if row.nothing == len(row.cells)]:
         text += f" Nothing was learned with {', '.join(unmoved)}."
@@ -145,7 +144,7 @@ def _of_best(found: PlanTable, advice: Advice, best: PlanRow, tested: Sequence[P
 
 
 def _word(
-    gap: Gap, shown: float, kind: str, smallest: float | None, needed: int | None, advice: Advice
+    gap: Gap, shown: float, kind: str, smallest: float | None, needed: int | None, advice: Advice, measure: str
 ) -> tuple[str, str]:
     """The answer, and why, before what it is of; yes only if training made the model better, not the pooling alone.
 
@@ -156,16 +155,16 @@ def _word(
     if gap.fell or gap.high <= 0:
         return NO, "tried, and each method makes the model worse."
     if gap.high <= (LARGE if gap.difference <= 0 else COARSE):
-        return NO, f"tried, and not better by more than {in_words.bound(gap.high)}."
+        return NO, f"tried, and not better by more than {in_words.bound(gap.high)} {measure}."
     items, rows = advice.data.test_items, "rows" if advice.data.test == sources.CROSS_FITTED else "test items"
     shows = (
-        f"could show a gain of {in_words.number(smallest, 1)} points or more"
+        f"could show a gain of {in_words.number(smallest, 1)} {measure} or more"
         if smallest is not None
         else "are too few to show a gain"
     )
     enough = needed is not None and items < needed <= MOST_TIMES * items
     more = f"; with about {_roughly(needed or 0)} {rows} it could be told" if enough else ""
-    return CANNOT, f"{items:,} {rows} {shows}; what was seen is {in_words.signed(shown)}{more}."
+    return CANNOT, f"{items:,} {rows} {shows}; what was seen is {in_words.signed(shown)} {measure}{more}."
 
 
 def _in_use_text(known: AtRecall | FoundFirst | TooFewMatches | None, test: str) -> str:

@@ -148,6 +148,7 @@ def marks(rows: Sequence[tuple[PlanRow, Verdict]]) -> list[MethodMark]:
 def of_rows(curve: RowCurve, named: bool = False) -> Sentence:
     """What the last step to more training rows brought, what a doubling brought, and whether more text would help."""
     fewer, more = curve.points[-2:]
+    measure = _measure(more.row)
     gain, each = curve.gains[-1], curve.per_doubling
     shares = all(percent_in(point.stated) is not None for point in (fewer, more))
     step = f"{fewer.stated} to {more.stated} of your rows" if shares else f"{fewer.rows:,} to {more.rows:,} rows"
@@ -157,11 +158,12 @@ def of_rows(curve: RowCurve, named: bool = False) -> Sentence:
         return Sentence.of(UNKNOWN, text + UNTRAINED.format(rows))
     if not gain.known:
         alone = gain.difference is not None and curve.seeds == 1
-        why = f"{in_words.signed(gain.shown_difference)}; {ONE_SEED}. {MORE_SEEDS}" if alone else NO_ITEMS
+        seen = f"{measure} {in_words.signed(gain.shown_difference)}"
+        why = f"{seen}; {ONE_SEED}. {MORE_SEEDS}" if alone else NO_ITEMS
         return Sentence.of(UNKNOWN, text + why)
-    text += f"{gain.gap}. "
+    text += f"{measure} {gain.gap}. "
     if each.kind == BETTER and (len(curve.points) > 2 or more.rows != 2 * fewer.rows):
-        text += f"Each doubling from {curve.points[0].rows:,} rows on brought {each.gap}. "
+        text += f"Each doubling from {curve.points[0].rows:,} rows on brought {measure} {each.gap}. "
     text += outlook(curve)
     done = [cell.done for point in curve.points for cell in point.row.cells]
     optimistic = any(one.verdict.optimistic for one in done if one is not None and one.verdict is not None)
@@ -185,8 +187,8 @@ def outlook(curve: RowCurve) -> str:
     if gain.known[-1] <= LITTLE:
         return "More of the same text is unlikely to help."
     return (
-        f"Whether more of the same text helps is not known: a gain of up to {in_words.number(gain.known[-1])} is "
-        "possible. A larger test set narrows the interval."
+        f"Whether more of the same text helps is not known: a gain of up to {in_words.number(gain.known[-1])} "
+        f"{_measure(curve.points[-1].row)} is possible. A larger test set narrows the interval."
     )
 
 

@@ -21,35 +21,35 @@ ROWS = own_data.OwnData("text.csv", SCORED_PAIRS.name, "a", CROSS_FITTED, CROSS_
     [
         (Gap(2.0, 0.3, 3.7), "Yes", ""),
         (Gap(-2.0, -3.7, -0.3), "No", "tried, and each method makes the model worse."),
-        (Gap(-0.5, -2.0, 1.3), "No", "tried, and not better by more than 1.3."),
-        (Gap(0.2, -0.5, 0.9), "No", "tried, and not better by more than 0.9."),
+        (Gap(-0.5, -2.0, 1.3), "No", "tried, and not better by more than 1.3 Spearman."),
+        (Gap(0.2, -0.5, 0.9), "No", "tried, and not better by more than 0.9 Spearman."),
         (Gap(0.0, -11.0, 11.0), "Cannot tell",
-         "60 rows could show a gain of 6.0 points or more; what was seen is +0.00."),
+         "60 rows could show a gain of 6.0 Spearman or more; what was seen is +0.00 Spearman."),
         (Gap(2.1, -2.0, 6.2), "Cannot tell",
-         "60 rows could show a gain of 6.0 points or more; what was seen is +2.1; with about 490 rows it could be "
-         "told."),
+         "60 rows could show a gain of 6.0 Spearman or more; what was seen is +2.1 Spearman; with about 490 rows it "
+         "could be told."),
     ],
 )  # fmt: skip
 def test_there_are_three_answers_and_each_says_what_could_be_seen(gap, word, why):
     smallest = 6.0
     needed = round(60 * (smallest / gap.difference) ** 2) if gap.difference > 0 else None
     kind = BETTER if gap.rose else WORSE if gap.fell else CHANCE
-    found = answer._word(gap, round(gap.difference, 1), kind, smallest, needed, advice.Advice(ROWS))
+    found = answer._word(gap, round(gap.difference, 1), kind, smallest, needed, advice.Advice(ROWS), "Spearman")
     assert (found[0], found[1].replace("+2.10", "+2.1")) == (word, why)
 
 
 def test_no_more_items_are_named_than_were_scored_where_so_many_would_do():
-    few = answer._word(Gap(5.9, -0.1, 11.9), 5.9, CHANCE, 6.0, 60, advice.Advice(ROWS))[1]
-    assert few.endswith("what was seen is +5.90."), few
+    few = answer._word(Gap(5.9, -0.1, 11.9), 5.9, CHANCE, 6.0, 60, advice.Advice(ROWS), "Spearman")[1]
+    assert few.endswith("what was seen is +5.90 Spearman."), few
 
 
 def test_more_items_than_anybody_could_collect_are_not_named():
-    few = answer._word(Gap(0.07, -4.0, 4.2), 0.07, CHANCE, 6.0, 370_000, advice.Advice(ROWS))[1]
-    assert few.endswith("what was seen is +0.07."), few
+    few = answer._word(Gap(0.07, -4.0, 4.2), 0.07, CHANCE, 6.0, 370_000, advice.Advice(ROWS), "Spearman")[1]
+    assert few.endswith("what was seen is +0.07 Spearman."), few
 
 
 def test_a_gain_of_another_pooling_alone_is_no_yes():
-    assert answer._word(Gap(2.0, 0.3, 3.7), 2.0, CHANCE, 6.0, 540, advice.Advice(ROWS))[0] == "Cannot tell"
+    assert answer._word(Gap(2.0, 0.3, 3.7), 2.0, CHANCE, 6.0, 540, advice.Advice(ROWS), "Spearman")[0] == "Cannot tell"
 
 
 def reached(before, **data):

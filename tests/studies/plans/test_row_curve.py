@@ -75,7 +75,8 @@ def test_gains_are_those_of_the_exported_models_of_each_seed(curve_plan, place, 
 
 def curve_of(*gains, rows=(250, 500, 1000), seeds=2, nothing=0, **settings):
     """A curve with these differences between its numbers of rows, and the last one over all."""
-    recipe, cell = Recipe("simcse", settings=settings), SimpleNamespace(done=None)
+    done = SimpleNamespace(facts=SimpleNamespace(measure_of=lambda use: "Spearman"), verdict=None)
+    recipe, cell = Recipe("simcse", settings=settings), SimpleNamespace(done=done)
     row = SimpleNamespace(cells=(cell,) * seeds, nothing=nothing)
     points = [SimpleNamespace(rows=count, stated=f"{count / 10:g} %", row=row, recipe=recipe) for count in rows]
     *steps, whole = (Verdict(80.0, None, 80 + gap[0], *gap) for gap in gains)
@@ -86,16 +87,17 @@ def curve_of(*gains, rows=(250, 500, 1000), seeds=2, nothing=0, **settings):
     ("last", "whole", "told"),
     [
         ((0.4, -0.1, 0.9), (0.9, -0.2, 1.9),
-         "Could be chance: From 50 % to 100 % of your rows: +0.40 (−0.10 to +0.90). More of the same text is unlikely "
-         "to help."),
+         "Could be chance: From 50 % to 100 % of your rows: Spearman +0.40 (−0.10 to +0.90). More of the same text is "
+         "unlikely to help."),
         ((1.3, 0.4, 2.0), (2.4, 1.0, 3.6),
-         "Better: From 50 % to 100 % of your rows: +1.30 (+0.40 to +2.00). Each doubling from 250 rows on brought "
-         "+1.20 (+0.50 to +1.80). More of the same text would probably help."),
+         "Better: From 50 % to 100 % of your rows: Spearman +1.30 (+0.40 to +2.00). Each doubling from 250 rows "
+         "on brought Spearman +1.20 (+0.50 to +1.80). More of the same text would probably help."),
         ((0.4, -0.1, 1.9), (0.4, -0.1, 1.9),
-         "Could be chance: From 50 % to 100 % of your rows: +0.40 (−0.10 to +1.90). Whether more of the same text "
-         "helps is not known: a gain of up to 1.90 is possible. A larger test set narrows the interval."),
+         "Could be chance: From 50 % to 100 % of your rows: Spearman +0.40 (−0.10 to +1.90). Whether more of the same "
+         "text helps is not known: a gain of up to 1.90 Spearman is possible. A larger test set narrows the interval."),
         ((-0.4, -0.9, -0.1), (0.1, -1, 1),
-         "Worse: From 50 % to 100 % of your rows: −0.40 (−0.90 to −0.10). More of the same text does not help."),
+         "Worse: From 50 % to 100 % of your rows: Spearman −0.40 (−0.90 to −0.10). More of the same text does "
+         "not help."),
     ],
 )  # fmt: skip
 def test_the_last_step_and_a_doubling_are_told_in_a_sentence(last, whole, told):
@@ -112,7 +114,7 @@ def test_one_seed_cannot_tell_what_more_rows_bring(curve_plan):
     assert (gain.low, gain.high, gain.known) == (None, None, [])
     told = plan_report.of_rows(curve)
     assert told.kind == UNKNOWN
-    assert f"{in_words.signed(gain.shown_difference)}; {ONE_SEED}. {plan_report.MORE_SEEDS}" in told.text
+    assert f"Spearman {in_words.signed(gain.shown_difference)}; {ONE_SEED}. {plan_report.MORE_SEEDS}" in told.text
     assert "unlikely to help" not in told.text
 
 
