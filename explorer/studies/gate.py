@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
@@ -149,7 +149,8 @@ def gate(
 ) -> Work[Gate]:
     """Judge B on each set; with `by` it also fails where its score is lower by more points, chance or not.
 
-    Queries are searched among the passages of a corpus, too, if one is given.
+    A set without the metric is judged by its main one, and its outcome says so. Queries are searched among the passages
+    of a corpus, too, if one is given.
     """
     outcomes = []
     for name in names:
@@ -165,7 +166,11 @@ def gate(
         if verdict.tuning is not None and verdict.tuning.tuned == 0:  # of A, which was tuned from B
             gap = one.about.chosen(one.metric, aggregate)
             verdict = judge(found, given, one.about, gap, one.metric, aggregate, in_dev=verdict.in_dev)
-        outcomes.append(_outcome(f"{shown} ({size_of(given)})", verdict, by))
+        outcome = _outcome(f"{shown} ({size_of(given)})", verdict, by)
+        if metric not in (None, one.metric):
+            text = f"{outcome.sentence} By {one.metric}: the set has no {metric}."
+            outcome = replace(outcome, sentence=text)
+        outcomes.append(outcome)
     return Gate((found[0].name, found[1].name), tuple(outcomes))
 
 

@@ -187,3 +187,20 @@ def test_without_a_terminal_progress_is_a_line_each_time_so_many_seconds_are_ove
     output.shown(work())
     lines = capsys.readouterr().err.splitlines()
     assert [line.split()[1] for line in lines] == [str(at - 1) for at in range(int(every), 101, int(every))]
+
+
+def test_a_set_without_the_metric_says_by_which_one_it_is_judged(said, place, other, sets, tmp_path):
+    queries, junit = tmp_path / "queries.tsv", tmp_path / "junit.xml"
+    lines = [line.split("\t")[1:] for line in sets["random"].read_text().splitlines()[1:]]
+    queries.write_text("\n".join(["query\tpassage", *map("\t".join, lines), ""]))
+    words = ("compare", place.model, other, "--on", sets["random"], "--on", queries)
+    for metric, main, place_of in (("pearson", "nDCG@10", 1), ("mrr@10", "Spearman", 0)):
+        found = json.loads(said(*words, "--metric", metric, "--json", "--junit", junit)[1])["sets"]
+        name = {"pearson": "Pearson", "mrr@10": "MRR@10"}[metric]
+        assert (found[place_of]["measure"], found[1 - place_of]["measure"]) == (main, name)
+        assert found[place_of]["text"].endswith(f" By {main}: the set has no {name}.")
+        assert "the set has no" not in found[1 - place_of]["text"]
+        assert f"By {main}: the set has no {name}." in junit.read_text()
+        line = said(*words, "--metric", metric)[1].splitlines()[place_of]
+        assert line.endswith(f"By {main}: the set has no {name}.")
+    assert "the set has no" not in said(*words)[1]
