@@ -1,4 +1,4 @@
-"""Test every page with vectors that another program computed as models A and B: it shows them, or says what it needs."""
+"""Test every page with vectors of another program as models A and B: it shows them, or says what it needs."""
 
 import numpy as np
 import pytest
