@@ -379,3 +379,11 @@ def sharing_copy(model: PreTrainedModel) -> PreTrainedModel:
     """A copy of a model that shares its weights, but for those that are not in float32."""
     kept = {id(weight): weight for weight in model.parameters() if weight.dtype == torch.float32}
     return copy.deepcopy(model, kept)  # what is in the second argument counts as copied already
+
+
+def attending(encoder: Encoder) -> Encoder:
+    """A float32 encoder that returns attention weights; it shares all weights with the one that is given."""
+    found = copy.copy(encoder)
+    found.model = sharing_copy(encoder.model)
+    found.model.set_attn_implementation(attention.EAGER)
+    return found

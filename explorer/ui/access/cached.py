@@ -269,10 +269,11 @@ def encoder(_found: model_names.Found, _settings: Settings) -> Encoder:
 
 @by_stamp(lambda found: found.digest, 2)
 def attending(_found: model_names.Found) -> Encoder:
-    """The same model, loaded so that it returns attention weights; in float32, so that rows sum to 1."""
-    from explorer.encoding.load.loading import load
+    """The same model as it returns attention weights; in float32, so that rows sum to 1. It shares its weights."""
+    from explorer.encoding.tune import tunable
 
-    return load(_found, precision="float32", attention="eager")
+    stored_vectors.refuse(_found.folder, _found.name)
+    return tunable.attending(encoder(_found, Settings()))
 
 
 def vectors(found: model_names.Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> Vectors | None:

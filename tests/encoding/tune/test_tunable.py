@@ -8,6 +8,7 @@ from transformers.pytorch_utils import Conv1D
 
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
+from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.tune import tunable
 from explorer.encoding.tune.tunable import ALL_LINEAR, ATTENTION, TARGETS, Lora, Tunable
@@ -323,3 +324,19 @@ def test_an_encoder_without_attention_names_what_is_allowed():
     model.embeddings.projection = nn.Identity()
     with pytest.raises(UnsupportedModel, match=r"a linear layer\. Set lora_rank to 0\.$"):
         tunable.targets_of(model, "x", ALL_LINEAR)
+
+
+def test_an_encoder_that_returns_attention_shares_its_weights_and_computes_as_one_that_is_loaded_so(tmp_path):
+    found = of_folder("tiny", save_tiny("bert", tmp_path / "tiny"))
+    plain, loaded = load(found, "float32"), load(found, "float32", attention=EAGER)
+    shared = tunable.attending(plain)
+    ids, mask = plain.padded(plain.tokens(SENTENCES[:3]).ids)
+    with torch.no_grad():
+        ours, theirs = (
+            one.model(input_ids=ids, attention_mask=mask.long(), output_attentions=True) for one in (shared, loaded)
+        )
+    assert torch.equal(ours.last_hidden_state, theirs.last_hidden_state)
+    assert all(map(torch.equal, ours.attentions, theirs.attentions))
+    weights = zip(plain.model.parameters(), shared.model.parameters(), strict=True)
+    assert all(one.data_ptr() == other.data_ptr() for one, other in weights)
+    assert plain.model.config._attn_implementation != EAGER, "the other one is as before"
