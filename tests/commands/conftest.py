@@ -5,6 +5,7 @@ import json
 import pytest
 
 from explorer.__main__ import main
+from tests.tiny_models import save_tiny
 from tests.trainings import Place, few_probes, furnish, in_no_time, loaded_once
 
 
@@ -24,6 +25,12 @@ def runs_of_the_tests(place):
 @pytest.fixture(scope="session")
 def place(tmp_path_factory) -> Place:
     return furnish(tmp_path_factory.mktemp("place"))
+
+
+@pytest.fixture(scope="session")
+def other(tmp_path_factory):
+    """An encoder with other weights than that of the place."""
+    return save_tiny("bert", tmp_path_factory.mktemp("other") / "model", seed=9)
 
 
 @pytest.fixture

@@ -11,15 +11,9 @@ from sentence_transformers import SentenceTransformer
 from explorer import embed, load
 from explorer.data import sample
 from explorer.measuring.comparing.item_changes import SHOWN
-from tests.tiny_models import save_tiny
 from tests.trainings import WORDS
 
 COUNT = 60
-
-
-@pytest.fixture(scope="module")
-def other(tmp_path_factory):
-    return save_tiny("bert", tmp_path_factory.mktemp("other") / "model", seed=9)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ from explorer.data import sample
 from explorer.drawing.reports.report import MOST
 from explorer.measuring.scores.layer_scores import for_people
 from tests.html_tables import tables, told
-from tests.tiny_models import save_tiny
 from tests.trainings import WORDS
 
 KINDS = {
@@ -21,11 +20,6 @@ KINDS = {
     "labels": ("label", "text"),
     "pairs": ("score", "sentence1", "sentence2"),
 }
-
-
-@pytest.fixture(scope="module")
-def other(tmp_path_factory):
-    return save_tiny("bert", tmp_path_factory.mktemp("other") / "model", seed=9)
 
 
 @pytest.fixture(scope="module")

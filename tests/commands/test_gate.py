@@ -13,18 +13,9 @@ from explorer.commands.parts import output
 from explorer.data import sample
 from explorer.measuring.scores.judge import ProbeJudge
 from explorer.progress import Progress
-from tests.tiny_models import save_tiny
 from tests.trainings import WORDS
 
 PAIRS = 60
-
-
-@pytest.fixture(scope="module")
-def other(tmp_path_factory):
-    """An encoder with other weights."""
-    folder = tmp_path_factory.mktemp("other") / "model"
-    save_tiny("bert", folder, seed=9)
-    return folder
 
 
 @pytest.fixture(scope="module")

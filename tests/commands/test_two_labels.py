@@ -7,16 +7,8 @@ import pytest
 from sentence_transformers import SentenceTransformer
 from sklearn.metrics import average_precision_score
 
-from tests.tiny_models import LAYERS, save_tiny
+from tests.tiny_models import LAYERS
 from tests.trainings import WORDS
-
-
-@pytest.fixture(scope="module")
-def other(tmp_path_factory):
-    """An encoder with other weights."""
-    folder = tmp_path_factory.mktemp("other") / "model"
-    save_tiny("bert", folder, seed=9)
-    return folder
 
 
 @pytest.fixture(scope="module")

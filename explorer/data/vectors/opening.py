@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from explorer import places
-from explorer.data.vectors import embedding_folder, more_vector_files, vector_files
+from explorer.data.vectors import embedding_folder, json_lines, vector_files
 from explorer.data.vectors.vector_files import VectorFiles, damaged_shard
 from explorer.errors import DataError, StrataError, UnreadableFile, WrongColumns
 from explorer.places import Stamps, check_regular, given_path
@@ -20,8 +20,8 @@ def is_vectors(source: str) -> bool:
         path = given_path(source)
         if path.suffix.lower() == NPY or (path / embedding_folder.NAME).is_file():
             return True
-        if path.suffix.lower() in more_vector_files.ENDINGS and path.is_file():
-            return more_vector_files.holds_vectors(path)
+        if path.suffix.lower() in json_lines.ENDINGS and path.is_file():
+            return json_lines.holds_vectors(path)
         if path.suffix.lower() == PARQUET and path.is_file():  # one of text alone is a table
             import pyarrow as pa
             import pyarrow.parquet as pq
@@ -69,9 +69,9 @@ def opened(
     if path.is_dir() and (path / embedding_folder.NAME).exists():
         return _of_embed(path, chosen, title)
     if path.is_dir() and (several := _inside(path)):
-        return more_vector_files.SeveralFiles(path.name, [opened(one, None, columns, title) for one in several])
-    if ending in more_vector_files.ENDINGS:
-        return more_vector_files.JsonLines(path, chosen.get("sentence"), chosen.get("vector"))
+        return vector_files.SeveralFiles(path.name, [opened(one, None, columns, title) for one in several])
+    if ending in json_lines.ENDINGS:
+        return json_lines.JsonLines(path, chosen.get("sentence"), chosen.get("vector"))
     if ending == PARQUET:
         return vector_files.ParquetFiles(path.name, [path], chosen.get("sentence"), chosen.get("vector"), title)
     if ending != NPY:

@@ -8,7 +8,7 @@ import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any, BinaryIO
@@ -319,3 +319,26 @@ def chosen(name: str, kind: str, what: str, there: Sequence[str], asked: str | N
 def _damaged_parquet(path: Path, error: Exception) -> UnreadableFile:
     reason = str(error).partition("\n")[0][:200]
     return UnreadableFile(f"{path.name} is not a readable Parquet file ({reason}). Write it again.")
+
+
+class SeveralFiles(VectorFiles):
+    """Files of vectors of one width, one after the other."""
+
+    def __init__(self, name: str, parts: Sequence[VectorFiles]) -> None:
+        self.name, self._parts = name, tuple(parts)
+        first, *others = self._parts
+        for part in others:
+            if part.width != first.width:
+                raise DataError(
+                    f"{name}: {first.name} has vectors of width {first.width:,}, and {part.name} of width "
+                    f"{part.width:,}. Files of one encoder have the same width: put them into folders of their own."
+                )
+        self.files = tuple(chain.from_iterable(part.files for part in parts))
+        self.columns = tuple(chain.from_iterable(part.columns for part in parts))
+        self.dtype = np.result_type(*(part.dtype for part in parts))
+        self.rows, self.width = sum(part.rows for part in parts), first.width
+        self.text_bytes = sum(part.text_bytes for part in parts)
+
+    def blocks(self) -> Iterator[Block]:
+        """All rows in order."""
+        return chain.from_iterable(part.blocks() for part in self._parts)

@@ -19,7 +19,7 @@ _read: dict[tuple[str, Stamps], VectorCorpus] = {}  # by path and stamps of the 
 
 def are_in(folder: Path) -> bool:
     """Whether a folder of a model holds vectors alone."""
-    return (folder / vector_corpus.ABOUT).is_file()
+    return all((folder / name).is_file() for name in (vector_corpus.ABOUT, vector_corpus.VECTORS))
 
 
 def is_named(source: str) -> bool:

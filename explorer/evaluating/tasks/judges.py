@@ -260,7 +260,7 @@ class _Queries(JudgedSet[retrieval_sets.RetrievalSet]):
         return MRR if self.given.split in sources.OWN_ROWS else NDCG
 
     @property
-    def measures(self) -> Sequence[str]:  # type: ignore[override]
+    def measures(self) -> Sequence[str]:  # type: ignore[override]  # here the main one follows the set
         return self.main, *(one for one in MEASURES if one != self.main)
 
     def judge(self, encoder: Encoder, prompts: RolePrompts) -> Judge:

@@ -199,7 +199,7 @@ def loaded(found: model_names.Found, settings: Settings) -> Encoder | None:
 
 
 def attending(found: model_names.Found) -> Encoder | None:
-    """A second instance of the model, in memory, that returns attention weights."""
+    """The model as it returns attention weights, with the weights that are in memory."""
     return _loaded("eager", found, lambda: cached.attending(found))
 
 

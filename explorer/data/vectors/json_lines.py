@@ -1,7 +1,7 @@
-"""JSON lines with a sentence and its vector in each, and several files of vectors as one."""
+"""Read vectors from JSON lines, each with a sentence and its vector."""
 
-from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
@@ -67,29 +67,6 @@ class JsonLines(VectorFiles):
                 f"Line {number:,} of {self.name} has {found} as '{self._vectors}'; the first line has "
                 f"{self.width:,}. Every line needs a vector of the same width."
             )
-
-
-class SeveralFiles(VectorFiles):
-    """Files of vectors of one width, one after the other."""
-
-    def __init__(self, name: str, parts: Sequence[VectorFiles]) -> None:
-        self.name, self._parts = name, tuple(parts)
-        first, *others = self._parts
-        for part in others:
-            if part.width != first.width:
-                raise DataError(
-                    f"{name}: {first.name} has vectors of width {first.width:,}, and {part.name} of width "
-                    f"{part.width:,}. Files of one encoder have the same width: put them into folders of their own."
-                )
-        self.files = tuple(chain.from_iterable(part.files for part in parts))
-        self.columns = tuple(chain.from_iterable(part.columns for part in parts))
-        self.dtype = np.result_type(*(part.dtype for part in parts))
-        self.rows, self.width = sum(part.rows for part in parts), first.width
-        self.text_bytes = sum(part.text_bytes for part in parts)
-
-    def blocks(self) -> Iterator[Block]:
-        """All rows in order."""
-        return chain.from_iterable(part.blocks() for part in self._parts)
 
 
 def is_vector(value: object) -> TypeGuard[list[float]]:
