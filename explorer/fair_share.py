@@ -247,12 +247,17 @@ def one_arena() -> None:
 
 
 def give_back() -> None:
-    """Return unused memory to the system and to the GPU."""
+    """Return unused memory to the system and to the GPU, also what only a collection finds."""
     import torch
 
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
+    trim()
+
+
+def trim() -> None:
+    """Return memory that was freed to the system; glibc keeps it for each thread that has allocated."""
     glibc = _glibc()
     if glibc:
         glibc.malloc_trim(0)

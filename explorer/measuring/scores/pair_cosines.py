@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from explorer.encoding.read.encoder import Encoder
 
-# limits the memory of a chunk's vectors under every layer & pooling
+# limit the memory of a chunk's vectors under every layer & pooling; more than that makes nothing faster
 VECTORS_BYTES = 128 * 2**20
+SENTENCES = 1024
 
 Cosines = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -44,7 +45,8 @@ def pair_cosines(
     first, second = (np.array([place[text] for text in side], dtype=np.intp) for side in (pairs.first, pairs.second))
     lengths = [len(tokens) for tokens in ids]
     # `also` has no part in it: a layer & pooling has the same chunks, and so the same digits, whenever it is asked for
-    most = max(2, VECTORS_BYTES // (len(encoder.rows) * len(encoder.poolings) * encoder.width * 4))
+    most = VECTORS_BYTES // (len(encoder.rows) * len(encoder.poolings) * encoder.width * 4)
+    most = min(max(2, most), SENTENCES)
 
     grid = np.empty((len(encoder.rows), len(encoder.poolings), len(pairs)))
     alone = (*((OWN,) if encoder.head else ()), *encoder.outside(also))

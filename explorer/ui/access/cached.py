@@ -267,13 +267,15 @@ def encoder(_found: model_names.Found, _settings: Settings) -> Encoder:
     return load_encoder(_found, replace(_settings, max_length=None))
 
 
-@by_stamp(lambda found: found.digest, 2)
-def attending(_found: model_names.Found) -> Encoder:
-    """The same model as it returns attention weights; in float32, so that rows sum to 1. It shares its weights."""
+def attending(found: model_names.Found) -> Encoder:
+    """The same model as it returns attention weights; in float32, so that rows sum to 1.
+
+    It takes 10 ms and shares the weights; kept here, it would hold those of models that `encoder` has let go.
+    """
     from explorer.encoding.tune import tunable
 
-    stored_vectors.refuse(_found.folder, _found.name)
-    return tunable.attending(encoder(_found, Settings()))
+    stored_vectors.refuse(found.folder, found.name)
+    return tunable.attending(encoder(found, Settings()))
 
 
 def vectors(found: model_names.Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> Vectors | None:

@@ -189,6 +189,7 @@ def _queue(lane: str) -> queue.SimpleQueue[Job]:
                 # next job would be more than the processors, and sleep whenever they wait (`fair_share.Sleepers`).
                 job = waiting.get()
                 _thread(job._run, f"work: {job.title}").join()
+                give_back_memory()
 
         _queues[lane] = waiting
         if lane == TRAINING:
@@ -202,6 +203,12 @@ def _thread(target: Callable[[], None], name: str) -> threading.Thread:
     thread = threading.Thread(target=target, name=name, daemon=True)
     thread.start()
     return thread
+
+
+def give_back_memory() -> None:
+    """Return what work has freed to the system, a few ms; not from a training, which would ask for it again."""
+    if not running(TRAINING):
+        fair_share.trim()
 
 
 def result(key: str, title: str, make: Callable[[], Work[Answer]]) -> Answer | None:
