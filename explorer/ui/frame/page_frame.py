@@ -13,7 +13,7 @@ from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import StrataError
 from explorer.places import cache_fault, refused
 from explorer.ui import messages
-from explorer.ui.access import sidebar_choice
+from explorer.ui.access import jobs, selection, sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.frame.page_list import PAGES, PageEntry, go_on, named, open_page
 from explorer.ui.runs import run_status, training_queue
@@ -25,7 +25,8 @@ ICON = Path(__file__).parent / "icon.svg"
 # Streamlit leaves 96 pixels above a title; on a narrow screen the key that opens the sidebar is there. Its selected
 # segments (dark) and hover texts of figures (light) have less contrast than 4.5:1, so both get the colour of text.
 _LOOK = """<style>
-[data-testid="stMainBlockContainer"] { padding-top: 2.25rem; padding-bottom: 3rem; }
+[data-testid="stMainBlockContainer"] { padding: 1.75rem 2.5rem 3rem; gap: 0.6rem; }
+[data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: 0.6rem; }
 @media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding-top: 3.75rem; } }
 [data-testid="stHeader"] { background: transparent; height: 2.5rem; }
 [data-testid="stHeading"] h1 { padding: 0.25rem 0; }
@@ -70,6 +71,7 @@ itself.</div>"""
 NAME = "Strata"
 _FRAMED, _ADDRESS = "_frame", "_page"
 TRAINING = "Training: {}"
+CHIP = 40  # characters of a chip beside the title
 KEY, BACK, NEXT = "p", "b", "n"
 START, END, MENU = "Present", "End", "Pages"
 HELP = f"Presentation mode: larger type, a menu of pages in place of the sidebar. Press {KEY} to start and to end it."
@@ -110,6 +112,7 @@ def run() -> None:
     st.fragment(lambda: None, run_every="1h")()
     try:
         with st.sidebar:
+            selection.into_address()
             entry = named(page.url_path)
             with sidebar.draw(scores=entry.scores, judges=entry.judges):
                 training_line()
@@ -118,6 +121,7 @@ def run() -> None:
         st.session_state[_FRAMED] = True
         with controls.page_run():
             page.run()
+        jobs.give_back_memory()
     except StrataError as error:  # such as a folder of Strata that cannot be read
         messages.trouble(error)
     except OSError as error:
@@ -185,11 +189,33 @@ def _title(page: PageEntry) -> None:
             with st.container(gap=None, key="presented"):
                 st.caption(page.purpose)
                 st.caption(" · ".join(_choices(page)))
+            _chips()
             _menu(page)
         else:
+            _chips()
             _button()
     if not presenting:
         st.caption(page.purpose)
+    for fault in selection.faults():
+        messages.trouble(fault)
+
+
+def _chips() -> None:
+    """The visitor's sentences and pair, each with what clears it."""
+    chosen = {selection.SENTENCES: selection.sentences(), selection.PAIR: selection.pair() or ()}
+    for key, texts in chosen.items():
+        if not selection.is_chosen(key):
+            continue
+        named = " | ".join(texts) if key == selection.PAIR else f"{len(texts):,} sentences"
+        st.button(
+            messages.plain(messages.shortened(named, CHIP)),
+            key=f"clear {key}",
+            icon=":material/close:",
+            type="tertiary",
+            on_click=selection.clear,
+            args=(key,),
+            help=messages.plain(f"Clear your {key}: " + " · ".join(messages.shortened(text, 60) for text in texts[:6])),
+        )
 
 
 def _button() -> None:
