@@ -1,7 +1,7 @@
 """The visitor's sentences and pair, the same on every page: chosen anywhere, kept on this disk, named in the address.
 
-They are chosen in callbacks (`on_click`, `on_change`, `on_select`), since a run that has drawn the address cannot change
-it. A page shows `sentences` and `pair`, and has no text box of its own for what was typed before.
+They are chosen in callbacks (`on_click`, `on_change`, `on_select`), since a run that has drawn the address cannot
+change it. A page shows `sentences` and `pair`, and has no text box of its own for what was typed before.
 """
 
 from collections.abc import Sequence
