@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from html import escape
 from textwrap import wrap
@@ -21,15 +21,24 @@ ColourStops = str | Sequence[tuple[float, str]]
 # safe for colour-blind readers, on white and on black (after Okabe and Ito)
 POOLING_COLOURS = {"cls": "#D55E00", "mean": "#009E73", "max": "#0094D6", "last": "#CC79A7"}
 POOLING_SYMBOLS = {"cls": "square", "mean": "circle", "max": "triangle-up", "last": "diamond"}
-# the two sentences of a pair; not colours of a pooling
-SIDES = ("#8C6BB1", "#B8860B")
+SIDES = ("#8C6BB1", "#B8860B")  # A and B; nothing else has these two
 GRID_SCALE = "Viridis"
 # loss, zero, gain; safe for colour-blind readers (after ColorBrewer's PuOr)
 DIFFERENCE_SCALE = ((0.0, "#7F3B08"), (0.5, "#DDDDDD"), (1.0, "#2D5A9E"))
-ACCENT = "#E69F00"
+# One scale for cosines of all pages, layers and models, so that a colour means the same everywhere; a cosine below it
+# has the colour of its lower end. The brighter, the more similar; without the purple of A and the gold of B (after
+# ColorBrewer's YlGnBu).
+COSINE_RANGE = (-0.2, 1.0)
+_COSINES = ("#081D58", "#253494", "#225EA8", "#1D91C0", "#41B6C4", "#7FCDBB", "#C7E9B4", "#F1FAC8")
+COSINE_SCALE = tuple((place / 7, colour) for place, colour in enumerate(_COSINES))
+# the same for differences of cosines, which have the colours of DIFFERENCE_SCALE
+DIFFERENCE_RANGE = (-0.5, 0.5)
+RANDOM = "random"  # the label of the mean cosine of random pairs
+ACCENT = "#E5007D"  # what is chosen
 QUIET = "#8A8F98"
 # safe for colour-blind readers, on white and on black (after Okabe and Ito)
-MODEL_COLOURS = ("#0094D6", "#D55E00", "#009E73", "#CC79A7", ACCENT, "#8C6BB1", "#B8860B", QUIET)
+MODEL_COLOURS = ("#0094D6", "#D55E00", "#009E73", "#CC79A7", "#A0623D", "#5B6EE1", "#7A9A01", QUIET)
+SENTENCE_COLOURS = ("#5B6EE1", "#A0623D")  # the two of a pair; not colours of a pooling
 MODEL_SYMBOLS = ("circle", "square", "triangle-up", "diamond", "cross", "x", "star", "hexagon")
 
 STILL = {"showgrid": False, "zeroline": False, "fixedrange": True}  # axes of cells, which are not zoomed
@@ -104,12 +113,14 @@ def _sampled(
     return found
 
 
-def spread(values: NDArray[np.floating[Any]]) -> tuple[float, float]:
-    """The lowest and the highest cosine, for a scale of colours; apart from each other even if all are equal."""
-    if np.isnan(values).all():
-        return -1.0, 1.0
-    low, high = float(np.nanmin(values)), float(np.nanmax(values))
-    return (low, high) if high - low > 1e-6 else (low - 0.01, high + 0.01)
+def cosine_bar(random_pairs: Mapping[str, float] | None = None, **settings: Any) -> dict[str, Any]:
+    """The legend of colours of cosines, with the mean cosine of random pairs of each side (its name) marked."""
+    marks = {name: mean for name, mean in (random_pairs or {}).items() if math.isfinite(mean)}
+    plain = [tick for tick in (-0.2, 0.0, 0.5, 1.0) if all(abs(tick - mean) > 0.12 for mean in marks.values())]
+    texts = [in_words.number(tick, 1) for tick in plain]
+    texts += [" ".join(filter(None, (f"{in_words.number(mean)} {RANDOM}", name))) for name, mean in marks.items()]
+    ticks = {"tickmode": "array", "tickvals": [*plain, *marks.values()], "ticktext": texts, "ticks": "outside"}
+    return {"thickness": 10, "outlinewidth": 0, **ticks, **settings}
 
 
 def error_bars(middle: ArrayLike, low: ArrayLike, high: ArrayLike, **style: Any) -> dict[str, Any]:

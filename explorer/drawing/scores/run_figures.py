@@ -13,7 +13,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from explorer import in_words
-from explorer.drawing.style import ACCENT, QUIET, SIDES, Draft, hover_text, segments
+from explorer.drawing.style import ACCENT, MODEL_COLOURS, QUIET, Draft, hover_text, segments
 from explorer.measuring.maps.projection import Travel
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.verdict import CI
@@ -23,7 +23,7 @@ Lines = Sequence[MetricLine]
 Line = TypeVar("Line", bound=MetricLine)
 
 # after Okabe and Ito, ordered for contrast; more than five seeds differ by dashes
-SEED_COLOURS = ("#0094D6", "#D55E00", "#009E73", "#CC79A7", "#8C6BB1")
+SEED_COLOURS = MODEL_COLOURS[:5]
 DASHES = ("solid", "dash", "dot", "dashdot")
 HEIGHT = 330
 KEPT = "kept"  # one revision, so that zoom and hidden lines stay when the figure is redrawn
@@ -305,7 +305,7 @@ def alignment_and_uniformity(evaluations: Sequence[Evaluation], at: int) -> go.F
     known = [one for one in evaluations if one.alignment is not None and one.uniformity is not None]
     draft = Draft()
     draft.curve(
-        SIDES[0],
+        MODEL_COLOURS[0],
         width=2,
         size=7,
         x=[one.uniformity for one in known],
@@ -345,7 +345,7 @@ def score_by_step(
             name="interval",
         )
     draft.curve(
-        SIDES[0],
+        MODEL_COLOURS[0],
         width=2,
         size=7,
         x=list(steps),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from explorer import in_words
 from explorer.drawing import style
-from explorer.measuring.sentences.sentence_vectors import Matrix, apart
+from explorer.measuring.sentences.sentence_vectors import Matrix
 
 if TYPE_CHECKING:
     from explorer.encoding.read.sentence_pairs import SelfAttention
@@ -160,7 +160,7 @@ def weights_and_scores(
             base=alike,
             customdata=shares,
             name=style.short_text(sentence),
-            marker={"color": style.SIDES[place % len(style.SIDES)]},
+            marker={"color": style.SENTENCE_COLOURS[place % len(style.SENTENCE_COLOURS)]},
             hovertemplate="layer %{x}: %{customdata:.4f}<extra></extra>",
             row=1,
         )
@@ -227,25 +227,13 @@ def _labelled(layers: Sequence[int]) -> list[int]:
     return list(layers)[:: 1 if len(layers) <= MOST_LINES else 2]
 
 
-def span_of(*matrices: Matrix) -> Span:
-    """The lowest and the highest cosine of two different sentences, over all sides."""
-    return style.spread(np.concatenate([apart(matrix) for matrix in matrices]))
-
-
-def widest(difference: Matrix) -> float:
-    """The half-width of the scale of differences."""
-    known = np.abs(apart(difference))
-    return max(1e-6, float(np.nanmax(known))) if np.isfinite(known).any() else 1.0
-
-
-def alike(
-    cosines: Matrix, sentences: tuple[str, ...], order: NDArray[np.intp], span: Span, chosen: tuple[int, int]
-) -> go.Figure:
+def alike(cosines: Matrix, sentences: tuple[str, ...], order: NDArray[np.intp], chosen: tuple[int, int]) -> go.Figure:
     """The cosines of one side, sentences in that order from the top left; the chosen pair is framed.
 
-    The diagonal is omitted, since its cosines of 1 would stretch the scale.
+    The diagonal is omitted, since its cosines are 1 whatever the model.
     """
-    return _square(cosines, style.written(cosines), sentences, order, span, style.GRID_SCALE, chosen)
+    scale = style.COSINE_RANGE, style.COSINE_SCALE
+    return _square(cosines, style.written(cosines), sentences, order, *scale, chosen)
 
 
 def changed(
@@ -253,10 +241,10 @@ def changed(
 ) -> go.Figure:
     """B - A; blue is more similar in B. What is written is the difference of both cosines as they are shown."""
     difference = other - one
-    reach = widest(difference)
     gaps = map(in_words.gap, one.ravel().tolist(), other.ravel().tolist())
     texts = np.reshape([in_words.signed(gap) for gap in gaps], difference.shape)
-    return _square(difference, texts, sentences, order, (-reach, reach), style.DIFFERENCE_SCALE, chosen)
+    scale = style.DIFFERENCE_RANGE, style.DIFFERENCE_SCALE
+    return _square(difference, texts, sentences, order, *scale, chosen)
 
 
 def _square(

@@ -86,16 +86,12 @@ def side_by_side(sides: dict[str, tuple[PairLayers, str, tuple[int, ...]]]) -> g
     return draft.figure(340, showlegend=True, margin={"t": 40})
 
 
-def span_of(*grids: tuple[TokenPair, int]) -> Span:
-    """The lowest and the highest cosine of two tokens, each side in its layer."""
-    return style.spread(np.concatenate([pair.cosines[layer].ravel() for pair, layer in grids]))
-
-
-def token_by_token(pair: TokenPair, layer: int, span: Span) -> go.Figure:
+def token_by_token(pair: TokenPair, layer: int) -> go.Figure:
     """Cosines of the tokens of the first sentence (rows) and those of the second (columns), from the top left."""
     down, across = (labels(tokens) for tokens in pair.tokens)
     sizes = [{"size": 12 if len(names) <= FEW else 9} for names in (across, down)]
-    draft = _matrix(pair.cosines[layer], down, across, span, style.GRID_SCALE, in_words.number)
+    scale = style.COSINE_RANGE, style.COSINE_SCALE, in_words.number
+    draft = _matrix(pair.cosines[layer], down, across, *scale, style.cosine_bar())
     draft.x_axes(tickfont=sizes[0])
     draft.y_axes(tickfont=sizes[1])
     row = 24 if len(down) <= FEW else 12
@@ -109,6 +105,7 @@ def _matrix(
     span: Span,
     scale: Any,
     write: Callable[[float, int], str],
+    legend: Mapping[str, Any] | None = None,
 ) -> style.Draft:
     """Cells of two names each, from the top left; the axes are positions, since equal names would share a row."""
     draft = style.Draft()
@@ -120,7 +117,7 @@ def _matrix(
         zmin=span[0],
         zmax=span[1],
         colorscale=scale,
-        colorbar={"thickness": 10},
+        colorbar={"thickness": 10, **(legend or {})},
         xgap=1,
         ygap=1,
         text=[

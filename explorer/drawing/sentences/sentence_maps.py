@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from explorer.data.set_items import Attribute
 from explorer.data.text_sets import Sentences
-from explorer.drawing.style import GRID_SCALE, QUIET, Draft, hover_text, segments, short_text
+from explorer.drawing.style import GRID_SCALE, MODEL_COLOURS, QUIET, Draft, hover_text, segments, short_text
 
 Places = NDArray[np.float32]
 
@@ -28,7 +28,7 @@ HEIGHT = 460
 MARGIN = {"l": 0, "r": 0, "t": 8, "b": 8}
 LEGEND = {"y": 0, "yanchor": "top", "itemsizing": "constant"}
 # safe for colour-blind readers, on white and on black (after Okabe and Ito)
-NAME_COLOURS = ("#0094D6", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#8C6BB1", "#B8860B", "#56B4E9")
+NAME_COLOURS = (*MODEL_COLOURS[:-1], "#56B4E9")
 OTHERS, MISSING = "others", "missing"
 ENDS = 0.02  # share of sentences at either end that is clipped, so that an outlier does not compress the scale
 MANY = 200  # sentences from which on the scale is clipped

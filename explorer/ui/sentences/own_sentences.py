@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from explorer import in_words
 from explorer.data.tables.columns import guess
 from explorer.data.text_sets import SENTENCES, digest_of
+from explorer.drawing import style
 from explorer.drawing.sentences import heatmaps as drawn
 from explorer.errors import StrataError
 from explorer.measuring.sentences import sentence_vectors
@@ -57,17 +58,16 @@ def show(sides: tuple[Reader, ...]) -> None:
     second_row = first_row if other is None else st.columns(2, gap="medium")
     with second_row[1]:  # before the matrices, which mark the chosen pair
         chosen = _chosen_pair(sentences, one, other)
-    span = drawn.span_of(one) if other is None else drawn.span_of(one, other)
     with first_row[0]:
-        _square(sides[0].title, drawn.alike(one, sentences, order, span, chosen), sentences)
+        _square(sides[0].title, drawn.alike(one, sentences, order, chosen), sentences)
     if other is not None:
         with first_row[1]:
-            _square(sides[1].title, drawn.alike(other, sentences, order, span, chosen), sentences)
+            _square(sides[1].title, drawn.alike(other, sentences, order, chosen), sentences)
         with second_row[0]:
             figure = drawn.changed(one, other, sentences, order, chosen)
             _square("**B - A** (blue: more similar in B)", figure, sentences)
-    caption = f"Click a cell to choose its pair. Colour: cosine from {in_words.interval(*span)}"
-    caption += ", the same for A and B" * (other is not None) + "; the diagonal is left out."
+    caption = f"Click a cell to choose its pair. Colour: cosine from {in_words.interval(*style.COSINE_RANGE)}"
+    caption += ", the same for every layer and model; the diagonal is left out."
     # so that a general shift is not mistaken for the change of one pair
     if other is not None and not np.isnan(changes := sentence_vectors.apart(other - one)).all():
         mean = in_words.signed(float(np.nanmean(changes)), 3)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from explorer import in_words, progress
 from explorer.data.text_sets import digest_of
+from explorer.drawing import style
 from explorer.drawing.sentences import pair_figures
 from explorer.encoding.read.pooling import PAD, POOLINGS, REFERENCES
 from explorer.measuring.comparing.learned import HOW_CHOSEN
@@ -195,7 +196,6 @@ def _tokens(pairs: Pairs) -> dict[str, int]:
         for name, (_, pair) in pairs.items()
     }
     there = {name: layer for name, layer in layers.items() if layer < len(pairs[name][1].cosines)}
-    span = pair_figures.span_of(*((pairs[name][1], layer) for name, layer in there.items()))
     columns = st.columns(2, gap="medium")
     for column, (name, (side, pair)) in zip(columns, pairs.items(), strict=False):
         with column:
@@ -204,13 +204,13 @@ def _tokens(pairs: Pairs) -> dict[str, int]:
                 continue
             st.markdown(f"**{name}** {messages.plain(side.found.name)}, layer {there[name]}")
             downloads.draw(
-                pair_figures.token_by_token(pair, there[name], span),
+                pair_figures.token_by_token(pair, there[name]),
                 key=f"tokens {name}",
                 config=downloads.config("pair"),
                 alt=f"{name}: cosines of the tokens of the first sentence and those of the second.",
             )
     caption = "Rows: tokens of the first sentence; columns: tokens of the second. "
-    caption += f"Colour: cosine of their hidden states, from {in_words.interval(*span)}."
+    caption += f"Colour: cosine of their hidden states, from {in_words.interval(*style.COSINE_RANGE)}."
     left_out = [
         f"{name} {' and '.join(map(str, pair.left_out))}" for name, (_, pair) in pairs.items() if any(pair.left_out)
     ]

@@ -17,7 +17,19 @@ from explorer.drawing.scores.curves import (
 )
 from explorer.drawing.scores.distributions import cosine_by_gold, cosines_by_gold, item_gains, neighbours_kept
 from explorer.drawing.scores.grid import difference_grid, layer_by_pooling
-from explorer.drawing.style import ACCENT, GRID_SCALE, hover_text, text_colours
+from explorer.drawing.style import (
+    ACCENT,
+    COSINE_SCALE,
+    DIFFERENCE_SCALE,
+    GRID_SCALE,
+    MODEL_COLOURS,
+    POOLING_COLOURS,
+    SENTENCE_COLOURS,
+    SIDES,
+    cosine_bar,
+    hover_text,
+    text_colours,
+)
 from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, parse, readings
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.pair_changes import gold_bins
@@ -109,11 +121,44 @@ def test_a_cell_without_a_score_says_so_in_the_colour_of_the_page_and_why_on_hov
     assert [round((one.y0 + one.y1) / 2, 6) for one in frames] == [heights[0], heights[3], heights[-1]]
 
 
-def test_numbers_stand_out_from_every_colour_of_the_scale():
-    shares = np.linspace(0, 1, 50)
-    backgrounds = sample_colorscale(GRID_SCALE, shares.tolist(), colortype="tuple")
-    for text, background in zip(text_colours(shares, 0.0, 1.0), backgrounds, strict=True):
+@pytest.mark.parametrize("scale", [GRID_SCALE, COSINE_SCALE, DIFFERENCE_SCALE], ids=["scores", "cosines", "changes"])
+def test_numbers_stand_out_from_every_colour_of_the_scale(scale):
+    shares = np.linspace(0, 1, 200)
+    stops = scale if isinstance(scale, str) else [list(stop) for stop in scale]
+    backgrounds = sample_colorscale(stops, shares.tolist(), colortype="tuple")
+    for text, background in zip(text_colours(shares, 0.0, 1.0, scale), backgrounds, strict=True):
         assert contrast(background, parts_of(text)) >= 4.5  # WCAG 2.2, level AA
+
+
+def test_cosines_are_the_brighter_the_more_similar_and_nothing_else_has_the_colours_of_a_and_b():
+    black = (0.0, 0.0, 0.0)
+    light = [contrast(parts_of(colour), black) for _, colour in COSINE_SCALE]
+    assert light == sorted(light)
+    others = {
+        *MODEL_COLOURS,
+        *POOLING_COLOURS.values(),
+        *SENTENCE_COLOURS,
+        ACCENT,
+        *(shade for _, shade in COSINE_SCALE),
+    }
+    assert not {*SIDES} & others
+    for side in SIDES:
+        assert all(np.abs(np.subtract(parts_of(side), parts_of(other))).max() > 0.12 for other in others), side
+
+
+@pytest.mark.parametrize("background", ["#ffffff", "#0e1117"], ids=["light", "dark"])
+def test_lines_stand_out_from_both_backgrounds(background):
+    for colour in (*MODEL_COLOURS, *SIDES, *SENTENCE_COLOURS, ACCENT):
+        assert contrast(parts_of(colour), parts_of(background)) >= 2.9, colour
+
+
+def test_the_legend_of_cosines_marks_random_pairs_without_covering_another_label():
+    bar = cosine_bar({"A": 0.06, "B": 0.52})
+    assert dict(zip(bar["tickvals"], bar["ticktext"], strict=True)) == {
+        -0.2: "−0.2", 1.0: "1.0", 0.06: "0.06 random A", 0.52: "0.52 random B",
+    }  # fmt: skip
+    assert cosine_bar()["tickvals"] == [-0.2, 0.0, 0.5, 1.0]
+    assert cosine_bar({"A": float("nan")})["tickvals"] == [-0.2, 0.0, 0.5, 1.0], "missing is not marked"
 
 
 def test_a_line_goes_through_the_layers_and_not_on_to_the_pairs(bundled_scores, chosen):

@@ -22,7 +22,7 @@ from explorer.drawing.sentences.pair_figures import (
     shares_side_by_side,
     side_by_side,
 )
-from explorer.drawing.style import ACCENT, POOLING_COLOURS, SIDES
+from explorer.drawing.style import ACCENT, COSINE_RANGE, DIFFERENCE_RANGE, POOLING_COLOURS, SENTENCE_COLOURS, SIDES
 from explorer.encoding.read.pooling import Reading, Row
 from explorer.encoding.read.sentence_pairs import SelfAttention
 from explorer.measuring.sentences.probe_cosines import probed, sentences_of
@@ -56,14 +56,12 @@ def pair(tiny_encoder):
     return finish(token_pair(tiny_encoder, "a <b> a", SENTENCES[0], READING))
 
 
-def test_tokens_have_a_row_each_as_they_are_spelled_and_two_sides_one_scale(pair):
-    figure = pair_figures.token_by_token(pair, 1, pair_figures.span_of((pair, 1)))
+def test_tokens_have_a_row_each_as_they_are_spelled_and_the_scale_of_all_cosines(pair):
+    figure = pair_figures.token_by_token(pair, 1)
     assert list(figure.layout.yaxis.ticktext).count("a") == 2
     assert not any("<" in label for label in figure.layout.yaxis.ticktext)
     assert figure.data[0].z.tolist() == pair.cosines[1].tolist()
-    low, high = pair_figures.span_of((pair, 0), (pair, LAYERS))
-    assert low == min(pair.cosines[0].min(), pair.cosines[LAYERS].min())
-    assert high == max(pair.cosines[0].max(), pair.cosines[LAYERS].max())
+    assert (figure.data[0].zmin, figure.data[0].zmax) == COSINE_RANGE
 
 
 def test_bars_are_the_shares_of_both_sides_and_lines_mark_the_layers_that_are_read(pair):
@@ -149,7 +147,7 @@ def sides(count):
 def test_a_cell_holds_the_cosine_of_the_sentences_its_point_names():
     one, _ = sides(5)
     order = np.array([3, 1, 0, 4, 2])
-    figure = drawn.alike(one, tuple("abcde"), order, drawn.span_of(one), (0, 1))
+    figure = drawn.alike(one, tuple("abcde"), order, (0, 1))
     heat, points, cells = figure.data
     names = figure.layout.xaxis2.ticktext
     assert names == figure.layout.yaxis2.ticktext
@@ -163,18 +161,17 @@ def test_a_cell_holds_the_cosine_of_the_sentences_its_point_names():
     assert np.isnan(np.diag(heat.z)).all()
 
 
-def test_the_scale_spans_both_sides_and_sentences_that_are_all_the_same_are_drawn_too():
+def test_the_scale_is_that_of_all_cosines_and_sentences_that_are_all_the_same_are_drawn_too():
     one, other = sides(6)
-    low, high = drawn.span_of(one, other)
-    every = [side[i, j] for side in (one, other) for i in range(6) for j in range(i)]
-    assert (low, high) == (min(every), max(every))
+    heat = drawn.alike(one, tuple("abcdef"), np.arange(6), (0, 1)).data[0]
+    assert (heat.zmin, heat.zmax) == COSINE_RANGE
     heat, points, _ = drawn.changed(one, other, tuple("abcdef"), np.arange(6), (0, 1)).data
     for cell, text in zip(points.customdata, points.text, strict=True):
         assert text == difference(one.flat[cell], other.flat[cell])
-    assert -heat.zmin == heat.zmax == max(abs(other[i, j] - one[i, j]) for i in range(6) for j in range(i))
+    assert (heat.zmin, heat.zmax) == DIFFERENCE_RANGE
     one = similarities(np.ones((3, 4)))
     for figure in (
-        drawn.alike(one, ("same",) * 3, np.arange(3), drawn.span_of(one), (0, 1)),
+        drawn.alike(one, ("same",) * 3, np.arange(3), (0, 1)),
         drawn.changed(one, one, ("same",) * 3, np.arange(3), (0, 1)),
     ):
         assert figure.data[0].zmin < figure.data[0].zmax
@@ -184,7 +181,7 @@ def test_the_scale_spans_both_sides_and_sentences_that_are_all_the_same_are_draw
 @pytest.mark.parametrize("count", [3, drawn.WRITTEN + 1, 200])
 def test_no_text_is_read_as_markup_and_every_cell_answers_a_click(count):
     one, _ = sides(count)
-    figure = drawn.alike(one, (NASTY,) * count, np.arange(count), drawn.span_of(one), (0, 1))
+    figure = drawn.alike(one, (NASTY,) * count, np.arange(count), (0, 1))
     text = figure.to_json()
     assert "\\u003cb\\u003ebold" not in text
     assert "<b>bold" not in text
@@ -203,7 +200,7 @@ def test_a_missing_cosine_is_an_empty_cell():
     vectors = np.random.default_rng(0).normal(size=(4, 3))
     vectors[1] = 0
     one = similarities(vectors)
-    _, known, missing, cells = drawn.alike(one, tuple("abcd"), np.arange(4), drawn.span_of(one), (0, 2)).data
+    _, known, missing, cells = drawn.alike(one, tuple("abcd"), np.arange(4), (0, 2)).data
     texts = dict(zip(zip(cells.y, cells.x, strict=True), cells.text, strict=True))
     assert (0, 1) not in texts
     assert texts[0, 2] == written(one[0, 2], sign="")
@@ -284,7 +281,7 @@ def test_bars_stand_on_the_weight_that_is_alike_for_all_and_reach_the_layers_own
         assert bar.base == 0.5
         assert bar.base + np.array(bar.y) == pytest.approx(shares)
         assert list(bar.customdata) == shares
-    assert not set(SIDES) & set(POOLING_COLOURS.values()), "a sentence is no pooling"
+    assert not set(SENTENCE_COLOURS) & {*POOLING_COLOURS.values(), *SIDES}, "a sentence is no pooling and no model"
 
 
 def test_scores_stand_below_over_the_same_layers_and_a_sentence_in_the_legend_is_text():
