@@ -94,6 +94,11 @@ def results_folder() -> Path:
     return _kept_in("STRATA_RESULTS", "results")
 
 
+def talks_folder() -> Path:
+    """The folder of talks: STRATA_TALKS, `talks` next to app.py, or the user's data folder."""
+    return _kept_in("STRATA_TALKS", "talks")
+
+
 def _kept_in(variable: str, name: str) -> Path:
     chosen = os.environ.get(variable)
     if chosen:

@@ -89,6 +89,7 @@ def cache_of_the_tests(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STRATA_CACHE", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("STRATA_RESULTS", str(tmp_path_factory.mktemp("results")))
+        patch.setenv("STRATA_TALKS", str(tmp_path_factory.mktemp("talks")))
         yield
 
 

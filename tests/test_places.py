@@ -102,6 +102,7 @@ def test_a_path_in_a_circle_of_links_is_refused(tmp_path):
         ("XDG_CACHE_HOME", places.cache_folder),
         ("STRATA_RUNS", places.runs_folder),
         ("STRATA_RESULTS", places.results_folder),
+        ("STRATA_TALKS", places.talks_folder),
     ],
 )
 def test_a_folder_that_a_variable_names_is_such_a_path(variable, folder, monkeypatch):

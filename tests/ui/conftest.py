@@ -116,7 +116,8 @@ def place(tmp_path_factory):
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory):
     """What the server of the browser tests keeps, and where."""
-    kept = {name: str(tmp_path_factory.mktemp(name)) for name in ("STRATA_CACHE", "STRATA_RUNS", "STRATA_RESULTS")}
+    names = "STRATA_CACHE", "STRATA_RUNS", "STRATA_RESULTS", "STRATA_TALKS"
+    kept = {name: str(tmp_path_factory.mktemp(name)) for name in names}
     asked = str(tmp_path_factory.mktemp("asked") / "asked.txt")
     kept["STRATA_DATA"] = str(tmp_path_factory.mktemp("published"))  # empty but for a test that fills it
     return kept | {"PYTHONPATH": str(ROOT / "tests" / "outside"), "STRATA_ASKED": asked}

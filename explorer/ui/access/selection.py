@@ -29,11 +29,11 @@ FIRST_SEEN = (
 _READ = "_selections"  # what was read or written in this session, by its mark
 
 
-def into_address() -> None:
-    """Bind the marks of both to the address; in the frame of every page, where they outlast a change of page."""
+def into_address(*others: str) -> None:
+    """Bind the marks of both, and other texts of the frame, to the address, where they outlast a change of page."""
     with st.container(key="selection in address"):
         st.html("<style>.st-key-selection-in-address { display: none; }</style>")
-        for key in (SENTENCES, PAIR):
+        for key in (SENTENCES, PAIR, *others):
             st.text_input(key, key=key, bind="query-params", label_visibility="collapsed")
 
 

@@ -1,7 +1,8 @@
 """Draw what surrounds every page: menu, sidebar, title and purpose, larger in presentation mode without the sidebar."""
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -14,7 +15,7 @@ from explorer.errors import StrataError
 from explorer.places import cache_fault, refused
 from explorer.ui import messages
 from explorer.ui.access import jobs, selection, sidebar_choice
-from explorer.ui.frame import sidebar
+from explorer.ui.frame import sidebar, talk_drawer, talk_steps
 from explorer.ui.frame.page_list import PAGES, PageEntry, go_on, named, open_page
 from explorer.ui.runs import run_status, training_queue
 from explorer.ui.widgets import controls, downloads
@@ -22,15 +23,23 @@ from explorer.ui.widgets import controls, downloads
 # a file, not a `:material/…:` name: for that the browser would ask a server on the network
 ICON = Path(__file__).parent / "icon.svg"
 
-# Streamlit leaves 96 pixels above a title; on a narrow screen the key that opens the sidebar is there. Its selected
-# segments (dark) and hover texts of figures (light) have less contrast than 4.5:1, so both get the colour of text.
+# Streamlit leaves 96 pixels above a title. Here title, purpose and buttons are one line, as high as the menu and as the
+# key that opens the sidebar. Selected segments (dark) and hover texts of figures (light) have less contrast than 4.5:1
+# in Streamlit, so both get the colour of text.
 _LOOK = """<style>
-[data-testid="stMainBlockContainer"] { padding: 1.75rem 2.5rem 3rem; gap: 0.6rem; }
-[data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: 0.6rem; }
-@media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding-top: 3.75rem; } }
+[data-testid="stMainBlockContainer"] { padding: 0.6rem 2.5rem 3rem; gap: 0.5rem; }
+[data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: 0.5rem; }
 [data-testid="stHeader"] { background: transparent; height: 2.5rem; }
-[data-testid="stHeading"] h1 { padding: 0.25rem 0; }
-[data-testid="stHeading"] h2, [data-testid="stHeading"] h3 { padding: 0.5rem 0 0.25rem; }
+[data-testid="stHeading"] h1 { padding: 0; font-size: 1.75rem; line-height: 1.2; }
+[data-testid="stHeading"] h2, [data-testid="stHeading"] h3 { padding: 0.4rem 0 0.2rem; }
+[data-testid="stHeading"] h2 { font-size: 1.35rem; }
+[data-testid="stHeading"] h3 { font-size: 1.15rem; }
+[data-testid="stCaptionContainer"] p { line-height: 1.35; }
+[data-testid="stMain"] [data-testid="stAlertContainer"] { padding: 0.5rem 0.75rem; }
+[data-testid="stMain"] [data-testid="stWidgetLabel"] { min-height: 1.25rem; margin-bottom: 0.15rem; }
+[data-testid="stMain"] :is([data-testid^="stBaseButton-"], [data-testid="stPopoverButton"]) { min-height: 2.2rem; }
+[data-testid="stMain"] button[role="radio"] { min-height: 2.2rem; padding-block: 0.2rem; }
+.st-key-answer p { font-size: 1.05rem; line-height: 1.4; }
 [data-testid="stSidebarHeader"] { height: 2.5rem; margin-bottom: 0; padding-top: 0.5rem; }
 button[role="radio"][aria-checked="true"], button[role="radio"][aria-checked="true"] * { color: inherit !important; }
 [data-testid="stSliderThumbValue"], [data-testid="stSliderThumbValue"] * { color: inherit !important; }
@@ -69,18 +78,30 @@ body:has([data-test-connection-state]:not([data-test-connection-state="CONNECTED
 <code>make run PORT={port}</code> or <code>python -m explorer app --port {port}</code>; this page reconnects by
 itself.</div>"""
 NAME = "Strata"
-_FRAMED, _ADDRESS = "_frame", "_page"
+_FRAMED = "_frame"
 TRAINING = "Training: {}"
-CHIP = 40  # characters of a chip beside the title
+CHIP = 26  # characters of a chip beside the title
 KEY, BACK, NEXT = "p", "b", "n"
 START, END, MENU = "Present", "End", "Pages"
 HELP = f"Presentation mode: larger type, a menu of pages in place of the sidebar. Press {KEY} to start and to end it."
 _LINE = ".st-key-presentation-line"
 # the header is transparent and reaches over the button: where it has no button of its own, it lets clicks through
 _BESIDE_TITLE = f"""<style>
-{_LINE} {{ margin-bottom: -1rem; }}
+{_LINE} {{ min-height: 2.6rem; padding-right: 1.5rem; gap: 0 0.5rem; }}
+{_LINE} button {{ min-height: 1.8rem; padding: 0 0.25rem; }}
+{_LINE} [class*="st-key-clear-"] button {{ max-width: 14rem; }}
+{_LINE} > :has(> .st-key-purpose) {{ flex: 1 1 14rem; min-width: 0; }}
 [data-testid="stHeader"], [data-testid="stHeader"] * {{ pointer-events: none; }}
 [data-testid="stHeader"] :is(button, a), [data-testid="stHeader"] :is(button, a) * {{ pointer-events: auto; }}
+@media (max-width: 640px) {{
+  [data-testid="stMainBlockContainer"] {{ padding-inline: 1rem; }}
+  {_LINE} {{ padding-inline: 1.75rem 1.5rem; }}
+  {_LINE} > :has(> .st-key-purpose), {_LINE} > [class*="st-key-clear-"] {{ order: 1; }}
+  {_LINE} > :has(> .st-key-purpose) {{ flex-basis: 100%; margin-left: -1.75rem; }}
+  {_LINE} > [class*="st-key-clear-"] {{ margin-left: -1.75rem; }}
+  {_LINE} h1 {{ font-size: 1.4rem; }}
+  {_LINE} kbd {{ display: none; }}
+}}
 </style>"""
 _PRESENTED = f"""<style>
 html {{ font-size: 21px !important; }}
@@ -95,6 +116,20 @@ html {{ font-size: 21px !important; }}
   {_LINE} > :has(> .st-key-presented) {{ flex: 1 1 100%; }}
 }}
 </style>"""
+# Arrow keys, and the page keys that a remote sends, do what the two buttons do, unless something on the page uses them.
+_ARROWS = """<script>
+if (!window.strataArrows) {
+  window.strataArrows = true;
+  document.addEventListener("keydown", pressed => {
+    const side = {ArrowLeft: "Back", PageUp: "Back", ArrowRight: "Next", PageDown: "Next"}[pressed.key];
+    const at = document.activeElement, {ctrlKey, altKey, metaKey, shiftKey} = pressed;
+    if (!side || ctrlKey || altKey || metaKey || shiftKey || document.querySelector("[role=dialog]")) return;
+    if (at && at !== document.body && !at.closest("[data-testid=stMain]:focus, .st-key-presentation-line")) return;
+    const button = document.querySelector(`.st-key-presentation-${side} button`);
+    if (button && !button.disabled) { pressed.preventDefault(); button.click(); }
+  });
+}
+</script>"""
 
 
 def in_a_visit() -> bool:
@@ -105,14 +140,15 @@ def in_a_visit() -> bool:
 def run() -> None:
     """All of app.py in a visit: the page that was asked for, inside the frame."""
     page = _opened()
-    st.session_state[_ADDRESS] = page.url_path
+    st.session_state[talk_steps.PAGE] = page.url_path
     # An open page runs again after its server was restarted: the new server does not know the buttons of the page until
     # it has run it, and would ignore the first click. The browser asks for a run only if something on the page is
     # updated at intervals.
     st.fragment(lambda: None, run_every="1h")()
     try:
+        talk_steps.go_on()
         with st.sidebar:
-            selection.into_address()
+            selection.into_address(*talk_steps.OF_FRAME)
             entry = named(page.url_path)
             with sidebar.draw(scores=entry.scores, judges=entry.judges):
                 training_line()
@@ -138,7 +174,7 @@ def enter() -> None:
         _opened()
         st.rerun()
     go_on()
-    page = named(st.session_state[_ADDRESS])
+    page = named(st.session_state[talk_steps.PAGE])
     st.html(f"{_LOOK}{_RING}<style>{downloads.LOOK}</style>")
     st.html(_STOPPED.replace("{port}", str(st.get_option("server.port"))))
     controls.scroll()
@@ -180,23 +216,27 @@ def training_line() -> None:
 
 
 def _title(page: PageEntry) -> None:
-    """The title of a page with its purpose and the button; in the mode with the menu and the choices too."""
-    presenting = downloads.presenting()
+    """The title of a page with its purpose and the buttons; in the mode with the menu and the choices too."""
+    presenting, view = downloads.presenting(), talk_steps.view()
     st.html(_PRESENTED if presenting else _BESIDE_TITLE)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="presentation line"):
-        st.title(NAME if page is PAGES[0] else page.title, width="content" if presenting else "stretch")
+        st.title(NAME if page is PAGES[0] else page.title, width="content")
         if presenting:
             with st.container(gap=None, key="presented"):
-                st.caption(page.purpose)
+                st.caption(messages.plain(view.text) if view and view.text else page.purpose)
                 st.caption(" · ".join(_choices(page)))
             _chips()
             _menu(page)
         else:
+            with st.container(key="purpose"):
+                st.caption(page.purpose)
             _chips()
+            talk_drawer.button()
             _button()
-    if not presenting:
-        st.caption(page.purpose)
-    for fault in selection.faults():
+    if presenting:
+        st.html(_ARROWS, unsafe_allow_javascript=True)
+    talk_drawer.show()
+    for fault in (*selection.faults(), *filter(None, [talk_steps.fault()])):
         messages.trouble(fault)
 
 
@@ -222,7 +262,7 @@ def _button() -> None:
     presenting = downloads.presenting()
 
     def turn() -> None:
-        st.session_state[downloads.PRESENTING] = not presenting
+        st.session_state[downloads.PRESENTING] = "" if presenting else "1"
 
     st.button(
         END if presenting else START,
@@ -236,27 +276,40 @@ def _button() -> None:
 
 
 def _menu(page: PageEntry) -> None:
-    """The pages by name, a button each for the page before and the page after, and the one that ends the mode."""
-    place = PAGES.index(page)
+    """The pages by name, a button each for what is before and after, and the one that ends the mode.
+
+    In a talk they step over its views, else over the pages.
+    """
+    in_talk, place = talk_steps.current(), PAGES.index(page)
     with st.container(horizontal=True, gap="xsmall", width="content"):
-        _step("Back", "left", BACK, PAGES[max(place - 1, 0)], page)
+        if in_talk:
+            talk, number = in_talk
+            for side, to in (("Back", number - 1), ("Next", number + 1)):
+                there = talk.views[to - 1] if 0 < to <= len(talk.views) else None
+                title = named(there.page).title if there else "No more views"
+                _step(side, partial(talk_steps.step, to - number), there is not None, title)
+            st.caption(f"{number} / {len(talk.views)}", width="content")
+        else:
+            for side, to in (("Back", place - 1), ("Next", place + 1)):
+                entry = PAGES[to] if 0 <= to < len(PAGES) else None
+                _step(
+                    side, partial(open_page, entry.file) if entry else None, bool(entry), entry.title if entry else ""
+                )
         with st.popover(MENU, icon=":material/menu:"), st.container(gap=None):
             for entry in PAGES:
                 st.page_link(entry.file, label=entry.title, icon=entry.icon)
-        _step("Next", "right", NEXT, PAGES[min(place + 1, len(PAGES) - 1)], page)
         _button()
 
 
-def _step(label: str, side: str, key: str, to: PageEntry, page: PageEntry) -> None:
+def _step(label: str, act: Callable[[], None] | None, is_there: bool, title: str) -> None:
     st.button(
         label,
-        icon=f":material/chevron_{side}:",
+        icon=f":material/chevron_{'left' if label == 'Back' else 'right'}:",
         key=f"presentation {label}",
-        on_click=open_page,
-        args=(to.file,),
-        shortcut=key,
-        disabled=to is page,
-        help=to.title,
+        on_click=act,
+        shortcut=BACK if label == "Back" else NEXT,
+        disabled=not is_there,
+        help=title,
     )
 
 

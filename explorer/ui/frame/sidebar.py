@@ -306,7 +306,12 @@ def reset_set() -> None:
 
 
 def _by_hand() -> None:
-    st.session_state[_SET_BY_HAND] = True
+    set_by_hand(True)
+
+
+def set_by_hand(chosen: bool) -> None:
+    """Whether the set is the visitor's choice, and so the same on every page."""
+    st.session_state[_SET_BY_HAND] = chosen
 
 
 def choose_reading(reading: Reading) -> None:

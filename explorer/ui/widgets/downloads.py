@@ -29,7 +29,7 @@ _HELP = {
     "Projector (.zip)": "vectors.tsv and metadata.tsv, for projector.tensorflow.org and compatible programs.",
 }
 FORMATS = ("SVG", "PNG")
-PRESENTING, TEXT = "_presenting", 1.5  # whether presentation mode is on, and how many times larger its text is
+PRESENTING, TEXT = "present", 1.5  # in the address: whether presentation mode is on; how many times larger its text is
 _INK = {"light": "#0c1619", "dark": "#e4eced"}  # of figures, as of other text (.streamlit/config.toml)
 # the rules by which a figure that was drawn in one theme can be read in the other
 _FOLLOWS = "\n".join(

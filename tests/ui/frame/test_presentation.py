@@ -93,7 +93,7 @@ def test_the_menu_of_pages_keeps_the_mode_and_what_was_chosen(page, address):
     page.get_by_role("heading", name="Size & quality", exact=True).wait_for()
     settle(page)
     assert page.get_by_test_id("stSidebar").is_hidden()
-    assert parameters(page) == chosen
+    assert parameters(page) == chosen | {"present": "1"}
     told = page.locator(LINE).get_by_text("run:example")
     assert (
         told.inner_text() == "A all-MiniLM-L6-v2, mean of layer 2 · B run:example, mean of layer 2 · " + chosen["sts"]
@@ -128,10 +128,10 @@ def test_compare_is_on_one_screen_with_one_set_elsewhere_and_with_three(page, ad
     page.get_by_role("heading", name="Compare", exact=True).wait_for()
     page.keyboard.press(page_frame.KEY)
     check_one_screen(page)
-    live.follow(page, "/plans")
+    live.follow(page, "/plans?present=1")
     page.get_by_role("heading", name="Plans", exact=True).wait_for()
     settle(page)
-    beside = {"beside": f"run:{of_three_sets}", "sts": "Sample pairs, test half"}
+    beside = {"beside": f"run:{of_three_sets}", "sts": "Sample pairs, test half", "present": "1"}
     live.follow(page, f"/compare?{urlencode(beside)}")
     page.locator(LINE).get_by_text(beside["beside"]).wait_for()
     check_one_screen(page)
