@@ -7,7 +7,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer import errors, escaping
-from explorer.measuring.comparing.learned import HOW_SURE, line, sure
+from explorer.measuring.comparing.headline import line
+from explorer.measuring.comparing.learned import HOW_SURE, sure
 from explorer.measuring.comparing.learned_facts import Learned
 from explorer.measuring.scores.verdict import (
     BETTER,
@@ -19,7 +20,6 @@ from explorer.measuring.scores.verdict import (
     WORSE,
     Marked,
     Sentence,
-    elsewhere,
     rendered,
 )
 
@@ -85,14 +85,11 @@ def verdict(*verdicts: Sentence, icon: str = "") -> None:
 
 
 def learned(found: Learned) -> bool:
-    """The line and that of sets elsewhere in boxes, coloured by their kinds, then how sure it is; False without one."""
-    text, others = line(found), elsewhere(found.elsewhere)
-    if text is not None:
-        verdict(text)
-    if others is not None:
-        verdict(others)
+    """The headline in a box, coloured by its kind, then how sure it is; False without one."""
+    text = line(found)
     if text is None:
         return False
+    verdict(text)
     help = HOW_SURE if found.packs else None
     st.markdown(f"**How sure:** {plain(sure(found))}", help=help)
     return True

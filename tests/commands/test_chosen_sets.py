@@ -6,7 +6,7 @@ import re
 import pytest
 
 from explorer.data import sample, shared_rows, sources
-from explorer.measuring.comparing import learned
+from explorer.measuring.comparing import headline
 from explorer.measuring.scores.verdict import CHOSE, WORDS
 from explorer.training.record import runs
 from tests.trainings import new, recipe, train, words_of
@@ -58,7 +58,7 @@ def test_a_training_without_a_test_set_has_a_dev_score_and_no_verdict_on_it(word
     assert dev["low"] is dev["high"] is None
     assert dev["exported"] == found.status().verdict.dev.exported is not None
     assert told["verdict"]["test"] is None
-    assert learned.short(found.status().learned).endswith("o test"), "the list of runs"
+    assert headline.short(found.status().learned).endswith("o test"), "the list of runs"
     score = f"{dev['exported']:.2f}"
     for text in (err, (found.folder / "README.md").read_text()):
         lines = [line for line in text.splitlines() if score in line]

@@ -278,12 +278,13 @@ def test_page_command_card_and_blends_tell_it(place, run, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(place.runs))
     status = run.status()
     text = verdict.elsewhere(status.verdict.elsewhere).text
-    assert learned.lines(status.learned)[1] == text
+    headline = learned.lines(status.learned)[0]
+    for one in status.verdict.elsewhere:
+        assert f"{one.verdict.shown_difference:+.1f}".replace("-", "−") in headline
     assert learned.as_json(status.learned)["elsewhere"]["text"] == text
     both = of_folder("tiny", place.model), of_folder("tuned", run.model)
     assert run_results.tuning(both, "").probes.elsewhere == status.verdict.elsewhere, "Compare and its report"
     card = (run.model / "README.md").read_text()
-    assert "**Elsewhere**: Sample pairs " in card
     assert f"| Sample pairs (elsewhere, {MOST} of 240 pairs) |" in card
     assert str(run.folder.parent.parent) not in card, "a set is named by the last part of its path"
     _, curve = finish(blending.of_runs([run], (1.0,)))

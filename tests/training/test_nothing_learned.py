@@ -12,7 +12,7 @@ from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.pooling import OWN
-from explorer.measuring.comparing import learned
+from explorer.measuring.comparing import headline, learned
 from explorer.measuring.comparing.nothing_learned import (
     BELOW,
     NO_GRADIENT,
@@ -67,10 +67,10 @@ def test_status_card_and_output_say_that_nothing_was_learned_and_why(below):
     assert (status.facts.nothing.why, status.facts.nothing.evaluations) == (BELOW, len(looks(below)) - 1)
     assert status.facts.nothing.base == pytest.approx(looks(below)[0])
     assert status.facts.nothing.best == pytest.approx(max(score for step, score in looks(below).items() if step))
-    line = learned.line(found)
+    line = headline.line(found)
     assert line is not None
     assert line.text.startswith("Nothing was learned: ")
-    assert learned.short(found) == "Nothing was learned"
+    assert headline.short(found) == "Nothing was learned"
     assert learned.as_json(found)["kind"] == UNLEARNED
     assert line.text in " ".join(
         (below.folder / "README.md").read_text("utf-8").replace("**", "").replace("\\", "").split()

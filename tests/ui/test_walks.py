@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pytest
 
 from explorer.data import sample
-from explorer.measuring.comparing import learned
+from explorer.measuring.comparing import headline
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.frame import sidebar
@@ -67,7 +67,7 @@ def test_a_lecturer_sees_what_was_learned_on_every_page_and_trains_it_live(page,
         assert told[question].bottom < 720
     (trained,) = (run for run in runs.every() if not run.is_example)
     assert trained.status().state == statuses.FINISHED
-    line = learned.line(trained.status().learned).text
+    line = headline.line(trained.status().learned).text
     assert line in told["what the run learned"].text
     assert line in page.get_by_test_id("stAlert").first.inner_text(), "Compare tells what the run tells"
     assert parameters(page)["beside"] == f"run:{trained.name}"

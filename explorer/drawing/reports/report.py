@@ -11,12 +11,12 @@ from explorer.drawing.reports.standalone import heading, note, picture, table
 from explorer.drawing.scores import curves, distributions, grid, groups
 from explorer.drawing.sentences import pair_figures
 from explorer.encoding.read.pooling import PAD
-from explorer.measuring.comparing import comparison_report, learned, pair_changes, pair_words, splits
+from explorer.measuring.comparing import comparison_report, headline, learned, pair_changes, pair_words, splits
 from explorer.measuring.comparing.comparison import as_used
 from explorer.measuring.geometry import layer_geometry
 from explorer.measuring.scores import layer_scores
 from explorer.measuring.scores.bootstrap import LEVEL
-from explorer.measuring.scores.verdict import CI, elsewhere
+from explorer.measuring.scores.verdict import CI
 from explorer.measuring.sentences import word_pairs, word_tables
 
 NO_WORDS = word_pairs.ExplainedPairs()
@@ -52,10 +52,8 @@ def report(
 
 
 def _learned(findings: comparison_report.Findings) -> Iterator[str]:
-    line, others = learned.line(findings.learned), elsewhere(findings.learned.elsewhere)
+    line = headline.line(findings.learned)
     yield standalone.verdict(line or findings.verdict.sentence())
-    if others is not None:
-        yield standalone.verdict(others)
     if findings.verdict.why_optimistic:
         yield note(findings.verdict.why_optimistic)
     if line is None:

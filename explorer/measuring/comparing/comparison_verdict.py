@@ -115,7 +115,8 @@ class ComparisonVerdict:
         if self.nothing:
             return Learned(nothing=self.nothing)
         tuned = self.tuning is not None
-        probes = replace(probes, elsewhere=self.tuning.probes.elsewhere if self.tuning else ())
+        others = self.tuning.probes.elsewhere if self.tuning else ()
+        probes = replace(probes, elsewhere=tuple(one for one in others if one.name != self.pairs.name))
         if self.score.kind == UNKNOWN:
             return replace(probes, tuned=tuned)
         return replace(

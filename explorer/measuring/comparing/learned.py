@@ -1,43 +1,21 @@
-"""Say what a model learned: the best news and the worst in one line, how sure it is, and where it shows."""
+"""Say how sure the headline of a verdict is, and write all of it as lines and as JSON."""
 
-from collections.abc import Sequence
 from dataclasses import asdict
 
 from explorer import in_words
 from explorer.data import sources
-from explorer.data.set_items import PAIR, QUERY, ROW, TRIPLET, counted
+from explorer.data.set_items import counted
+from explorer.measuring.comparing.headline import MOST_NAMED, capitalised, line, name_of
 from explorer.measuring.comparing.learned_facts import Learned
 from explorer.measuring.scores import verdict as verdicts
-from explorer.measuring.scores.judge import Gap, PackChange
-from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, SPEARMAN
-from explorer.measuring.scores.verdict import (
-    BETTER,
-    CHANCE,
-    CHOSE,
-    CI,
-    NO_TEST,
-    UNKNOWN,
-    UNLEARNED,
-    WORDS,
-    WORSE,
-    Marked,
-    Sentence,
-    Verdict,
-)
+from explorer.measuring.scores.judge import Gap
+from explorer.measuring.scores.verdict import CI, NO_TEST
 
-MOST_NAMED = 3  # packs in a clause
-COIN = "a coin would get 50 %"
-# the name of a pack in a sentence, where it is another
-_NAMES = {"number": "numbers", "antonym": "antonyms", "role swap": "role swaps", "quantifier": "quantifiers"}
-_CHANGES = {BETTER: "better", WORSE: "worse", CHANCE: "no certain change"}
-_SEARCH = {BETTER: "finds the right text sooner", WORSE: "finds the right text later", CHANCE: "no certain change"}
-# what the score of a set measures
-_SUBJECTS = {PAIR: "similarity", TRIPLET: "triplets in the right order", QUERY: "search", ROW: "classification"}
 HOW_CHOSEN = (
-    "Neither model's run trained on these pairs. Of each difference that was learned (at most two) or lost (one), this "
-    "is the pair whose cosine changed by the median amount: half of the pairs changed more. Of the difference that is "
-    "missed most, it is the median one of the pairs that are still more similar than the median paraphrase. What is "
-    "left of three is a paraphrase, which should stay similar. Words that differ are bold."
+    "Neither model's run trained on these pairs. Of each difference that was most certainly learned (at most two) or "
+    "lost (one), this is the pair whose cosine changed by the median amount: half of the pairs changed more. Of the "
+    "difference that is missed most, it is the median one of the pairs that are still more similar than the median "
+    "paraphrase. What is left of three is a paraphrase, which should stay similar. Words that differ are bold."
 )
 NOT_HELD_OUT = (
     "Small differences in meaning are not judged: a run trained on sentences of the probe packs, or chose its "
@@ -51,66 +29,6 @@ HOW_SURE = (
 )
 
 
-def line(found: Learned) -> Sentence | None:
-    """The best news and the worst news, in one line of at most two clauses; None if nothing was measured."""
-    if found.nothing:
-        return Sentence.of(UNLEARNED, found.nothing.words)
-    best: Marked = ()
-    worst: Marked = ()
-    score = found.judged_by
-    scored = _scored(found, score) if score else ()
-    fell = score is not None and score.kind == WORSE
-    if found.kind == CHOSE:
-        best = ((_chosen(found), False),)
-    elif found.learned:
-        lead = "Learned to notice " if found.tuned else "B notices more often than A: "
-        best = (lead, False), *_packs(found.learned)
-    elif score and score.kind == BETTER:
-        best = scored
-    if fell or found.lost:  # never left out
-        lead = "; less often noticed: " if fell else "Less often noticed: "
-        worst = (*(scored if fell else ()), *(((lead, False), *_packs(found.lost)) if found.lost else ()))
-    elif found.learned:
-        worst = scored or _missed(found)
-    elif best:
-        worst = _missed(found)
-    elif found.closer:  # those that are still missed, else those at chance
-        below = tuple(one for one in found.closer if one in found.missed)
-        lead = _misses(found) if below else "No better than a coin, but better than before at "
-        best, worst = ((lead, False), *_packs(below or found.closer)), scored
-        best = (*best, (f"; {COIN}", False)) if below else best
-    elif not found.packs or (score and not found.general):  # of one's own set only its score is news
-        best = scored
-    else:
-        noticed = "the small differences that it notices"
-        text = f"No certain change in {noticed}"
-        if score:
-            numbers = _numbers(found, score)
-            text = f"No certain change: neither in general similarity ({numbers}) nor in {noticed}"
-        best = ((text, False),)
-    clauses = [clause for clause in (best, worst) if clause]
-    pieces = [piece for clause in clauses for piece in (*clause, (". ", False))]
-    return Sentence(found.kind, (*pieces[:-1], (".", False))) if pieces else None
-
-
-def short(found: Learned) -> str | None:
-    """The news in a few words, for a table: `Learned numbers, negation; score worse`; None if there are none."""
-    if found.nothing:
-        return WORDS[UNLEARNED]
-    if line(found) is None:
-        return None
-    score = found.judged_by.kind if found.judged_by else UNKNOWN
-    parts = [
-        f"learned {', '.join(map(_name, found.learned))}" if found.learned else "",
-        f"lost {', '.join(map(_name, found.lost))}" if found.lost else "",
-        {BETTER: "score better", WORSE: "score worse"}.get(score, ""),
-        "elsewhere worse" if verdicts.worst(found.elsewhere) == WORSE else "",
-    ]
-    if not any(parts) and found.kind != CHOSE:
-        parts = ["no certain change"]
-    return _capitalised("; ".join(filter(None, [*parts, "no test" * found.is_chosen_by_score])))
-
-
 def sure(found: Learned) -> str:
     """How sure the line is: the intervals of the packs that it names, and that of the score."""
     if found.nothing:
@@ -119,16 +37,16 @@ def sure(found: Learned) -> str:
     changed = (*(found.learned or found.closer), *found.lost)[:MOST_NAMED]
     if changed:
         listed = [
-            f"{_name(one)} ({in_words.signed(one.points, 0)}{'' if place else ' points'}, "
+            f"{name_of(one)} ({in_words.signed(one.points, 0)}{'' if place else ' points'}, "
             f"{in_words.ends(one.points, 100 * one.low, 100 * one.high, digits=0)})"
             for place, one in enumerate(changed)
         ]
-        parts.append(f"{_capitalised(' and '.join(filter(None, (', '.join(listed[:-1]), listed[-1]))))}: not chance.")
+        parts.append(f"{capitalised(' and '.join(filter(None, (', '.join(listed[:-1]), listed[-1]))))}: not chance.")
     elif found.packs:
         certain = " by training" * any(one.training for one in found.packs)
         parts.append(f"None of {len(found.packs)} kinds of small difference changed{certain} by more than chance.")
     if others := [one for one in found.packs if one.by_pooling]:
-        named = ", ".join(f"{_name(one)} {in_words.signed(one.points, 0)}" for one in others[:MOST_NAMED])
+        named = ", ".join(f"{name_of(one)} {in_words.signed(one.points, 0)}" for one in others[:MOST_NAMED])
         due = f" ({found.poolings})" * bool(found.poolings)
         parts.append(f"Due to the layer & pooling{due} and not to training: {named} points.")
     if score := found.judged_by:
@@ -143,6 +61,11 @@ def sure(found: Learned) -> str:
     return " ".join(parts)
 
 
+def _begun(measure: str) -> str:
+    """A measure at the start of a sentence; a name such as nDCG@10 stays as it is."""
+    return capitalised(measure) if measure.islower() else measure
+
+
 def _on(found: Learned, before: float | None, after: float | None) -> str:
     """`Spearman 79.61 → 83.76 on Sample pairs, dev half (120 pairs)`."""
     scores = in_words.arrow(before, after)
@@ -151,15 +74,13 @@ def _on(found: Learned, before: float | None, after: float | None) -> str:
 
 
 def lines(found: Learned, where: str = "") -> list[str]:
-    """The line, how sure it is, where, elsewhere, and the pairs, as plain text; none if nothing was measured."""
-    text, elsewhere = line(found), verdicts.elsewhere(found.elsewhere)
-    second = [elsewhere.text] if elsewhere else []
+    """The line, how sure it is, where, and the pairs, as plain text; none if nothing was measured."""
+    text = line(found)
     if text is None:
-        return second
+        return []
     shown = [f"{in_words.arrow(one.before, one.after)}  {one.first} / {one.second} ({one.pack})" for one in found.pairs]
     return [
         text.text,
-        *second,
         f"How sure: {sure(found)}",
         *([f"Where: {where}"] if where else []),
         *(["Pairs that show it, with the cosine before and after:", *shown] if shown else []),
@@ -186,75 +107,3 @@ def as_json(found: Learned) -> dict[str, object] | None:
         "packs": [asdict(one) for one in found.packs],
         "pairs": [asdict(one) for one in found.pairs],
     }
-
-
-def _packs(packs: Sequence[PackChange]) -> Marked:
-    """`negation (7 → 69 % of cases) and numbers (3 → 74 %)`."""
-    named = packs[:MOST_NAMED]
-    more = len(packs) - len(named)
-    pieces: list[tuple[str, bool]] = []
-    for place, one in enumerate(named):
-        last = place == len(named) - 1 and not more
-        joint = "" if not place else " and " if last else ", "
-        shares = in_words.arrow(100 * one.before.value, 100 * one.after.value, digits=0)
-        share = f" ({shares} %{'' if place else ' of cases'})"
-        pieces += [(joint, False), (_name(one), True), (share, False)]
-    return (*pieces, (f" and {more} more", False)) if more else tuple(pieces)
-
-
-def _missed(found: Learned) -> Marked:
-    """The pack that is missed most: `Still misses antonyms (14 %; a coin would get 50 %)`."""
-    if not found.missed:
-        return ()
-    one = found.missed[0]
-    return (_misses(found), False), (_name(one), True), (f" ({one.after}; {COIN})", False)
-
-
-def _misses(found: Learned) -> str:
-    return "Still misses " if found.tuned else "B misses "
-
-
-def _scored(found: Learned, score: Verdict) -> Marked:
-    """`General similarity: no certain change (+1.1, −3.2 to +5.6)`."""
-    change = (_SEARCH if found.item == QUERY else _CHANGES)[score.kind]
-    return ((f"{_capitalised(_subject(found))}: {change} ({_numbers(found, score)})", False),)
-
-
-def _subject(found: Learned) -> str:
-    """What the score measures, in words."""
-    if found.measure == DISTINGUISHED:
-        return "small differences in meaning"
-    if found.item == PAIR and found.general:
-        return "general similarity"
-    return f"{_SUBJECTS[found.item]} on {sources.shown(found.on)}"
-
-
-def _numbers(found: Learned, score: Verdict) -> str:
-    """The difference and its interval: `+1.1, −3.2 to +5.6`; of another layer & pooling also what training changed.
-
-    The measure is named if the subject does not say it.
-    """
-    measure = "" if found.measure in (SPEARMAN, ACCURACY, DISTINGUISHED) else f"{found.measure} "
-    text = f"{measure}{in_words.signed(score.shown_difference, 1)}, {score.ends(1)}"
-    if part := score.training:
-        by_training = in_words.ends(part.difference, part.low, part.high, digits=1)
-        text += f"; by training {in_words.signed(score.shown_parts[1], 1)}, {by_training}"
-    return text + "; optimistic, since some of its rows were trained on or chose the model" * found.optimistic
-
-
-def _chosen(found: Learned) -> str:
-    """What is said where the only score is on a set that chose the model."""
-    return f"No test: {sources.shown(found.on)} chose the model, so its score there is no evidence"
-
-
-def _capitalised(text: str) -> str:
-    return text[0].upper() + text[1:]
-
-
-def _begun(measure: str) -> str:
-    """A measure at the start of a sentence; a name such as nDCG@10 stays as it is."""
-    return _capitalised(measure) if measure.islower() else measure
-
-
-def _name(pack: PackChange) -> str:
-    return _NAMES.get(pack.name, pack.name)

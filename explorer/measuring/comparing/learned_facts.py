@@ -32,9 +32,9 @@ class Learned:
     """What changed from one model to another: the probe packs, if they were held out, and the score, if there is one.
 
     Its properties are the judgement: a pack is learned if it is distinguished more often than before, and more often
-    than by chance; lost if less often than before, when it was not missed; closer if more often than before but not
-    more often than by chance; missed if less often than by chance. A change that another layer & pooling makes without
-    training is none of these.
+    than by chance; lost if less often than before; closer if more often than before but not more often than by chance;
+    missed if less often than by chance. What another layer & pooling gains without training is not learned, and what it
+    loses is lost all the same: the model that is used has lost it.
     """
 
     packs: tuple[PackChange, ...] = ()
@@ -48,7 +48,7 @@ class Learned:
     optimistic: bool = False  # the training text holds sentences of the set, or the dev set holds rows of it
     pairs: tuple[PairChange, ...] = ()  # of the packs, to show what changed
     why_none: str = ""  # why no packs are judged
-    elsewhere: tuple[verdicts.ElsewhereVerdict, ...] = ()  # on sets that the run was not trained for
+    elsewhere: tuple[verdicts.ElsewhereVerdict, ...] = ()  # on further test sets, and sets that it was not trained for
     poolings: str = ""  # which layer & pooling took the place of which, if that is a part of what changed
     nothing: NothingLearned | None = None  # why the tuned model equals the base, if it does
 
@@ -76,9 +76,24 @@ class Learned:
 
     @property
     def lost(self) -> tuple[PackChange, ...]:
-        """The packs that were lost, the largest change first; one that was missed before cannot be."""
-        found = (one for one in self.packs if one.fell and one.before.high >= HALF)
+        """The packs that fell by more than chance, the largest change first."""
+        found = (one for one in self.packs if one.high < 0 or one.fell)
         return tuple(sorted(found, key=lambda one: one.difference))
+
+    @property
+    def scores(self) -> tuple[verdicts.ElsewhereVerdict, ...]:
+        """The verdicts on every set but one that chose the model: the main one first, then those elsewhere."""
+        main = [] if self.judged_by is None else [self.main(self.judged_by)]
+        return (*main, *(one for one in self.elsewhere if one.verdict.exported is not None and not one.verdict.chose))
+
+    def main(self, score: Verdict) -> verdicts.ElsewhereVerdict:
+        """The verdict on the main set, in the form of the others."""
+        return verdicts.ElsewhereVerdict(self.on, self.size, self.size, self.measure, score, self.item, self.pool)
+
+    def scored(self, kind: str) -> tuple[verdicts.ElsewhereVerdict, ...]:
+        """The sets with a verdict of this kind, the largest change first."""
+        found = (one for one in self.scores if one.verdict.kind == kind)
+        return tuple(sorted(found, key=lambda one: -abs(one.verdict.difference or 0.0)))
 
     @property
     def closer(self) -> tuple[PackChange, ...]:
@@ -97,13 +112,12 @@ class Learned:
         """Better if something is better and nothing worse, and so on; unknown if nothing was measured."""
         if self.nothing:
             return UNLEARNED
-        score = self.judged_by.kind if self.judged_by else UNKNOWN
-        good, bad = bool(self.learned) or score == BETTER, bool(self.lost) or score == WORSE
+        good, bad = bool(self.learned or self.closer or self.scored(BETTER)), bool(self.lost or self.scored(WORSE))
         if good and bad:
             return MIXED
         if good or bad:
             return BETTER if good else WORSE
-        if self.packs or self.judged_by:
+        if self.packs or self.scored(CHANCE):
             return CHANCE
         return CHOSE if self.is_chosen_by_score else UNKNOWN
 
@@ -116,18 +130,23 @@ def of_run(
 ) -> Learned:
     """What a run learned, by its test set; without one its dev set has the score, which is a verdict unless it chose.
 
-    `sets` are the fields of both that say what a score is of, by `test` and `dev`; `poolings` says which layer &
+    `sets` are the fields that say what a score is of, by `test`, `dev` and `test 2`; `poolings` says which layer &
     pooling took the place of which.
     """
     if nothing is not None:
         return Learned(nothing=nothing)
+    more = [
+        verdicts.ElsewhereVerdict(about["on"], about["size"], about["size"], about["measure"], found, about["item"])
+        for use, found in verdict.by_use.items()
+        if use not in ("test", "dev") and (about := sets.get(use))
+    ]
+    rest = Learned(verdict.packs, pairs=verdict.pairs, elsewhere=(*more, *verdict.elsewhere), poolings=poolings)
     for use, found in (("test", verdict.test), ("dev", verdict.dev)):
         if found is not None:
             if found.kind == UNKNOWN:  # not scored yet, or it can have no score
                 break
-            of_run = Learned(verdict.packs, found, pairs=verdict.pairs, elsewhere=verdict.elsewhere, poolings=poolings)
-            return replace(of_run, optimistic=verdict.optimistic and use == "test", **sets[use])
-    return Learned(verdict.packs, pairs=verdict.pairs, elsewhere=verdict.elsewhere, poolings=poolings)
+            return replace(rest, score=found, optimistic=verdict.optimistic and use == "test", **sets[use])
+    return rest
 
 
 NOTHING = Learned()
@@ -162,9 +181,10 @@ def shown_pairs(
 ) -> tuple[PairChange, ...]:
     """Three pairs that show the news, chosen by a rule from the cosines (pair) of each pack.
 
-    Of up to two packs that were learned, then of one that was lost, the pair whose cosine changed by the median of its
-    pack: not the best one. Then, of the pack that is missed most, the pair at the median of those that are still above
-    the median paraphrase. What is left of three is a paraphrase, also at the median, then further missed packs.
+    Of up to two packs that were learned, then of one that was lost, those whose intervals are farthest from 0: the pair
+    whose cosine changed by the median of its pack, not the best one. Then, of the pack that is missed most, the pair at
+    the median of those that are still above the median paraphrase. What is left of three is a paraphrase, also at the
+    median, then further missed packs.
     """
     texts = {pack.name: pack for pack in packs}
     chosen: list[PairChange] = []
@@ -178,7 +198,9 @@ def shown_pairs(
                 PairChange(name, pack.first[at], pack.second[at], float(before[name][at]), float(after[name][at]))
             )
 
-    for one in (*found.learned[:2], *found.lost[:1]):
+    surest_gains = sorted(found.learned, key=lambda one: -one.low)
+    surest_losses = sorted(found.lost, key=lambda one: one.high)
+    for one in (*surest_gains[:2], *surest_losses[:1]):
         add(one.name, np.arange(one.pairs))
     for one in found.missed[:1]:
         add(one.name, np.flatnonzero(after[one.name] > np.median(after[sample.PARAPHRASE])))

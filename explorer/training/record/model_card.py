@@ -18,7 +18,7 @@ from explorer.encoding.locate import lookup
 from explorer.encoding.read.head_facts import NO_PROMPTS, HeadFacts, RolePrompts
 from explorer.escaping import fenced, one_line, plain, table
 from explorer.knobs import Knob, Values
-from explorer.measuring.comparing import learned
+from explorer.measuring.comparing import headline, learned
 from explorer.measuring.scores import similarity
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.metrics import ACCURACY, AVERAGE_PRECISION, DISTINGUISHED, MEASURES, SPEARMAN
@@ -305,9 +305,9 @@ def _measured(measures: Mapping[str, str]) -> Iterator[str]:
 def _learned(about: CardFacts) -> list[str]:
     """What the model learned, and how sure that is; nothing if it was not measured."""
     found = about.facts.learned(about.verdict)
-    line, elsewhere = learned.line(found), verdicts.elsewhere(found.elsewhere)
-    shown = [rendered(one.pieces, _piece, lambda text: f"**{text}**") for one in (line, elsewhere) if one is not None]
-    return [*shown, plain(learned.sure(found))] if line is not None else shown
+    line = headline.line(found)
+    marked = [] if line is None else [rendered(line.pieces, _piece, lambda text: f"**{text}**")]
+    return [*marked, plain(learned.sure(found))] if marked else []
 
 
 def _piece(text: str) -> str:

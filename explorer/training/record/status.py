@@ -253,7 +253,7 @@ class RunFacts:
             about = self.measure_of(use), self.set_of(use), self.size_of(use), self.item_of(use), self.pool_of(use)
             return dict(zip(("measure", "on", "size", "item", "pool"), about, strict=True))
 
-        return learning.of_run(verdict, {use: of(use) for use in ("test", "dev")}, self.poolings, self.nothing)
+        return learning.of_run(verdict, {use: of(use) for use in verdict.by_use}, self.poolings, self.nothing)
 
 
 @dataclass(frozen=True)

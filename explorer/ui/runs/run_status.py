@@ -15,7 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer import in_words, progress, run_folder
 from explorer.data import sources
 from explorer.drawing.scores import run_figures
-from explorer.measuring.comparing import learned
+from explorer.measuring.comparing import headline
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui import messages
@@ -172,8 +172,8 @@ def _listed(page: str, choose: Callable[[runs.Run], object], text: str) -> None:
             ),
             "Verdict": st.column_config.TextColumn(
                 width=max((WIDTH * len(row["Verdict"] or "") for row in rows), default=0) or None,
-                help="Small differences in meaning that were learned or lost, and whether the test score changed for "
-                "certain.",
+                help="What was learned or lost for certain, then what was perhaps lost: small differences in meaning, "
+                "and scores on test sets and elsewhere.",
             ),
             "Measure": st.column_config.TextColumn(help="What Test, Gain and Dev are, × 100."),
             "Dev": _score("Dev score × 100 of the tuned model. The dev set chose it, so it is optimistic."),
@@ -196,7 +196,7 @@ def _row(run: runs.Run) -> dict[str, Any]:
     return {
         "Run": messages.ends(run.called),
         "State": "example" if run.is_example else status.state,
-        "Verdict": learned.short(status.learned),
+        "Verdict": headline.short(status.learned),
         "Gain": tested and tested.shown_difference,
         "Test": tested and tested.exported,
         "Measure": (tested or None) and status.facts.measure_of("test"),

@@ -11,7 +11,7 @@ import pytest
 from explorer.data.set_items import Attribute
 from explorer.drawing.reports.report import MOST, report
 from explorer.encoding.read.head_facts import PartFacts
-from explorer.measuring.comparing import learned, splits
+from explorer.measuring.comparing import headline, learned, splits
 from explorer.measuring.comparing.comparison_report import as_json, as_text
 from explorer.measuring.comparing.comparison_verdict import Tuning, judge
 from explorer.measuring.comparing.learned_facts import Learned
@@ -53,7 +53,7 @@ def test_tables_hold_the_numbers_of_the_json(findings, page):
 
 def test_the_report_opens_on_the_verdict_and_the_chosen_difference_and_every_text_is_there_as_text(findings, page):
     body = page[page.index("<body>") :]
-    told = learned.line(findings.learned)
+    told = headline.line(findings.learned)
     first = re.search(r"<p class=\"verdict (\w+)\">(.*?)</p>", body)
     assert first[1] == told.kind
     assert unescape(re.sub("<[^>]+>", "", first[2])).endswith(told.text)
@@ -81,7 +81,7 @@ def test_the_report_shows_the_pairs_with_their_differing_words_and_nothing_of_th
     packs = (PackChange("negation", 60, Share(0.1, 0.0, 0.2), Share(0.7, 0.6, 0.8), 0.4, 0.8),)
     pairs = (PairChange("negation", "<b>It</b> rains here.", "<b>It</b> never rains here.", 0.9, 0.2),)
     page = report(replace(made_up.findings(), probes=Learned(packs, pairs=pairs))).decode()
-    assert "<strong>negation</strong> (10 → 70 % of cases)" in page
+    assert "<strong>negation</strong> (10 → 70 % of cases; a coin: 50 %)" in page
     assert "&lt;b&gt;It&lt;/b&gt; <strong>never</strong> rains here." in page
     assert "0.90 → 0.20" in page
     why_none = Learned(why_none=learned.NOT_HELD_OUT)

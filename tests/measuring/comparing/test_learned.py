@@ -1,6 +1,5 @@
 """Test what counts as learned, which three pairs show it, and the line that says so without hiding a loss."""
 
-import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,8 @@ from explorer.data import sample
 from explorer.data.sample import PARAPHRASE
 from explorer.data.set_items import PAIR, QUERY, ROW, TRIPLET
 from explorer.measuring.comparing.comparison_report import where
-from explorer.measuring.comparing.learned import as_json, line, lines, short, sure
+from explorer.measuring.comparing.headline import line, short
+from explorer.measuring.comparing.learned import as_json, lines, sure
 from explorer.measuring.comparing.learned_facts import Learned, of_run, probe_changes, shown_pairs
 from explorer.measuring.comparing.pair_words import differing
 from explorer.measuring.scores.judge import PackChange, PairChange, Share, of_packs, pack_changes
@@ -73,7 +73,7 @@ def test_only_a_pack_above_chance_is_learned_and_items_are_divided_as_the_packs_
     [
         ((LEARNED,), (-1.0, 2.0), BETTER), ((UNCHANGED,), (1.0, 2.0), BETTER), ((LEARNED,), (-2.0, -1.0), MIXED),
         ((LEARNED, LOST), (-1.0, 1.0), MIXED), ((LOST,), (1.0, 2.0), MIXED), ((UNCHANGED,), (-2.0, -1.0), WORSE),
-        ((LOST,), None, WORSE), ((STILL_MISSED, AT_CHANCE), (-1.0, 1.0), CHANCE), ((), (-1.0, 1.0), CHANCE),
+        ((LOST,), None, WORSE), ((STILL_MISSED, AT_CHANCE), (-1.0, 1.0), BETTER), ((), (-1.0, 1.0), CHANCE),
         ((), None, UNKNOWN),
     ],
 )  # fmt: skip
@@ -113,15 +113,16 @@ def test_a_score_on_what_chose_the_model_is_no_news_and_is_said_to_be_no_test():
     assert (unchanged.kind, short(unchanged)) == (CHANCE, "No certain change; no test")
 
 
-def test_a_pack_that_another_pooling_changes_is_not_learned_and_not_lost():
+def test_a_pack_that_another_pooling_raises_is_not_learned_and_one_that_it_lowers_is_lost():
     alike, same = cosines(1, paraphrase=0.6), cosines(2, paraphrase=0.7, negation=0.1, number=0.9)
     found = {one.name: one for one in pack_changes(alike, same, same)}
     assert found["negation"].low > 0, "the premise: the pack changed"
     assert found["number"].high < 0
     assert {(one.training.difference, one.training.low, one.training.high) for one in found.values()} == {(0, 0, 0)}
     every = Learned(tuple(found.values()), poolings="cls in place of mean")
-    assert not any((every.learned, every.lost, every.closer))
-    assert every.kind == CHANCE
+    assert not any((every.learned, every.closer))
+    assert "number" in names(every.lost)
+    assert every.kind == WORSE
     assert "cls in place of mean" in sure(every)
     assert {"negation", "number"} <= {one.name for one in every.packs if one.by_pooling}
     trained = Learned(pack_changes(alike, same, alike))
@@ -166,10 +167,9 @@ def test_a_pack_is_missed_only_if_intervals_of_all_packs_together_say_so():
     assert names(Learned(tuple(found.values())).missed) == ["number"]
 
 
-def test_a_pack_that_was_missed_before_is_not_lost():
+def test_a_pack_that_was_missed_before_and_fell_is_lost_too():
     fell = pack("negation", 0.07, 0.05, -0.04, -0.01, width=0.02)
-    assert not Learned((fell,)).lost
-    assert Learned((fell,)).missed == (fell,)
+    assert Learned((fell,)).lost == Learned((fell,)).missed == (fell,)
 
 
 def test_a_pack_that_was_lost_is_shown_and_a_model_that_did_not_change_has_changed_nothing():
@@ -200,69 +200,18 @@ def text(packs, edges=None, tuned=True, **about):
     return line(learned(packs, edges, tuned, **about)).text
 
 
-def test_what_was_learned_comes_first_and_then_the_score():
-    packs = (LEARNED, pack("number", 0.03, 0.74, 0.6, 0.8))
-    assert text((*packs, STILL_MISSED), (-3.2, 5.6)) == (
-        "Learned to notice numbers (3 → 74 % of cases) and negation (10 → 70 %). "
-        "General similarity: no certain change (+1.2, −3.2 to +5.6)."
-    )
-    assert [piece for piece, strong in line(learned(packs)).pieces if strong] == ["numbers", "negation"]
-
-
-@pytest.mark.parametrize(
-    ("packs", "edges", "told"),
-    [
-        ((LEARNED, UNCHANGED), None,
-         ["Learned to notice negation", "Still misses role swaps (4 %; a coin would get 50"]),
-        ((UNCHANGED,), (1.0, 2.0), ["General similarity: better", "Still misses role swaps"]),
-        ((STILL_MISSED,), (-1.0, 2.0), ["Still misses antonyms (0 → 14 % of cases)", "General similarity: no certain"]),
-        ((AT_CHANCE,), (-1.0, 2.0),
-         ["No better than a coin, but better than before at numbers", "General similarity: no"]),
-        ((UNCHANGED,), (-1.0, 2.0),
-         ["No certain change: neither in general similarity (+0.5, −1.0 to +2.0) nor in the small differences"]),
-        ((UNCHANGED,), None, ["No certain change in the small differences"]),
-        ((), (-1.0, 2.0), ["General similarity: no certain change"]),
-        ((), (-2.0, -1.0), ["General similarity: worse"]),
-        ((LOST, UNCHANGED), (-1.0, 2.0), ["Less often noticed: quantifiers (70 → 40 %"]),
-        ((LOST, LEARNED), (-2.0, -1.0), ["Learned to notice negation", "worse", "less often noticed: quantifiers"]),
-    ],
-)  # fmt: skip
-def test_the_news_by_rule(packs, edges, told):
-    found = text(packs, edges)
-    places = [found.find(part) for part in told]
-    assert -1 not in places, found
-    assert places == sorted(places)
-
-
-def test_nothing_that_got_worse_is_ever_left_out_and_there_are_at_most_two_clauses():
-    for count in range(len(EVERY) + 1):
-        for packs in itertools.combinations(EVERY, count):
-            for edges in (None, (-1.0, 1.0), (1.0, 2.0), (-2.0, -1.0)):
-                news = line(learned(packs, edges))
-                assert (news is None) == (not packs and edges is None)
-                if news is None:
-                    continue
-                assert news.text.count(". ") <= 1, news.text
-                assert ("quantifiers" in news.text) >= (LOST in packs)
-                assert (": worse" in news.text) == (edges == (-2.0, -1.0))
-                best = news.text.partition("Learned to notice ")[2].partition(". ")[0]
-                assert ("negation" in best) == (LEARNED in packs)
-                assert "numbers" not in best
-                assert "antonyms" not in best
-
-
 @pytest.mark.parametrize(
     ("item", "measure", "told", "of"),
     [
-        (PAIR, SPEARMAN, "Similarity on own: better (+1.5", "Spearman 80.00 → 81.50 on own (9 pairs)"),
-        (PAIR, "Pearson", "Similarity on own: better (Pearson +1.5", "Pearson 80.00 → 81.50 on own (9 pairs)"),
-        (PAIR, "F1", "Similarity on own: better (F1 +1.5", "F1 80.00 → 81.50 on own (9 pairs)"),
-        (PAIR, "average precision", "Similarity on own: better (average", "Average precision 80.00 → 81.50 on"),
-        (PAIR, DISTINGUISHED, "Small differences in meaning: better", "Share distinguished 80.00 → 81.50 on own (9 p"),
-        (TRIPLET, ACCURACY, "Triplets in the right order on own: better", "Accuracy 80.00 → 81.50 on own (9 t"),
-        (ROW, ACCURACY, "Classification on own: better", "Accuracy 80.00 → 81.50 on own (9 rows)"),
-        (QUERY, "nDCG@10", "Search on own: finds the right text sooner (nDCG@10 +1.5, +1.0 to +2.0)", "nDCG@10 80.00"),
-        (QUERY, "MAP@100", "Search on own: finds the right text sooner (MAP@100 ", "MAP@100 80.00 → 81.50 on own"),
+        (PAIR, SPEARMAN, "Better: similarity on own +1.5 (+1.0", "Spearman 80.00 → 81.50 on own (9 pairs)"),
+        (PAIR, "Pearson", "Better: similarity on own Pearson +1.5", "Pearson 80.00 → 81.50 on own (9 pairs)"),
+        (PAIR, "F1", "Better: similarity on own F1 +1.5", "F1 80.00 → 81.50 on own (9 pairs)"),
+        (PAIR, "average precision", "Better: similarity on own average p", "Average precision 80.00 → 81.50 on"),
+        (PAIR, DISTINGUISHED, "Better: small differences in meaning +1.5", "Share distinguished 80.00 → 81.50 on own"),
+        (TRIPLET, ACCURACY, "Better: triplets in the right order on own +1.5", "Accuracy 80.00 → 81.50 on own (9 t"),
+        (ROW, ACCURACY, "Better: classification on own +1.5", "Accuracy 80.00 → 81.50 on own (9 rows)"),
+        (QUERY, "nDCG@10", "Better: search on own nDCG@10 +1.5 (+1.0 to +2.0)", "nDCG@10 80.00"),
+        (QUERY, "MAP@100", "Better: search on own MAP@100 +1.5", "MAP@100 80.00 → 81.50 on own"),
     ],
 )  # fmt: skip
 def test_the_score_is_named_by_what_the_items_of_its_set_are(item, measure, told, of):
@@ -273,9 +222,9 @@ def test_the_score_is_named_by_what_the_items_of_its_set_are(item, measure, told
 
 
 def test_a_score_on_trained_sentences_is_optimistic_and_chance_named_only_where_an_interval_includes_0():
-    assert "optimistic" in text((LEARNED,), (1.0, 2.0), optimistic=True)
+    assert "optimistic" in line(learned((LEARNED,), (1.0, 2.0), optimistic=True)).text
     for packs in ((LEARNED,), (STILL_MISSED,), (UNCHANGED,)):
-        found = text(packs, (1.0, 2.0), tuned=False)
+        found = line(learned(packs, (1.0, 2.0), tuned=False)).text
         assert "earned" not in found
         assert "till" not in found
     certainty = sure(learned((LEARNED,), (-1.0, 2.0)))

@@ -138,7 +138,7 @@ def test_before_and_after_stand_side_by_side_and_the_body_opens_with_what_was_le
     assert head["verdict"]["dev"]["difference"] == 12.375
     title, line, sure = body.strip().split("\n\n")[:3]
     assert title.startswith("# ")
-    assert line == "General similarity: better (+12.2, +9.5 to +15.0)."
+    assert line == "Better: **general similarity** +12.2 (+9.5 to +15.0)."
     assert "1,379 pairs" in sure
 
 
@@ -146,7 +146,7 @@ def test_packs_are_named_in_bold_and_the_head_holds_no_sentence():
     packs = (PackChange("negation", 60, Share(0.1, 0.0, 0.2), Share(0.7, 0.6, 0.8), 0.4, 0.8),)
     pairs = (PairChange("negation", "It rains.", "It never rains.", 0.9, 0.2),)
     head, body = parsed(told(verdict=dataclasses.replace(FACTS.verdict, packs=packs, pairs=pairs)))
-    assert "Learned to notice **negation** (10 → 70 % of cases). General" in body
+    assert "Learned to notice **negation** (10 → 70 % of cases; a coin: 50 %). Better: **general similarity**" in body
     assert head["verdict"]["packs"][0]["name"] == "negation"
     assert "pairs" not in head["verdict"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from explorer import run_folder
 from explorer.data import uploads
-from explorer.measuring.comparing import learned
+from explorer.measuring.comparing import headline
 from explorer.measuring.scores.judge import PackChange, PairChange, Share
 from explorer.measuring.scores.metrics import ClassScores
 from explorer.measuring.scores.verdict import ElsewhereVerdict, RunVerdict, Verdict
@@ -194,7 +194,7 @@ def test_the_verdict_is_better_worse_or_chance_by_its_interval(app, place, diffe
     scores = {"base": 72.0, "best": 70.0, "results": (result(),)}
     run = displayed(app, place, statuses.FINISHED, verdict=RunVerdict(test, test), **scores)
     (told,) = words(getattr(app, kind))
-    assert told == learned.line(run.status().learned).text
+    assert told.replace("**", "") == headline.line(run.status().learned).text
     assert len([*app.success, *app.error, *app.info, *app.warning]) == 1, "one result, one box"
     assert (run_view.WHAT_TO_TRY in words(app.caption)) == (kind == "error")
     assert list(cards(app).values())[:3] == ["73.00", "68.00", f"{73 + difference:.2f}"]
@@ -212,22 +212,23 @@ def test_the_dev_score_of_the_tuned_model_and_that_of_its_best_step_have_a_name_
     assert (row["Dev"], row["Dev at best step"]) == (84.0, 82.98)
 
 
-def test_what_was_forgotten_has_a_box_of_its_own_and_a_row_for_each_set(app, place):
+def test_what_was_forgotten_is_in_the_headline_and_has_a_row_for_each_set(app, place):
     elsewhere = (
         ElsewhereVerdict("a/*own*.csv", 500, 700, "Spearman", outcome(-2.0, -3.0, -1.0)),
         ElsewhereVerdict("Sample search", 60, 60, "nDCG@10", outcome(1.0, -1.0, 3.0)),
     )
     verdict = RunVerdict(outcome(2.0, 1.0, 3.0), outcome(2.0, 1.0, 3.0), elsewhere=elsewhere)
     run = displayed(app, place, statuses.FINISHED, verdict=verdict)
-    assert words(app.success) == [learned.line(run.status().learned).text]
-    (told,) = app.error
+    (told,) = app.warning
+    assert words([told])[0].replace("**", "") == headline.line(run.status().learned).text
     assert r"\*own\*" in told.value, "it is no markup"
-    assert told.value.startswith("**Elsewhere**")
+    assert r"Worse\: **similarity on" in told.value
     (table,) = [one.value for one in app.dataframe if "Items" in one.value]
     assert table["Items"].tolist() == ["500 of 700 pairs", "60 queries"]
     assert table["Verdict"].tolist() == ["Worse", "Could be chance"]
     assert table["Tuned model"].tolist() == [71.0, 74.0]
-    assert learned.short(run.status().learned) == "Score better; elsewhere worse"
+    assert headline.short(run.status().learned).startswith("Better: ")
+    assert "worse: " in headline.short(run.status().learned)
 
 
 def test_sets_elsewhere_are_chosen_once_for_runs_and_plans(app, place):
