@@ -160,6 +160,7 @@ class Evaluation:
     held_out: float | None = None  # the score × 100 of held-out rows: triplets in the right order, or classes
     criterion: float | None = None  # what chooses the best checkpoint, if not the dev score alone
     stage: int | None = None  # from 1; None in a run without stages
+    cosines: tuple[float, ...] = ()  # of the watched pairs; none in runs of before they were recorded
 
     @property
     def selection_score(self) -> float | None:
@@ -187,7 +188,7 @@ def metric_text(line: MetricLine) -> str:
 
 
 def _missing(value: object) -> bool:
-    return value is None or (isinstance(value, float) and not math.isfinite(value))
+    return value in (None, ()) or (isinstance(value, float) and not math.isfinite(value))
 
 
 @contextmanager

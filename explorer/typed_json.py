@@ -13,7 +13,7 @@ import re
 import reprlib
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from functools import cache
 from typing import Any, TypeVar
@@ -71,6 +71,11 @@ def read(kind: type[T], stated: object) -> T | None:
     given = {name: _fitted(hints[name], stated[name]) for name in hints if name in stated}
     fitting = {name: value for name, value in given.items() if value is not _UNFIT}
     return kind(**fitting) if _required(kind) <= set(fitting) else None
+
+
+def read_each(kind: type[T], stated: Iterable[object]) -> list[T]:
+    """The dataclasses that objects state; without those of which `read` makes none."""
+    return [found for one in stated if (found := read(kind, one)) is not None]
 
 
 def misfit(kind: type[Any], stated: Mapping[str, object]) -> str | None:

@@ -8,11 +8,11 @@ import os
 import shlex
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from explorer import in_words
+from explorer import in_words, run_folder
 from explorer.commands.parts import flags, output
 from explorer.data import corpora, sources
 from explorer.encoding.locate import model_names
@@ -184,8 +184,25 @@ def _content(run: runs.Run, status: Status) -> dict[str, object]:
         "verdict": status.verdict and status.verdict.as_json(),
         **({"unscored": unscored} if unscored else {}),
         "seeds": [one.as_json() for one in status.results],
+        "watched": _watched(run, status),
         "seconds": round(status.seconds, 1),
     }
+
+
+def _watched(run: runs.Run, status: Status) -> list[dict[str, object]]:
+    """The watched pairs, each with its cosine at every evaluation step of every seed."""
+    steps = [one for one in run.metrics() if isinstance(one, run_folder.Evaluation)]
+    return [
+        {
+            **asdict(pair),
+            "cosines": [
+                {"seed": one.seed, "step": one.step, "cosine": one.cosines[place]}
+                for one in steps
+                if place < len(one.cosines)
+            ],
+        }
+        for place, pair in enumerate(status.facts.watched)
+    ]
 
 
 def _first() -> bool:

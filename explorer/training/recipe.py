@@ -86,6 +86,14 @@ class Recipe(Knobs):
     corpus: str | None = knob(
         None, metavar="FILE|FOLDER", help="Search held-out queries among the passages of this corpus, too."
     )
+    watch: tuple[str, ...] = knob(
+        (),
+        title="Watched pair",
+        metavar="SENTENCE",
+        repeated=True,
+        help="Given twice, a pair of sentences: its cosine is recorded at every evaluation, and shown on Train. "
+        "Others are of held-out rows or of the probe packs.",
+    )
     settings: Values = field(default_factory=dict)
     seeds: tuple[int, ...] = knob(
         (1,),
@@ -138,6 +146,8 @@ class Recipe(Knobs):
         if len(elsewhere) > MOST_TESTS:
             raise BadChoice(f"{len(elsewhere)} sets elsewhere are too many. Give at most {MOST_TESTS}.")
         most = self.knobs["elsewhere_most"].checked(self.elsewhere_most)
+        if len(self.watch) not in (0, 2) or not all(isinstance(one, str) and one.strip() for one in self.watch):
+            raise BadChoice(f"watch cannot be {list(self.watch)!r:.200}. Give it twice, with a sentence each time.")
         self._check_folds()
         values = {name: find(knobs, name).checked(value) for name, value in self.settings.items()}
         settings = {name: value for name, value in values.items() if value != knobs[name].default}
@@ -283,23 +293,20 @@ class Recipe(Knobs):
         words += [word for role, column in self.columns.items() for word in ("--column", f"{role}={column}")]
         for stage, own in zip(self.stages, self.chain, strict=False):
             words += ["--stage", stage.method, *(word for source in stage.data for word in ("--stage-data", source))]
-            for role, column in stage.columns.items():
-                words += ["--stage-column", f"{role}={column}"]
+            words += [word for role, one in stage.columns.items() for word in ("--stage-column", f"{role}={one}")]
             for name, value in own._stated().items():
                 words += ["--stage-set", f"{name}={Knob.text(value)}"]
         words += ["--dev", self.dev]
-        for test in self.tests or (NONE,):
-            words += ["--test", test]
+        words += [word for test in self.tests or (NONE,) for word in ("--test", test)]
         if self.elsewhere != self.knobs["elsewhere"].default:
-            for name in self.elsewhere or (NONE,):
-                words += ["--elsewhere", name]
+            words += [word for name in self.elsewhere or (NONE,) for word in ("--elsewhere", name)]
         if self.is_cross_fitted and self.folds != self.knobs["folds"].default:
             words += ["--folds", str(self.folds)]
         words += ["--corpus", self.corpus] if self.corpus else []
+        words += [word for sentence in self.watch for word in ("--watch", sentence)]
         if self.elsewhere and self.elsewhere_most != self.knobs["elsewhere_most"].default:
             words += ["--elsewhere-most", str(self.elsewhere_most)]
-        for seed in self.seeds:
-            words += ["--seed", str(seed)]
+        words += [word for seed in self.seeds for word in ("--seed", str(seed))]
         for name in ("precision", "device"):
             if getattr(self, name) != "auto":
                 words += [f"--{name}", getattr(self, name)]
@@ -339,7 +346,7 @@ class Recipe(Knobs):
             for name, digest in self.made_with.items()
             if name.endswith("_digest") and not name.startswith(("test", "elsewhere"))
         }
-        return replace(self, made_with=decides, elsewhere=())
+        return replace(self, made_with=decides, elsewhere=(), watch=())
 
     @cached_property
     def of_any_seed(self) -> str:
@@ -349,15 +356,11 @@ class Recipe(Knobs):
     def as_yaml(self) -> str:
         """The text of recipe.yaml: every setting, default or not."""
         content = asdict(self) | {"settings": self.every_setting()}
-        content |= {"data": list(self.data), "seeds": list(self.seeds), "columns": dict(self.columns)}
-        content["more_tests"], content["elsewhere"] = list(self.more_tests), list(self.elsewhere)
-        if not self.elsewhere:  # as in a recipe that does not state it
-            del content["elsewhere"], content["elsewhere_most"]
-        if not self.is_cross_fitted:
-            del content["folds"]
-        if not self.corpus:
-            del content["corpus"]
-        del content["stages"]
+        content |= {name: list(getattr(self, name)) for name in ("data", "seeds", "more_tests", "elsewhere", "watch")}
+        content["columns"] = dict(self.columns)
+        some = {"elsewhere": self.elsewhere, "elsewhere_most": self.elsewhere, "folds": self.is_cross_fitted}
+        some |= {"corpus": self.corpus, "watch": self.watch, "stages": ()}  # the others are always stated
+        content = {name: value for name, value in content.items() if some.get(name, True)}
         if self.stages:
             content["stages"] = [
                 {"method": one.method, "data": list(one.data), "columns": dict(one.columns),

@@ -26,7 +26,7 @@ def from_yaml(text: str, where: str) -> Recipe:
     if not isinstance(content, dict) or "method" not in content or not set(content) <= names:
         raise BadChoice(f"{where} is not a recipe: a recipe holds 'method' and any of {', '.join(sorted(names))}.")
     content.setdefault(ELSEWHERE, [])  # in runs of before there was a choice, nothing was scored
-    lists = ("data", "seeds", "more_tests", "elsewhere", "stages")
+    lists = ("data", "seeds", "more_tests", "elsewhere", "stages", "watch")
     mappings = ("columns", "settings", "made_with")
     for name, kind in (*((name, list) for name in lists), *((name, dict) for name in mappings)):
         if not isinstance(content.get(name, kind()), kind):
@@ -35,7 +35,9 @@ def from_yaml(text: str, where: str) -> Recipe:
             )
     # numbers, lists and other types are refused where text is required
     given = [(name, content[name]) for name in _TEXTS if name in content and (name, content[name]) != ("test", None)]
-    given += [(name, source) for name in ("data", "more_tests", "elsewhere") for source in content.get(name, ())]
+    given += [
+        (name, source) for name in ("data", "more_tests", "elsewhere", "watch") for source in content.get(name, ())
+    ]
     given += [("corpus", content["corpus"])] if content.get("corpus") is not None else []
     made_with = content.get("made_with", {})
     names = made_with.get(ELSEWHERE, [])

@@ -15,13 +15,14 @@ from torch import Tensor
 
 from explorer.data import corpora
 from explorer.data.text_sets import Corpus
+from explorer.data.watched_pairs import WatchedPair
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import DataError, TooFewRows
 from explorer.evaluating.probes.class_rows import features
 from explorer.measuring.neighbours.ranking_judge import RankingJudge
-from explorer.measuring.scores import bootstrap, calibration, correlation, in_use, similarity
+from explorer.measuring.scores import bootstrap, calibration, correlation, in_use, pair_cosines, similarity
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.item_store import item_key, keep_items, kept_items
 from explorer.measuring.scores.judge import Floats, Judge, PairJudge
@@ -112,6 +113,15 @@ def tuned_items(method: Method, judge: Judge, known: Floats | None = None) -> Wo
     return judge.items(vectors) if known is None else known, similarity.random_pairs(
         vectors, judge.name
     ).cosines if some else np.empty(0)
+
+
+def watched_cosines(method: Method, pairs: Sequence[WatchedPair]) -> Work[tuple[float, ...]]:
+    """The cosine of each of these pairs by the weights in place, in float32, as the saved model gives them."""
+    if not pairs:
+        return ()
+    vectors = yield from method.vectors([text for pair in pairs for text in (pair.first, pair.second)])
+    first, second = np.arange(2 * len(pairs)).reshape(-1, 2).T
+    return tuple(map(float, pair_cosines.exact_cosines(vectors, first, second)))
 
 
 def exported_cosines(encoder: Encoder, judged: Mapping[str, Judge], stage: str) -> Work[dict[str, Floats]]:

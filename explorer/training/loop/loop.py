@@ -41,6 +41,7 @@ class Step:
     of_fold: bool = False  # of a model that judges rows, and is not saved
     updates: tuple[run_folder.TrainingStep, ...] = ()
     checkup: Checkup | None = None
+    watched: tuple[float, ...] = ()  # the cosines of the pairs that are watched, at an evaluation
     held_out: float | None = None  # the score of held-out rows, at an evaluation
     criterion: float | None = None  # what the best checkpoint is chosen by, at an evaluation
     best: bool = False
@@ -236,8 +237,8 @@ class Training(TrainingFacts):
         self.base = base  # assigned at once: a state saved before it scores the base again
         scores = {name: found.declared_base for name, found in self.verdict.by_use.items()}
         shown = ", ".join(f"{name} {score:.2f}" for name in base if (score := scores.get(name)) is not None)
-        done = Progress(Phase.EVALUATING_BASE, 1, 1)
-        yield self._step(done, message=f"base scores, model default: {shown or 'none'}")
+        text = f"base scores, model default: {shown or 'none'}"
+        yield self._step(Progress(Phase.EVALUATING_BASE, 1, 1), message=text)
 
     def _train_seed(self, learner: Learner) -> Iterator[Step]:
         self._stopped_early = learner.enough  # of a resumed run
@@ -259,11 +260,14 @@ class Training(TrainingFacts):
             found = replace(found, score=math.nan)
         elif found.items is not None and (learner.prepared.fold or learner.starts_as_base):
             learner.judged.append((learner.step, found.items))
+        cosines = judging.watched_cosines(learner.method, self.prepared.watched)
+        watched = yield from self._reported(cosines, Phase.EVALUATING_DEV)
         held_out = yield from self._reported(learner.held_out_score(), Phase.EVALUATING_HELD_OUT)
         criterion = learner.criterion(found.score, held_out)
         best = learner.record_score(criterion, found.score)
         self._stopped_early = self.world.shared(learner.enough)  # rounding may differ between processes
-        yield self._training(learner, checkup=found, held_out=held_out, criterion=criterion, best=best)
+        news = {"checkup": found, "watched": watched, "held_out": held_out, "criterion": criterion, "best": best}
+        yield self._training(learner, **news)
 
     def _save_if_due(self) -> None:
         if time.monotonic() - self._saved_at > SAVE_EVERY:  # after recording: a state is never ahead of the record
@@ -340,23 +344,19 @@ class Training(TrainingFacts):
             ties=learner.ties,
         )
         self.results.append(result)
-        more = {"predicted": judged.predicted, "items": found.cosines.get("test")}
-        more["in_use"] = judging.kept_in_use(self.prepared.judged, self.base, found.cosines)
-        yield self._training(learner, result=result, message=remark, **more)
+        in_use = judging.kept_in_use(self.prepared.judged, self.base, found.cosines)
+        of_items = {"predicted": judged.predicted, "items": found.cosines.get("test"), "in_use": in_use}
+        yield self._training(learner, result=result, message=remark, **of_items)
 
     def _restore(self, state: resume_state.State) -> Iterator[Step]:
         resume_state.check(state, self.recipe.how_trained())
-        found = (typed_json.read(SeedScores, one) for one in state.notes["results"])
-        self.results = [one for one in found if one is not None]
+        self.results = typed_json.read_each(SeedScores, state.notes["results"])
         self.base = {name: items.numpy() for name, items in state.under("base/").items()}
         self.cosines = {name: found.numpy() for name, found in state.under("cosines/").items()}
         self.best_weights = state.under("best_of_seeds/")
-        known = (typed_json.read(StageScores, one) for one in state.notes.get("finished", ()))
-        self.finished = [one for one in known if one is not None]
-        of_folds = (typed_json.read(FoldScores, one) for one in state.notes.get("folds", ()))
-        self.folds = [one for one in of_folds if one is not None]
-        judged = state.under("fold/")
-        self.judged = [judged[str(place)].numpy() for place in range(len(judged))]
+        self.finished = typed_json.read_each(StageScores, state.notes.get("finished", ()))
+        self.folds = typed_json.read_each(FoldScores, state.notes.get("folds", ()))
+        self.judged = [items.numpy() for _, items in sorted(state.under("fold/").items(), key=lambda one: int(one[0]))]
         self._lengths = tuple(state.notes.get("lengths", ()))
         if len(self.results) == len(self.recipe.seeds):  # only the model is left to write
             last, seed = self.parts, state.notes["seed"]

@@ -9,10 +9,11 @@ from itertools import chain
 from typing import Any
 
 from explorer import in_words, methods
-from explorer.data import corpora, sample, shared_rows, sources, splitting
+from explorer.data import corpora, sample, shared_rows, sources, splitting, watched_pairs
 from explorer.data.shared_rows import SharedRows
 from explorer.data.tables.columns import scaled
 from explorer.data.text_sets import SCORED_PAIRS, TRIPLETS, Corpus, GradedPairs, Triplets
+from explorer.data.watched_pairs import WatchedPair
 from explorer.encoding.export import exporting
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
@@ -85,6 +86,17 @@ class Prepared:
         if rows is None or rows.kind != wanted:
             return None
         return rows.taken(splitting.drawn(list(zip(*rows.texts, strict=True)), min(MOST_LOSS_ROWS, len(rows))))
+
+    @cached_property
+    def watched(self) -> tuple[WatchedPair, ...]:
+        """The pairs whose cosines are recorded at every evaluation."""
+        trained = chain.from_iterable(
+            one.sentences for one in (self.corpus, *(one.corpus for one in self.texts.stages))
+        )
+        rows = self.texts.dev_rows
+        sentences = [] if rows is None else list(zip(*rows.texts, strict=True))
+        is_scored = rows is not None and rows.kind.answer is not None
+        return watched_pairs.choose(self.recipe.watch, sentences, set(trained), is_scored=is_scored)
 
     @property
     def own_prompts(self) -> RolePrompts | None:

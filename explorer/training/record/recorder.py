@@ -157,6 +157,7 @@ class Recorder:
             held_out=step.held_out,
             criterion=None if step.held_out is None else step.criterion,
             stage=step.stage,
+            cosines=step.watched,
         )
         self._append(run_folder.METRICS, run_folder.metric_text(line))
         text = "" if step.held_out is None else f", held-out rows {step.held_out:.1f}"

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from explorer import places, run_folder, typed_json
 from explorer.data.set_items import counted
 from explorer.data.shared_rows import SharedRows
+from explorer.data.watched_pairs import WatchedPair
 from explorer.encoding.read.head_facts import HeadFacts
 from explorer.errors import RunGone
 from explorer.measuring.comparing import learned_facts as learning
@@ -28,20 +29,8 @@ from explorer.measuring.scores.metrics import SPEARMAN, item_by_main, no_score_i
 from explorer.measuring.scores.verdict import RunVerdict, by_use
 from explorer.measuring.sentences.cut_texts import CutTexts
 from explorer.progress import Phase
+from explorer.training.loop import measured_facts
 from explorer.training.loop.computed import Computed
-from explorer.training.loop.measured_facts import (
-    Adapters,
-    Cut,
-    DrawnRows,
-    Estimate,
-    FoldFacts,
-    FrozenClasses,
-    OverriddenSettings,
-    SeedScores,
-    StageFacts,
-    TextOverlap,
-    Ties,
-)
 
 if TYPE_CHECKING:
     from explorer.training.loop.loop import Training
@@ -95,7 +84,9 @@ class RunFacts:
         default=None, metadata=fact(lambda training: training.learner and training.learner.method.base_head().facts())
     )
     # how many test sentences are in the training text
-    seen: TextOverlap | None = field(default=None, metadata=fact(lambda training: training.prepared.seen))
+    seen: measured_facts.TextOverlap | None = field(
+        default=None, metadata=fact(lambda training: training.prepared.seen)
+    )
     # how many rows of the test sets are in the dev set too
     shared: SharedRows | None = field(
         default=None, metadata=fact(lambda training: training.prepared.shared, "Dev and test set", page="")
@@ -127,20 +118,20 @@ class RunFacts:
         default=None, metadata=fact(lambda training: training.prepared.packs is not None)
     )
     # time and memory, as measured before the first step
-    estimate: Estimate | None = field(default=None, metadata=fact(lambda training: training.estimate))
+    estimate: measured_facts.Estimate | None = field(default=None, metadata=fact(lambda training: training.estimate))
     # the trainings of the run, if there are several
-    stages: StageFacts | None = field(
+    stages: measured_facts.StageFacts | None = field(
         default=None, metadata=fact(lambda training: training.stages, "Stages", page="{words}")
     )
     # how many rows of the text are drawn; None if all are trained on
-    drawn: DrawnRows | None = field(
+    drawn: measured_facts.DrawnRows | None = field(
         default=None, metadata=fact(lambda training: training.prepared.drawn, "Training rows", page="trains on {words}")
     )
     texts_cut: CutTexts | None = field(  # training texts that are longer than is read of them
         default=None, metadata=fact(lambda training: training.texts_cut, "Training texts cut", page="cuts {words}")
     )
     # settings of which another value is used than the recipe states
-    overridden: OverriddenSettings | None = field(
+    overridden: measured_facts.OverriddenSettings | None = field(
         default=None, metadata=fact(lambda training: training.overridden or None, "Settings overridden")
     )
     # sets elsewhere that share too many texts with those of the run, or could not be read when it was resumed
@@ -149,7 +140,7 @@ class RunFacts:
         metadata=fact(lambda training: training.prepared.left_out(training.verdict.elsewhere), "Left out elsewhere"),
     )
     # what remains of the base if layers were removed; the card says it in its first sentence
-    cut: Cut | None = field(
+    cut: measured_facts.Cut | None = field(
         default=None, metadata=fact(lambda training: training.cut, "Layers", page="trains {words}", card="")
     )
     # threads and processor, which decide the last bits
@@ -161,17 +152,19 @@ class RunFacts:
         default=None, metadata=fact(lambda training: training.blend, "Share of the tuned weights (α)", card="{words:g}")
     )
     # how every row was judged, if all are
-    folds: FoldFacts | None = field(
+    folds: measured_facts.FoldFacts | None = field(
         default=None, metadata=fact(lambda training: training.fold_facts, "Cross-fitting", page="{words}")
     )
     # why the saved model equals the base, if it does
     nothing: NothingLearned | None = field(default=None, metadata=fact(lambda training: training.nothing))
+    # the pairs whose cosines are recorded at every evaluation
+    watched: tuple[WatchedPair, ...] = field(default=(), metadata=fact(lambda training: training.prepared.watched))
     # what decided between evaluations with the same score
-    ties: Ties | None = field(
+    ties: measured_facts.Ties | None = field(
         default=None, metadata=fact(lambda training: training.ties, "Equal scores", page="{words}")
     )
     # what holds the trained weights; None for all weights
-    adapters: Adapters | None = field(
+    adapters: measured_facts.Adapters | None = field(
         default=None,
         metadata=fact(
             lambda training: training.adapters,
@@ -279,7 +272,7 @@ class Status:
     seconds: float = 0.0  # of work, over all processes of the run
     error: str = ""
     details: str = ""
-    results: tuple[SeedScores, ...] = ()  # of each seed that is done
+    results: tuple[measured_facts.SeedScores, ...] = ()  # of each seed that is done
     verdict: RunVerdict | None = None  # the tuned model compared with its base; the base's scores alone until the end
     facts: RunFacts = field(default_factory=RunFacts)
     pid: int = 0
@@ -298,7 +291,7 @@ class Status:
         return {one.name for one in self.verdict.elsewhere} if self.verdict else set()
 
     @property
-    def frozen(self) -> FrozenClasses | None:
+    def frozen(self) -> measured_facts.FrozenClasses | None:
         """The test rows of the saved model beside those of its base; None if it has none, or is not finished."""
         scored = [(score, one) for one in self.results if (score := one.selection_score) is not None]
         if self.state != FINISHED or not scored:
