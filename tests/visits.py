@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -72,6 +73,11 @@ def entered(app: AppTest, field: Any, value: object) -> AppTest:
     return measured(app)
 
 
+def tab(app: AppTest, name: str) -> AppTest:
+    """The page with another tab open, measured."""
+    return entered(app, app.segmented_control(key="tab"), name)
+
+
 def error_of(call: Callable[[], object]) -> str:
     """What an error of Strata says that a call ends with."""
     with pytest.raises(StrataError) as refused:
@@ -82,6 +88,15 @@ def error_of(call: Callable[[], object]) -> str:
 def cards(app: AppTest) -> dict[str, str]:
     """The numbers of a page by what they are called."""
     return {card.label: card.value for card in app.metric}
+
+
+def layer_table(app: AppTest) -> dict[str, SimpleNamespace]:
+    """The table of the Layers page by label: the score on the last set of it, that on the first, and the cell."""
+    found = {}
+    for _, row in app.dataframe[0].value.iterrows():
+        labels, cell, *scores = row
+        found |= dict.fromkeys(labels.split(" · "), SimpleNamespace(cell=cell, dev=scores[0], score=scores[-1]))
+    return found
 
 
 def words(elements: Iterable[Any]) -> list[str]:

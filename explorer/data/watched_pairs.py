@@ -26,8 +26,8 @@ def choose(
 ) -> tuple[WatchedPair, ...]:
     """The visitor's own pair if there is one, then pairs of held-out rows, then the shortest pair of each of PACKS.
 
-    `held_out` are the sentences of rows that are not trained on; if they have scores or labels, `is_scored`. No pair of a
-    pack is among the `trained` sentences.
+    `held_out` are the sentences of rows that are not trained on; `is_scored` if they have scores or labels. No pair of
+    a pack is among the `trained` sentences.
     """
     found = [WatchedPair(OWN, own[0], own[1])] if own else []
     for first, *others in held_out[:MOST]:

@@ -1,9 +1,8 @@
 """Show the best layer & pooling, chosen on dev and reported on test, and the scores of all as a grid and as lines."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from functools import partial
 from html import escape
-from itertools import chain
 
 import numpy as np
 import streamlit as st
@@ -22,16 +21,17 @@ from explorer.ui.frame import sidebar
 from explorer.ui.widgets import controls, cosine_meaning, downloads
 
 BEST_ON_DEV, DEFAULT, CHOSEN = "Best on the dev set", "Model default", "Chosen layer & pooling"
-BEST_OF_ALL = "Best of {} layers & poolings"
-VERDICT = "**Best layer & pooling: {}**"
-FAILS = "**The dev set's best layer does not hold on the test set**: {} is"
-DEFAULT_IS_BEST = "**Best: the model default** ({})."
-OF_THE_GRID = "The best of the grid on the dev set, {}, is"
+BEST_OF_ALL, DEV_SECOND = "Best of {} layers & poolings", "Second best on the dev set"
+VERDICT = "**{}** is the best on {} ({}): {} → on {}: **{}**."
+FAILS = "**The best on {} ({}), {}, does not hold**: {} → on {}: **{}**, {}."
+BELOW = "**The model default is not beaten**: the best on {} ({}), {}, has {} → on {}: **{}**, {}."
+BEST_HERE = "**{}** has the highest {} of {} layers & poolings: **{}**, {}."
+ONLY = "**{}**: {} {} on {}."
 SECOND, ALSO_SECOND = "the second best ({})", ", the second best"
-DEV_BEST, DEV_SECOND = "Best, dev score", "Second best, dev score"
-CHOSEN_ON, REPORTED_ON = "**Chosen on {}** ({})", "**Reported on {}** ({})"
-FROM_TO = "{}, chosen on {}: **{}** → on {}: **{}**"
 DIFFERENCES = "Differences are on {}, with {:.0%} confidence intervals ({})."
+SCORES, COSINES, EXPORT = "Scores", "Cosines", "Export"  # tabs, and that of cosine_meaning
+WHOSE, CELL = "Which", "Layer & pooling"  # columns
+MOST_HEIGHT = 430  # pixels of the grid
 INFLATED = (
     "Choosing the best cell on the set it is scored on inflates its score. To report a number, choose the layer & "
     "pooling on a dev set and score it on a test set."
@@ -40,26 +40,31 @@ GRID = "grid of layers and poolings"
 SILENT = "No {}: {} has no correlation, because it has fewer than {} pairs or all its gold scores are equal."
 
 
-def headline(scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice, metric: str, aggregate: str) -> None:
-    """The verdict, if the set has a dev and a test split; else the best cell of the set, with a warning."""
-    if scored.scores.limit is None:  # vectors, which have no layers to choose among
-        _cards(scored.scores, {DEFAULT: OWN}, metric, aggregate, border=True)
-        _how_scored(scored, f"{metric} × 100 of {size_of(scored.pairs)}.")
-        return
+def headline(
+    scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice, metric: str, aggregate: str
+) -> Callable[[], None]:
+    """The answer, if the set has a dev and a test split; else the best cell of the set, with a warning.
+
+    Gives what draws the table of these scores.
+    """
+    scores, on = scored.scores, size_of(scored.pairs)
+    if scores.limit is None:  # vectors, which have no layers to choose among
+        score = layer_scores.text_of(scores.score(OWN, metric, aggregate))
+        st.markdown(ONLY.format(DEFAULT, metric, score, on))
+        return partial(_table, scored, {DEFAULT: OWN}, {scored.pairs.name: scores}, metric, aggregate)
     both = splits.dev_and_test(scored, choice)
     if both is None:
-        count = np.isfinite(scored.scores.table(metric, aggregate)).sum()
-        best = scored.scores.best_of_all(metric, aggregate)
-        _cards(
-            scored.scores,
-            {BEST_OF_ALL.format(count + (best == OWN)): best, DEFAULT: OWN, CHOSEN: scored.reading},
-            metric,
-            aggregate,
-            border=True,
-        )
-        _how_scored(scored, f"{metric} × 100 of {size_of(scored.pairs)}.")
-        _inflated(choice.evaluation_set)
-        return
+        best = scores.best_of_all(metric, aggregate)
+        count = np.isfinite(scores.table(metric, aggregate)).sum() + (best == OWN)
+        why = layer_scores.why_missing(scores, best or scores.grid[0], metric, aggregate)
+        if best is None or why:
+            st.warning(f"No layer & pooling has a score: {messages.plain(why)}.", icon=":material/block:")
+        else:
+            score = layer_scores.text_of(scores.score(best, metric, aggregate))
+            st.info(f"{BEST_HERE.format(best.title, metric, count, score, on)} {INFLATED}", icon=":material/balance:")
+        _why_no_dev_set(choice.evaluation_set)
+        rows = {BEST_OF_ALL.format(count): best, DEFAULT: OWN, CHOSEN: scored.reading}
+        return partial(_table, scored, rows, {scored.pairs.name: scores}, metric, aggregate)
     dev, test = both
     chosen = best_layer((dev.measured, test.measured), metric, aggregate, dev.scores, test.scores)
     if chosen is None:
@@ -69,22 +74,17 @@ def headline(scored: sidebar_choice.ModelScores, choice: sidebar_choice.Choice, 
             icon=":material/block:",
         )
     else:
-        _verdict(chosen, dev, test, declared.default_cell(scored.found.folder))
-    best = None if chosen is None else chosen.best
-    left, right = st.columns([3, 5], gap="medium") if chosen is not None else (None, st.container())
-    if left is not None and chosen is not None:
-        with left.container(border=True):
-            st.markdown(CHOSEN_ON.format(messages.plain(dev.name), counted(dev.count, scored.pairs.item)))
-            _cards(dev.scores, {DEV_BEST: chosen.best, DEV_SECOND: chosen.runner_up}, metric, aggregate)
-    with right.container(border=True):
-        st.markdown(REPORTED_ON.format(messages.plain(test.name), counted(test.count, scored.pairs.item)))
-        _cards(test.scores, {BEST_ON_DEV: best, DEFAULT: OWN, CHOSEN: scored.reading}, metric, aggregate)
-    differences = DIFFERENCES.format(messages.plain(test.name), bootstrap.LEVEL, comparison_report.INTERVAL_BY)
-    _how_scored(scored, f"{metric} × 100. {differences * (chosen is not None)}".rstrip())
+        _verdict(chosen, dev, test, declared.default_cell(scored.found.folder), scored.pairs.item)
+    best, second = (None, None) if chosen is None else (chosen.best, chosen.runner_up)
+    rows = {BEST_ON_DEV: best, DEV_SECOND: second, DEFAULT: OWN, CHOSEN: scored.reading}
+    differences = DIFFERENCES.format(test.name, bootstrap.LEVEL, comparison_report.INTERVAL_BY) * (chosen is not None)
+    return partial(_table, scored, rows, {dev.name: dev.scores, test.name: test.scores}, metric, aggregate, differences)
 
 
-def _verdict(chosen: best_cell.BestCell, dev: splits.ScoredSet, test: splits.ScoredSet, default: Reading) -> None:
-    """Whether the best of the dev set holds on the test set, its two scores, and the differences.
+def _verdict(
+    chosen: best_cell.BestCell, dev: splits.ScoredSet, test: splits.ScoredSet, default: Reading, item: str
+) -> None:
+    """Whether the best of the dev set holds on the test set, its two scores, and the differences, in one sentence.
 
     The colour follows the difference to the model default, which is the layer & pooling `default`.
     """
@@ -103,40 +103,49 @@ def _verdict(chosen: best_cell.BestCell, dev: splits.ScoredSet, test: splits.Sco
         second = SECOND.format(chosen.runner_up.title)
         rivals.append(best_cell.difference_in_words(scores, chosen.over_runner_up, second))
     listed = "; ".join(messages.plain(one) for one in rivals)
-    best = f"{DEFAULT_IS_BEST.format(messages.plain(test.scores.own_title))} " if chosen.is_below_default else ""
+    best, many, on_dev, on_test = (
+        chosen.best.title,
+        counted(dev.count, item),
+        *map(messages.plain, (dev.name, test.name)),
+    )
+    before, after = (layer_scores.text_of(score) for score in (chosen.dev_score, chosen.test_score))
     if not chosen.holds:
-        st.warning(f"{best}{FAILS.format(chosen.best.title)} {listed}.", icon=":material/trending_down:")
+        st.warning(FAILS.format(on_dev, many, best, before, on_test, after, listed), icon=":material/trending_down:")
     elif chosen.is_below_default:
-        st.info(f"{best}{OF_THE_GRID.format(chosen.best.title)} {listed}.", icon=":material/balance:")
+        st.info(BELOW.format(on_dev, many, best, before, on_test, after, listed), icon=":material/balance:")
     else:
         box, icon = st.info, ":material/balance:"
         if over_default is not None and over_default.sure:
             box, icon = st.success, ":material/trending_up:"
-        sentence = VERDICT.format(chosen.best.title)
-        box(f"{sentence}. It is {listed}." if listed else f"{sentence}.", icon=icon)
-    shown = (
-        (messages.plain(split.name), layer_scores.text_of(score))
-        for split, score in ((dev, chosen.dev_score), (test, chosen.test_score))
-    )
-    st.markdown(FROM_TO.format(chosen.best.title, *chain.from_iterable(shown)))
+        sentence = VERDICT.format(best, on_dev, many, before, on_test, after)
+        box(f"{sentence} It is {listed}." if listed else sentence, icon=icon)
 
 
-def _cards(
-    scores: layer_scores.LayerScores,
-    readings: dict[str, Reading | None],
+def _table(
+    scored: sidebar_choice.ModelScores,
+    cells: dict[str, Reading | None],
+    sets: dict[str, layer_scores.LayerScores],
     metric: str,
     aggregate: str,
-    *,
-    border: bool = False,
+    differences: str = "",
 ) -> None:
-    """A card for each layer & pooling by its label, all on the same pairs; none for what is not there."""
-    cards = st.container(horizontal=True)
-    for label, reading in readings.items():
-        if reading is not None and (label != DEFAULT or scores.own is not None):
-            score = layer_scores.text_of(scores.score(reading, metric, aggregate))
-            title = scores.own_title if label == DEFAULT else reading.title
-            note = layer_scores.why_missing(scores, reading, metric, aggregate) or title
-            messages.number(cards, label, score, note, border=border, help=controls.what_is_good(metric))
+    """The scores of these layers & poolings by their label, a column for each set; equal ones share a row."""
+    found: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    last = [*sets.values()][-1]
+    for label, cell in cells.items():
+        if cell is None or (label == DEFAULT and last.own is None):
+            continue
+        title = last.own_title if cell == OWN else cell.title
+        title = layer_scores.why_missing(last, cell, metric, aggregate) or title
+        shown = tuple(layer_scores.text_of(one.score(cell, metric, aggregate)) for one in sets.values())
+        is_known = layer_scores.NO_SCORE not in shown
+        row = found.setdefault(shown if is_known else (label,), {WHOSE: [], CELL: []})
+        for column, text in ((WHOSE, label), (CELL, title), *zip(sets, shown, strict=True)):
+            row[column] = list(dict.fromkeys((*row.get(column, ()), text)))
+    help = st.column_config.TextColumn(help=controls.what_is_good(metric))
+    rows = [{column: " · ".join(texts) for column, texts in row.items()} for row in found.values()]
+    st.dataframe(rows, hide_index=True, column_config=dict.fromkeys(sets, help))
+    _how_scored(scored, f"{metric} × 100 of {size_of(scored.pairs)}. {messages.plain(differences)}".rstrip())
 
 
 def _how_scored(scored: sidebar_choice.ModelScores, what: str) -> None:
@@ -150,8 +159,7 @@ def _how_scored(scored: sidebar_choice.ModelScores, what: str) -> None:
     )
 
 
-def _inflated(given: sets.SetIdentity) -> None:
-    st.info(INFLATED, icon=":material/balance:")
+def _why_no_dev_set(given: sets.SetIdentity) -> None:
     names = sets.dev_and_test(given)
     why = cached.why_not_split(given) if given.kind == sets.SetKind.UPLOADED else ""
     missing = next((one for one in names or () if not why and not sidebar_choice.on_this_disk(one)), None)
@@ -186,38 +194,34 @@ def warn_of_silent_parts(scores: layer_scores.LayerScores, aggregate: str) -> No
 
 def show(scores: layer_scores.LayerScores, metric: str, aggregate: str, reading: Reading, pairs: NamedSet) -> None:
     """The clickable grid, and the same numbers as lines."""
+    on = f"All {size_of(pairs)} of {messages.plain(pairs.name)}."
     left, right = st.columns([2, 3], gap="medium")
     with left:
-        st.subheader("Every layer & pooling")
         downloads.draw(
-            grid.layer_by_pooling(scores, metric, aggregate, reading, short=downloads.presenting()),
+            grid.layer_by_pooling(
+                scores, metric, aggregate, reading, short=downloads.presenting(), most_height=MOST_HEIGHT
+            ),
             key=GRID,
             on_select=lambda: sidebar.choose_clicked(GRID, scores),
             selection_mode="points",
             config=downloads.config("layers"),
-            alt=f"{metric} of every layer under every pooling, as a grid. The table below has the same numbers.",
+            alt=f"{metric} of every layer under every pooling, as a grid. The export has the same numbers.",
         )
-        on = f"All {size_of(pairs)} of {messages.plain(pairs.name)}."
-        st.caption(
-            f"{on} Click a cell to choose its layer & pooling for every page, or choose in the sidebar; the address "
-            "remembers it."
-        )
-        if scores.not_measured_text:
-            st.caption(scores.not_measured_text)
     with right:
-        st.subheader("By layer")
         downloads.draw(
-            curves.score_by_layer(scores, metric, aggregate, reading),
+            curves.score_by_layer(scores, metric, aggregate, reading, most_height=MOST_HEIGHT),
             config=downloads.config("layers"),
-            alt=f"{metric} by layer, a line for each pooling. The table below has the same numbers.",
+            alt=f"{metric} by layer, a line for each pooling. The export has the same numbers.",
         )
-        st.caption(f"{on} The same numbers as in the grid.")
+    if scores.not_measured_text:
+        st.caption(scores.not_measured_text)
+    st.caption(f"{on} Click a cell to choose its layer & pooling for every page.")
 
 
 def cosines(scored: sidebar_choice.ModelScores, pairs: GradedPairs, choice: sidebar_choice.Choice) -> None:
     """The figure of the chosen layer & pooling, or the reason why there is none."""
     labels = metrics.is_binary(scored.scores.gold)
-    st.subheader(f"Cosine by {'label' if labels else 'human score'}: {scored.reading.title}")
+    st.markdown(f"**Cosine by {'label' if labels else 'human score'}: {scored.reading.title}**")
     if not scored.scores.is_measured(scored.reading):
         st.info(f"{scored.reading.title} is {scored.scores.why_not_measured(scored.reading)}.", icon=":material/block:")
         return

@@ -17,7 +17,7 @@ from explorer.ui.access.sidebar_choice import ModelScores
 from explorer.ui.search import neighbours
 from explorer.ui.train import recipe_form
 from explorer.ui.widgets import cosine_meaning, downloads
-from tests.visits import cards, entered, opened, words
+from tests.visits import entered, layer_table, opened, tab, words
 
 ROWS = sample.triplets()
 COLUMNS = {
@@ -56,18 +56,21 @@ def test_layers_says_which_layer_is_best_and_shows_the_judges_numbers(furnished,
     opened(furnished, "layers", sts=(label := sources.label(path)))
     assert not furnished.error
     assert label in furnished.selectbox(key="sts").options
-    assert layers.BEST_ON_DEV in cards(furnished)
+    assert layers.BEST_ON_DEV in layer_table(furnished)
     judge = judges.judged(judges.evaluated_on(sources.identity(path)))
     scores = finish(judge.measured(find(str(place.model)), Settings()))
     assert scores.metrics[0] == metric
+    captions = words(furnished.caption)
+    tab(furnished, layers.EXPORT)
     table = furnished.dataframe[0].value.set_index("layer & pooling")
     shown = float(table.loc["mean of layer 2", metric.lower()])
     assert shown == pytest.approx(scores.score(default_reading(scores), metric), abs=1e-4)
-    assert any(f"{len(scores.gold)} {items}" in told for told in words(furnished.caption))
+    assert any(f"{len(scores.gold)} {items}" in told for told in captions)
 
 
 def test_labels_of_0_and_1_have_average_precision_and_a_threshold(furnished, place, own):
-    opened(furnished, "layers", sts=sources.label(own["pairs.csv"]), precision="float32")
+    link = {"sts": sources.label(own["pairs.csv"]), "precision": "float32"}
+    tab(opened(furnished, "layers", **link), layers.EXPORT)
     assert furnished.segmented_control(key="metric").options == ["average precision", "F1", "Spearman", "Pearson"]
     assert furnished.segmented_control(key="metric").value == "average precision"
     given = judges.evaluated_on(sources.identity(own["pairs.csv"]))
@@ -77,10 +80,13 @@ def test_labels_of_0_and_1_have_average_precision_and_a_threshold(furnished, pla
     theirs = 100 * average_precision_score(np.array(given.gold), cosines)
     assert float(table.loc["mean of layer 2", "average precision"]) == pytest.approx(theirs, abs=1e-4)
     # one threshold of the best F1, of which the page says the set, with what cosines mean and without
+    tab(furnished, layers.COSINES)
     (shown,) = [told for told in words(furnished.caption) if told.startswith("Best F1")]
+    tab(furnished, cosine_meaning.LABEL)
     entered(furnished, furnished.toggle(key=cosine_meaning.KEY), True)
-    (again,) = [told for told in words(furnished.caption) if told.startswith("Best F1")]
     (listed,) = [told for told in words(furnished.markdown) if "best F1: cosine" in told]
+    tab(furnished, layers.COSINES)
+    (again,) = [told for told in words(furnished.caption) if told.startswith("Best F1")]
     assert again == shown
     threshold = listed.partition("best F1: ")[2].partition(";")[0]
     assert threshold in shown, (threshold, shown)
@@ -126,7 +132,8 @@ def test_vectors_that_another_program_computed_have_their_score_and_no_layers(fu
     opened(furnished, "layers", model=str(tmp_path / "theirs.npy"), sts="sample")
     assert not furnished.error
     scores = finish(judges.judged(pairs).measured(find(str(tmp_path / "theirs.npy")), Settings()))
-    assert cards(furnished) == {layers.DEFAULT: in_words.number(scores.score(OWN, "Spearman"))}
+    score = in_words.number(scores.score(OWN, "Spearman"))
+    assert {label: one.score for label, one in layer_table(furnished).items()} == {layers.DEFAULT: score}
     assert [box.value for box in furnished.selectbox if box.key == "reading"] == [OWN.title]
 
 

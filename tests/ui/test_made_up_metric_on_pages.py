@@ -18,7 +18,7 @@ from explorer.ui import layers
 from tests import shown_numbers
 from tests.commands.test_made_up_metric import MADE_UP, slowly
 from tests.evaluating.results_by_hand import task
-from tests.visits import cards, opened
+from tests.visits import cards, layer_table, opened
 
 
 @pytest.fixture(autouse=True)
@@ -49,8 +49,8 @@ def by_hand(scores, title):
 
 def test_layers_shows_it_with_its_help(app, scores):
     opened(app, "layers", reading="cls of layer 1")
-    assert cards(app)[layers.CHOSEN] == by_hand(scores, "cls of layer 1")
-    assert any(MADE_UP.help in card.help for card in app.metric)
+    assert layer_table(app)[layers.CHOSEN].score == by_hand(scores, "cls of layer 1")
+    assert MADE_UP.help in app.segmented_control(key="metric").help
 
 
 def test_compare_shows_the_difference_with_an_interval(app, place, scores):

@@ -32,7 +32,7 @@ from tests.live import ROOT
 from tests.shown_numbers import difference, value_of
 from tests.studies.plans.test_plan import done, found
 from tests.ui.test_size_page import picture, point
-from tests.visits import cards, pressed, words
+from tests.visits import cards, layer_table, pressed, words
 
 BASE, TUNED, DEV, AT_BEST_STEP = "base", "tuned", "tuned, dev", "dev at best step"
 PROBED = "negation, base", "negation, tuned"
@@ -120,10 +120,9 @@ def of_start(run):
 
 def of_layers(run):
     app = opened(run, "layers")
-    shown = cards(app)
-    notes = {card.label: card.delta for card in app.metric}
-    label = next(label for label in shown if label.startswith(layers.BEST_OF_ALL.partition("{")[0]))
-    return {BASE: shown[layers.CHOSEN], notes[label]: shown[label]}
+    shown = layer_table(app)
+    best = next(one for label, one in shown.items() if label.startswith(layers.BEST_OF_ALL.partition("{")[0]))
+    return {BASE: shown[layers.CHOSEN].score, best.cell: best.score}
 
 
 def of_compare(run):

@@ -22,7 +22,9 @@ ACROSS, HEIGHT = 3, 220  # figures in a row, pixels of each
 Lines = Mapping[str, Sequence[float]]  # by model: a score for each layer
 
 
-def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Reading | None) -> go.Figure:
+def score_by_layer(
+    scores: LayerScores, metric: str, aggregate: str, chosen: Reading | None, most_height: int = 0
+) -> go.Figure:
     """The score by layer, a line for each pooling; pairs of layers are at the side."""
     table = scores.table(metric, aggregate)
     at = heights_of(scores.rows)
@@ -69,7 +71,8 @@ def score_by_layer(scores: LayerScores, metric: str, aggregate: str, chosen: Rea
         draft.note("no correlation", x=0.5, y=0.5, xref="paper", yref="paper")
     draft.x_axes(tickvals=at, ticktext=[row.label for row in scores.rows], title="layer", zeroline=False)
     draft.y_axes(title=f"{metric} × 100", zeroline=False)
-    return draft.figure(70 + CELL_HEIGHT * len(scores.rows))
+    height = 70 + CELL_HEIGHT * len(scores.rows)
+    return draft.figure(min(most_height or height, height))
 
 
 def compared_by_layer(

@@ -34,11 +34,13 @@ def layer_by_pooling(
     chosen: Reading | None,
     span: Span | None = None,
     short: bool = False,
+    most_height: int = 0,
 ) -> go.Figure:
     """A cell for every layer & pooling, and one for the model default.
 
-    Two grids with one `span` have one scale of colour; `short` omits the names of pairs of layers. A cell without a
-    score says so in grey, and why in its hover text.
+    Two grids with one `span` have one scale of colour; `short` omits the names of pairs of layers. Cells of many layers
+    are lower, so that the figure is at most `most_height` high. A cell without a score says so in grey, and why in its
+    hover text.
     """
     table = scores.table(metric, aggregate)
     scale: ColourScale = (*(span or span_of(scores, metric=metric, aggregate=aggregate)), style.GRID_SCALE)
@@ -53,7 +55,8 @@ def layer_by_pooling(
         row.label if short or len(row.layers) == 1 else f"{pair_name(row, scores.last)} ({row.label})"
         for row in scores.rows
     ]
-    return _cell_grid(scores.rows, scores.poolings, labels, cells, of_own, chosen)
+    figure = _cell_grid(scores.rows, scores.poolings, labels, cells, of_own, chosen)
+    return figure.update_layout(height=min(most_height, figure.layout.height)) if most_height else figure
 
 
 def span_of(*several: LayerScores, metric: str, aggregate: str) -> Span:

@@ -31,7 +31,20 @@ from tests import trainings
 from tests.device import DEVICE
 from tests.live import ROOT
 from tests.tiny_models import save_tiny
-from tests.visits import buttons, cards, entered, error_of, fetches, lead, measured, opened, pressed, words
+from tests.visits import (
+    buttons,
+    cards,
+    entered,
+    error_of,
+    fetches,
+    layer_table,
+    lead,
+    measured,
+    opened,
+    pressed,
+    tab,
+    words,
+)
 
 NOT_MEASURED = layer_scores.NOT_MEASURED.partition(": ")[0]
 
@@ -106,18 +119,19 @@ def test_layers_chooses_on_the_dev_half_of_the_sample_and_reports_on_its_test_ha
     whole = sample.pairs()
     dev, test = (bundled_scores.of_pairs(whole.rows_of(half)) for half in (sample.dev(), sample.test()))
     found = best_cell.choose(dev, test)
-    shown = {label: float(value) for label, value in cards(app).items()}
-    assert shown[layers.BEST_ON_DEV] == pytest.approx(found.test_score, abs=0.02)
-    assert shown[layers.DEFAULT] == pytest.approx(test.own_score(), abs=0.02)
+    shown = layer_table(app)
+    assert float(shown[layers.BEST_ON_DEV].score) == pytest.approx(found.test_score, abs=0.02)
+    assert float(shown[layers.DEFAULT].score) == pytest.approx(test.own_score(), abs=0.02)
+    assert float(shown[layers.BEST_ON_DEV].dev) == pytest.approx(found.dev_score, abs=0.02)
     boxes = [one for kind in (app.info, app.success, app.warning) for one in words(kind)]
-    (verdict,) = (one for one in boxes if layers.VERDICT.format(found.best.title) in one)
+    both = f"{found.dev_score:.2f}", f"{found.test_score:.2f}"
+    sets_of = sample.dev().name, f"{len(sample.dev())} pairs", both[0], sample.test().name, both[1]
+    (verdict,) = (one for one in boxes if one.startswith(layers.VERDICT.format(found.best.title, *sets_of)))
+    assert sum(text.count(both[1]) for text in [*boxes, *words(app.markdown), *words(app.caption)]) == 1
     scores, second = (found.runner_up_score, found.test_score), layers.SECOND.format(found.runner_up.title)
     assert best_cell.difference_in_words(scores, found.over_runner_up, second) in verdict
-    assert shown[layers.DEV_BEST] == pytest.approx(found.dev_score, abs=0.02)
-    scores = f"{found.dev_score:.2f}", f"{found.test_score:.2f}"
-    told = layers.FROM_TO.format(found.best.title, sample.dev().name, scores[0], sample.test().name, scores[1])
-    assert told in words(app.markdown), "both scores with the set that each is on"
-    assert len(app.get("plotly_chart")) == 3
+    assert len(app.get("plotly_chart")) == 2
+    assert len(tab(app, layers.COSINES).get("plotly_chart")) == 3
 
 
 def test_a_best_layer_that_is_worse_on_the_test_set_is_not_called_the_best(app, monkeypatch):
@@ -127,9 +141,10 @@ def test_a_best_layer_that_is_worse_on_the_test_set_is_not_called_the_best(app, 
     found = best_cell.BestCell(mean, 87.01, 82.37, other, worse, better, 84.37, 82.27)
     monkeypatch.setattr(layers, "best_layer", lambda *_: found)
     opened(app, "layers")
-    (told,) = (one for one in words(app.warning) if one.startswith(layers.FAILS.format(mean.title)))
+    named = layers.FAILS.format(sample.dev().name, f"{len(sample.dev())} pairs", mean.title, "87.01", "{}", "82.37", "")
+    (told,) = (one for one in words(app.warning) if one.startswith(named.partition("{}")[0]))
     assert best_cell.difference_in_words((84.37, 82.37), worse, layers.SECOND.format(other.title)) in told
-    assert not any(lead(layers.VERDICT) in one for kind in (app.info, app.success) for one in words(kind))
+    assert not any("is the best on" in one for kind in (app.info, app.success) for one in words(kind))
 
 
 @pytest.mark.parametrize("sure", [True, False])
@@ -141,9 +156,9 @@ def test_a_best_of_the_grid_below_the_model_default_is_not_recommended(app, monk
     monkeypatch.setattr(layers, "best_layer", lambda *_: found)
     opened(app, "layers")
     (told,) = (one for kind in (app.info, app.warning) for one in words(kind) if best.title in one)
-    assert told.startswith(lead(layers.DEFAULT_IS_BEST))
+    assert told.startswith(lead(layers.FAILS if sure else layers.BELOW))
     assert "2.96 below the model default" in told
-    assert not any(lead(layers.VERDICT) in one for kind in (app.info, app.success) for one in words(kind))
+    assert not any("is the best on" in one for kind in (app.info, app.success) for one in words(kind))
 
 
 def test_a_second_best_that_is_the_model_default_is_named_once(app, monkeypatch):
@@ -152,7 +167,7 @@ def test_a_second_best_that_is_the_model_default_is_named_once(app, monkeypatch)
     found = best_cell.BestCell(best, 87.02, 82.38, default, gap, gap, 82.03, 82.03)
     monkeypatch.setattr(layers, "best_layer", lambda *_: found)
     opened(app, "layers")
-    (told,) = (one for one in words(app.info) if one.startswith(layers.VERDICT.format(best.title)))
+    (told,) = (one for one in words(app.info) if one.startswith(f"**{best.title}** is the best"))
     assert layers.ALSO_SECOND in told
     assert told.count("0.35 above") == 1
 
@@ -174,7 +189,7 @@ def test_an_own_set_is_reported_on_its_test_half(furnished, tmp_path, monkeypatc
     own = sets.keep(own_set())
     app = opened(furnished, "layers", sts=written(own), precision="float32")
     dev, test = (finish(score_layers(tiny, sets.uploaded_pairs(half))) for half in sets.halves(own))
-    assert float(cards(app)[layers.BEST_ON_DEV]) == pytest.approx(test.score(dev.best()), abs=0.02)
+    assert float(layer_table(app)[layers.BEST_ON_DEV].score) == pytest.approx(test.score(dev.best()), abs=0.02)
     assert any("mine.csv, test half" in told for told in words(app.caption))
 
 
@@ -182,8 +197,8 @@ def test_an_own_set_that_cannot_be_split_says_why_and_warns_of_the_best_cell(fur
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
     own = sets.keep(own_set(12))
     app = opened(furnished, "layers", sts=written(own))
-    assert any(label.startswith(lead(layers.BEST_OF_ALL)) for label in cards(app))
-    assert layers.INFLATED in words(app.info)
+    assert any(label.startswith(lead(layers.BEST_OF_ALL)) for label in layer_table(app))
+    assert any(layers.INFLATED in told for told in words(app.info))
     assert (why := sets.why_not_split(own))
     assert why in words(app.caption)
 
@@ -194,7 +209,7 @@ def test_a_published_test_set_is_reported_with_its_dev_set(furnished, tmp_path, 
     monkeypatch.setattr(sts, "SETS", (small := small_set(tmp_path / "sets" / "STSB"), *sts.SETS[1:]))
     app = opened(furnished, "layers", sts=title, precision="float32")
     dev, test = (finish(score_layers(tiny, sts.load(small.name, split))) for split in ("dev", "test"))
-    assert float(cards(app)[layers.BEST_ON_DEV]) == pytest.approx(test.score(dev.best()), abs=0.02)
+    assert float(layer_table(app)[layers.BEST_ON_DEV].score) == pytest.approx(test.score(dev.best()), abs=0.02)
     assert any(lead(layers.DIFFERENCES) + " STS-B test" in told for told in words(app.caption))
 
 
@@ -203,7 +218,7 @@ def test_a_test_set_without_its_dev_set_offers_to_fetch_it(furnished, tmp_path, 
     monkeypatch.setattr(sts, "SETS", (small_set(tmp_path / "sets" / "STSB"), *sts.SETS[1:]))
     (tmp_path / "sets" / "STSB" / "dev.tsv").unlink()
     app = opened(furnished, "layers", sts="STS-B test")
-    assert layers.INFLATED in words(app.info)
+    assert any(layers.INFLATED in told for told in words(app.info))
     assert fetches(app) == [sidebar_choice.FETCH.format("STS-B dev")]
 
 
@@ -233,13 +248,13 @@ def test_without_a_layer_and_pooling_that_the_encoder_has_it_is_the_model_defaul
     assert app.selectbox(key="reading").value == (named or "model default"), "what was typed stays, to be mended"
     assert len(app.sidebar.warning) == (named == "mean of layer 99")
     score = bundled_scores.of_pairs(sample.pairs().rows_of(sample.test())).own_score()  # what the page reports on
-    assert float(cards(app)[layers.CHOSEN]) == pytest.approx(score, abs=0.01)
+    assert float(layer_table(app)[layers.CHOSEN].score) == pytest.approx(score, abs=0.01)
 
 
 def test_an_encoder_that_declares_nothing_is_pooled_by_the_mean_of_its_last_layer(app, tmp_path):
     opened(app, "layers", model=str(save_tiny("bert", tmp_path / "model")))
     assert app.selectbox(key="reading").value == "model default"
-    assert {card.label: card.delta for card in app.metric}[layers.CHOSEN] == "mean of layer 2"
+    assert layer_table(app)[layers.CHOSEN].cell == "mean of layer 2"
 
 
 def test_the_reading_is_kept_from_page_to_page(app):
@@ -282,8 +297,8 @@ def test_a_layer_and_pooling_outside_of_the_grid_can_be_typed(of_six_layers, typ
     measured(app)
     assert [*app.error, *app.sidebar.warning] == []
     half = finish(score_layers(encoder, sets.uploaded_pairs(sets.halves(own)[1]), also=[parse(title, 6)]))
-    (card,) = (card for card in app.metric if card.label == layers.CHOSEN)
-    assert (float(card.value), card.delta) == (pytest.approx(half.score(parse(title, 6)), abs=0.01), title)
+    shown = layer_table(app)[layers.CHOSEN]
+    assert (float(shown.score), shown.cell) == (pytest.approx(half.score(parse(title, 6)), abs=0.01), title)
 
 
 def test_a_layer_and_pooling_outside_of_the_grid_is_compared(of_six_layers):
@@ -375,13 +390,13 @@ def test_scores_that_cannot_be_kept_are_shown_and_an_emptied_shelf_is_filled_aga
     monkeypatch.setenv("STRATA_CACHE", str(blocked))
     opened(app, "layers", model=str(save_tiny("bert", tmp_path / "model")))
     assert words(app.error) == []
-    assert layers.CHOSEN in cards(app)
+    assert layers.CHOSEN in layer_table(app)
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
     opened(app, "layers", model=str(save_tiny("bert", tmp_path / "model", seed=3)))
     shutil.rmtree(tmp_path / "cache")
     st.cache_resource.clear()
     measured(app)
-    assert layers.CHOSEN in cards(app)
+    assert layers.CHOSEN in layer_table(app)
 
 
 def test_a_sub_corpus_without_a_correlation_is_named(furnished, tmp_path, monkeypatch):
@@ -391,9 +406,11 @@ def test_a_sub_corpus_without_a_correlation_is_named(furnished, tmp_path, monkey
     own = sets.keep(GradedPairs("mine.csv", first, second, gold, (*"aaaaa", "single")))
     app = opened(furnished, "layers", sts=written(own), aggregate="mean")
     assert any(told.startswith(layers.SILENT.format("mean", "single", LEAST_PAIRS)) for told in words(app.warning))
-    assert {card.value for card in app.metric} == {layer_scores.NO_SCORE}
+    assert {one.score for one in layer_table(app).values()} == {layer_scores.NO_SCORE}
     why = no_score_in_words(TOO_FEW, 1)
-    assert {card.delta for card in app.metric} == {layer_scores.NO_CORRELATION.format("mean", "single", why)}
+    assert {one.cell for one in layer_table(app).values()} == {
+        layer_scores.NO_CORRELATION.format("mean", "single", why)
+    }
 
 
 @pytest.mark.parametrize("page", ["layers", "compare", "size"])
@@ -412,16 +429,18 @@ def test_what_bfloat16_cannot_measure_is_empty_with_its_reason(app, tmp_path):
     save_tiny("bert", tmp_path / "tiny")  # as its weights are made up, every [CLS] is almost the same
     title, reason = "cls of layer 1", layer_scores.NOT_MEASURABLE.format("bfloat16")
     opened(app, "layers", model=str(tmp_path / "tiny"), precision="bfloat16", reading=title)
-    assert cards(app)[layers.CHOSEN] == layer_scores.NO_SCORE
-    assert {card.label: card.delta for card in app.metric}[layers.CHOSEN] == reason
+    assert layer_table(app)[layers.CHOSEN].score == layer_scores.NO_SCORE
+    assert layer_table(app)[layers.CHOSEN].cell == reason
     (told,) = (said for said in words(app.caption) if said.startswith(NOT_MEASURED.format("bfloat16")))
     assert title in told
+    tab(app, layers.COSINES)
     assert any(title in said and reason in said for said in words(app.info))
     assert len(app.get("plotly_chart")) == 2, "no cosines are drawn"
     entered(app, app.radio(key="precision"), "float32")
-    assert cards(app)[layers.CHOSEN] != layer_scores.NO_SCORE
-    assert not any(said.startswith(lead(NOT_MEASURED)) for said in words(app.caption))
     assert len(app.get("plotly_chart")) == 3
+    tab(app, layers.SCORES)
+    assert layer_table(app)[layers.CHOSEN].score != layer_scores.NO_SCORE
+    assert not any(said.startswith(lead(NOT_MEASURED)) for said in words(app.caption))
 
 
 def test_the_page_of_the_document_is_drawn_with_its_purpose(tmp_path, monkeypatch):

@@ -21,7 +21,7 @@ from explorer.ui.runs import training_form
 from explorer.ui.start import own_pairs_form, ways_in
 from explorer.ui.train import text_and_method
 from tests import trainings
-from tests.visits import buttons, cards, error_of, measured, opened, pressed, words
+from tests.visits import buttons, cards, error_of, layer_table, measured, opened, pressed, words
 
 
 @pytest.fixture
@@ -199,7 +199,7 @@ def test_find_the_best_layer_opens_layers_with_the_pairs_chosen_and_no_page_read
     assert fresh.title[0].value == "Layers"
     assert fresh.selectbox(key="sts").value == kept()
     opened(fresh, "layers")  # the test's own runs start from the page it knows of
-    assert layers.BEST_ON_DEV in cards(fresh)
+    assert layers.BEST_ON_DEV in layer_table(fresh)
 
 
 @pytest.mark.parametrize("scored", [True, False])
@@ -370,7 +370,7 @@ def test_a_file_uploaded_here_is_among_the_evaluation_sets_of_every_page(fresh):
     assert fresh.selectbox(key="sts").value in fresh.selectbox(key="sts").options
     assert not fresh.error
     assert fresh.selectbox(key="metric").value == "nDCG@10"
-    assert layers.BEST_ON_DEV in cards(fresh)
+    assert layers.BEST_ON_DEV in layer_table(fresh)
 
 
 def test_a_file_that_is_no_table_says_where_it_belongs(fresh):

@@ -53,7 +53,8 @@ def test_search_says_what_each_cosine_means_if_it_is_asked(furnished, meaning) -
 def test_the_prevalence_stands_beside_every_probability(furnished, place, meaning, page) -> None:
     dev = meaning.calibration.dev
     share = f"{100 * dev.matches / dev.pairs:.0f} %"
-    opened(furnished, page, beside=str(place.model))
+    tab = {"tab": cosine_meaning.LABEL} if page == "layers" else {}
+    opened(furnished, page, beside=str(place.model), **tab)
     assert "revalence" not in said(furnished), "nothing is asked for"
     entered(furnished, furnished.toggle(key=cosine_meaning.KEY), True)
     told = [line for line in said(furnished).splitlines() if "prevalence" in line]
@@ -75,7 +76,7 @@ def test_pairs_of_probe_packs_have_it_too(furnished) -> None:
 
 
 def test_layers_has_thresholds_that_follow_the_fields_and_refuses_what_says_nothing(furnished, meaning) -> None:
-    opened(furnished, "layers", meaning="true")
+    opened(furnished, "layers", meaning="true", tab=cosine_meaning.LABEL)
     (best,) = meaning.calibration.thresholds
     assert f"best F1: cosine {best.cosine:.3f}" in said(furnished)
     entered(furnished, furnished.number_input(key="match at_recall"), 0.8)
