@@ -57,6 +57,22 @@ def gap(before: float, after: float, *, digits: int = 2) -> float:
     return round(round(float(after), digits) - round(float(before), digits), digits) + 0.0
 
 
+def adding_up(parts: Iterable[float], total: float, *, digits: int = 2) -> list[float]:
+    """Parts as they are shown beside their total: each rounded up or down, so that they add up to the rounded total.
+
+    Those with the largest remainders are rounded up (Hamilton's method). If one is missing, all stay as they are.
+    """
+    exact = [float(part) * 10**digits for part in parts]
+    if not exact or not all(map(math.isfinite, (*exact, total))):
+        return [part / 10**digits for part in exact]
+    whole = [math.floor(part) for part in exact]
+    left = round(round(total, digits) * 10**digits) - sum(whole)
+    largest = sorted(range(len(exact)), key=lambda place: whole[place] - exact[place])
+    for place in largest[: max(0, left)]:
+        whole[place] += 1
+    return [round(part / 10**digits, digits) + 0.0 for part in whole]
+
+
 def interval(low: float, high: float, *, digits: int = 2) -> str:
     """The ends of an interval of something that is no difference: `0.69 to 0.73`."""
     return TO.join(number(end, digits) for end in (low, high))

@@ -23,9 +23,10 @@ from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict
 from explorer.measuring.comparing.item_changes import changed_items
 from explorer.measuring.scores.layer_scores import score_rows
 from explorer.measuring.scores.measure import Settings, load_encoder
+from explorer.measuring.sentences import edit_tables
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.measuring.sentences.word_pairs import WordPair, measured
-from explorer.measuring.sentences.word_tables import REST, cut_notes, missed_notes, side_by_side, summary
+from explorer.measuring.sentences.word_tables import REST, cut_notes, edits_of, missed_notes, side_by_side, summary
 from explorer.progress import finish
 from explorer.training.record.run_results import load_set, verdict_on
 
@@ -75,6 +76,17 @@ class Explanation:
         return pd.DataFrame(side_by_side(self.of))
 
     @cached_property
+    def edits(self) -> pd.DataFrame:
+        """A row for each difference with its cost, the most costly first; costs add up to 1 minus the cosine.
+
+        Empty if the sentences share no word.
+        """
+        import pandas as pd
+
+        edits = edits_of(self.of)
+        return pd.DataFrame(edit_tables.rows(edits) if edits else [])
+
+    @cached_property
     def pairs(self) -> dict[str, pd.DataFrame]:
         """By side, what each word of the first sentence (row) and of the second (column) add together.
 
@@ -89,8 +101,9 @@ class Explanation:
         }
 
     def __repr__(self) -> str:
-
-        return " ".join(filter(None, (summary(self.of), *cut_notes(self.of), *missed_notes(self.of))))
+        edits = edits_of(self.of)
+        headline = [edit_tables.summary(edits), *edit_tables.notes(edits)] if edits else []
+        return " ".join(filter(None, (*headline, summary(self.of), *cut_notes(self.of), *missed_notes(self.of))))
 
 
 def load(name: str, *, precision: str = "float32", device: str = "auto") -> Model:
@@ -157,7 +170,7 @@ def explain(
     layer_and_pooling: str | None = None,
     reference: str = "[PAD]",
 ) -> Explanation:
-    """What each word of two sentences adds to their cosine, and with B what of it changed; shown, it says it."""
+    """What each difference of two sentences costs, and what each word adds to their cosine; shown, it says it."""
     if reference not in REFERENCES:
         raise BadChoice(f"'{reference}' replaces no words. Choose one of {', '.join(REFERENCES)}.")
     other = load(model_b) if isinstance(model_b, str) else model_b

@@ -19,7 +19,7 @@ from explorer.errors import BadChoice, WrongColumns
 from explorer.evaluating.tasks.judges import Evaluated, held, judged
 from explorer.knobs import Knob
 from explorer.measuring.scores.measure import Settings
-from explorer.measuring.sentences import word_pairs, word_tables
+from explorer.measuring.sentences import edit_costs, edit_tables, word_pairs, word_tables
 from explorer.places import given_path
 from explorer.progress import Progress, finish
 from explorer.run_folder import RUN
@@ -56,10 +56,11 @@ def explain_flags(verb: argparse.ArgumentParser) -> None:
 
 
 def explain(options: argparse.Namespace) -> None:
-    """Which words make two sentences similar, under one encoder or two.
+    """Which difference lowers a cosine, and which words make two sentences similar, under one encoder or two.
 
-    Split the cosine of two sentences, or of every pair in a file, into an exact sum over their words (integrated
-    gradients of the whole encoder). With two encoders, the change of every word is shown too.
+    Share out 1 minus the cosine of two sentences, or of every pair in a file, among the words that differ (Shapley
+    values), and split the cosine into an exact sum over all words (integrated gradients of the whole encoder). With two
+    encoders, the change of every word is shown too. Of several pairs, the mean cost follows them.
     """
     pairs, names = _given(options)
     titles = options.reading, options.other_reading or options.reading
@@ -82,12 +83,23 @@ def explain(options: argparse.Namespace) -> None:
         print(json.dumps(values if options.pairs else values[0], ensure_ascii=False, indent=1))
     else:
         print("\n\n".join(word_tables.as_text(one.sentences, models, one.pairs) for one in explained))
+        if line := _mean_cost(explained):
+            print(f"\n{line}")
     if options.report:
         from explorer.drawing.reports.report import words_page
 
         output.write_report(options.report, words_page(explained, options.reference, models))
     if stop is not None:
         raise SystemExit(output.code(stop))
+
+
+def _mean_cost(explained: list[word_pairs.Explained]) -> str:
+    """What the differences of several pairs cost in the mean; "" of fewer than two pairs that have some."""
+    edited = [edits for one in explained if (edits := word_tables.edits_of(one.pairs))]
+    if len(edited) < 2:
+        return ""
+    sides = {side: [edits[side] for edits in edited] for side in edited[0]}
+    return edit_tables.mean_text(edit_costs.mean_costs(sides))
 
 
 def _given(options: argparse.Namespace) -> tuple[Pairs, list[str]]:

@@ -17,7 +17,7 @@ from explorer.measuring.geometry import layer_geometry
 from explorer.measuring.scores import layer_scores
 from explorer.measuring.scores.bootstrap import LEVEL
 from explorer.measuring.scores.verdict import CI
-from explorer.measuring.sentences import word_pairs, word_tables
+from explorer.measuring.sentences import edit_tables, word_pairs, word_tables
 
 NO_WORDS = word_pairs.ExplainedPairs()
 MOST = 20  # pairs of a kind
@@ -275,7 +275,8 @@ def words_page(explained: Sequence[word_pairs.Explained], reference: str, models
         for name in models["A"]
     ]
     versions = ", ".join(f"{name} {number}" for name, number in in_words.versions(comparison_report.LIBRARIES).items())
-    body += [heading("How it was measured"), note(word_tables.ABOUT.format(reference)), table(rows)]
+    body += [heading("How it was measured"), note(edit_tables.ABOUT), note(word_tables.ABOUT.format(reference))]
+    body += [table(rows)]
     body += [table([{"": "words are replaced by", "value": reference}, {"": "versions", "value": versions}])]
     return standalone.page(f"{word_tables.TITLE} {names}", body)
 
@@ -294,6 +295,8 @@ def words_section(words: word_pairs.ExplainedPairs) -> Iterator[str]:
 
 def _bars(pairs: word_tables.Pairs) -> Iterator[str]:
     """The sentence of a pair's strongest word, or change, and the bars of every word."""
+    if edits := word_tables.edits_of(pairs):
+        yield from map(note, (edit_tables.summary(edits), *edit_tables.notes(edits)))
     if text := word_tables.summary(pairs):
         yield standalone.paragraph(((text, True),))
     yield from map(note, (*word_tables.cut_notes(pairs), *word_tables.missed_notes(pairs)))

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from explorer.data.text_sets import digest_of
 from explorer.encoding.read.pooling import PAD, WORD_TOKENS, Reading
 from explorer.errors import ModelError, NotWritable
+from explorer.measuring.sentences.edit_costs import EditCosts, edit_costs
+from explorer.measuring.sentences.edits import Edit
 from explorer.places import cache_folder, examples_folder, write_whole
 from explorer.progress import Progress, Work
 
@@ -33,8 +35,9 @@ logger = logging.getLogger(__name__)
 Floats = NDArray[np.float64]
 Cut = tuple[int, int]  # the first so many tokens of a sentence took part, of so many
 
-VERSION = "2"  # a new one if the meaning of the parts changes, so that old ones are not used
+VERSION = "3"  # a new one if the meaning of the parts changes, so that old ones are not used
 _ARRAYS = ("first", "second")  # the contributions of either sentence
+_COSTS = ("costs", "by_layer", "errors")
 WORDS = "words"  # the folder of those that ship with the examples
 
 
@@ -45,6 +48,7 @@ class WordPair:
     The contributions of a sentence, and what it adds without its words (its rest), add up to the cosine; the sum misses
     it by `missed`. A cell of the matrix is what a word of the first sentence (row) and one of the second (column) add
     together; its last row and column are of the sentences without their words, and all cells add up to the cosine.
+    The costs of the edits add up to 1 minus the cosine.
     """
 
     words: tuple[tuple[str, ...], tuple[str, ...]]
@@ -54,6 +58,7 @@ class WordPair:
     points: tuple[int, int]  # on the paths from the references
     cuts: tuple[Cut | None, Cut | None] = (None, None)  # None: the whole sentence took part
     matrix: Floats | None = None
+    edits: EditCosts | None = None  # None: the sentences share no word, or have no edit between them
 
     @property
     def missed(self) -> float:
@@ -98,6 +103,7 @@ def word_pair(
     one, other = (ends_of(encoder, text, reading, reference, max_length) for text in (first, second))
     words, cuts = (one.words.texts, other.words.texts), (one.words.cut, other.words.cut)
     cosine = float(one.last @ other.last)
+    edits = yield from edit_costs(encoder, first, second, reading, max_length)
     if matrix and (max_length is not None or max(len(one.words.ids), len(other.words.ids)) <= WORD_TOKENS):
         left, point_count = yield from word_parts(one)
         right, other_count = (left, point_count) if first == second else (yield from word_parts(other))
@@ -106,12 +112,12 @@ def word_pair(
         by_row, by_column = cells.sum(axis=1), cells.sum(axis=0)
         rests = float(by_row[-1]), float(by_column[-1])
         points = point_count, other_count
-        return WordPair(words, (by_row[:-1], by_column[:-1]), rests, cosine, points, cuts, cells)
+        return WordPair(words, (by_row[:-1], by_column[:-1]), rests, cosine, points, cuts, cells, edits)
     of_first, (_, weights) = yield from added(one, other.last)
     of_second, (_, other_weights) = yield from added(other, one.last)
     rests = float(one.first @ other.last), float(other.first @ one.last)
     points = len(weights), len(other_weights)
-    return WordPair(words, (of_first, of_second), rests, cosine, points, cuts)
+    return WordPair(words, (of_first, of_second), rests, cosine, points, cuts, edits=edits)
 
 
 def changes(before: WordPair, after: WordPair) -> tuple[WordChange, ...]:
@@ -216,12 +222,17 @@ def keep(name: str, pair: WordPair, folder: Path | None = None) -> None:
     """Store a pair atomically, in the cache or in another folder."""
     cut = {"cuts": pair.cuts} if any(pair.cuts) else {}
     about = {"words": pair.words, "rests": pair.rests, "cosine": pair.cosine, "points": pair.points, **cut}
+    if pair.edits is not None:
+        edits = [(one.kind, one.before, one.after) for one in pair.edits.edits]
+        about |= {"edits": edits, "pooling": pair.edits.pooling}
     arrays: dict[str, Any] = {
         "notes": np.array(json.dumps(about)),
         **dict(zip(_ARRAYS, pair.contributions, strict=True)),
     }
     if pair.matrix is not None:
         arrays["matrix"] = pair.matrix
+    if pair.edits is not None:
+        arrays |= {name: values for name in _COSTS if (values := getattr(pair.edits, name)) is not None}
     path = folder / f"{name}.npz" if folder else _path(name)
     write_whole(path, lambda file: np.savez_compressed(file, **arrays))
 
@@ -231,10 +242,17 @@ def _read(path: Path) -> WordPair | None:
         with np.load(path, allow_pickle=False) as file:
             notes, (one, other) = json.loads(str(file["notes"])), (file[array] for array in _ARRAYS)
             matrix = file["matrix"] if "matrix" in file.files else None
+            costs = {name: file[name] for name in _COSTS if name in file.files}
         first, second = (tuple(map(str, side)) for side in notes["words"])
         shapes = (one.shape, other.shape) == ((len(first),), (len(second),))
         if not shapes or (matrix is not None and matrix.shape != (len(first) + 1, len(second) + 1)):
             return None
+        edits = None
+        if "edits" in notes:
+            named = tuple(Edit(*map(str, edit)) for edit in notes["edits"])
+            edits = EditCosts(named, pooling=str(notes["pooling"]), **costs)
+            if any(values.shape[-1:] != (len(named),) for values in costs.values()) or edits.by_layer.ndim != 2:
+                return None
         rest, other_rest = map(float, notes["rests"])
         points, other_points = map(int, notes["points"])
         cut, other_cut = (each and (int(each[0]), int(each[1])) for each in notes.get("cuts", (None, None)))
@@ -246,6 +264,7 @@ def _read(path: Path) -> WordPair | None:
             points=(points, other_points),
             cuts=(cut, other_cut),
             matrix=matrix,
+            edits=edits,
         )
     except (OSError, EOFError, ValueError, LookupError, TypeError, zipfile.BadZipFile):
         return None

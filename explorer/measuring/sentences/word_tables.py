@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from explorer import in_words
 from explorer.encoding.read.pooling import PAD, REFERENCES, WORD_TOKENS
 from explorer.in_words import Rows, rounded, signed
+from explorer.measuring.sentences import edit_tables
+from explorer.measuring.sentences.edit_costs import EditCosts
 from explorer.measuring.sentences.word_pairs import Explained, WordChange, WordPair, changes
 
 Pairs = Mapping[str, WordPair]  # by side: A, or A and B
@@ -62,6 +64,12 @@ def summary(pairs: Pairs) -> str:
     word = next((one for one in found if one.gap * shown > 0), found[0])
     direction, cosines = "lower" if shown < 0 else "higher", in_words.arrow(before.cosine, after.cosine)
     return CHANGED.format(in_words.number(abs(shown)), direction, cosines, *_numbers(word))
+
+
+def edits_of(pairs: Pairs) -> dict[str, EditCosts]:
+    """The costs of the edits by side; empty if the sentences have none."""
+    known = {side: pair.edits for side, pair in pairs.items() if pair.edits is not None}
+    return known if len(known) == len(pairs) else {}
 
 
 def trust(reference: str) -> str:
@@ -157,18 +165,24 @@ def content(of: Explained, reference: str, models: Models) -> dict[str, object]:
             ],
             "points": list(pair.points),
             "cuts": [cut and dict(zip(("tokens", "of"), cut, strict=True)) for cut in pair.cuts],
+            "edits": None if pair.edits is None else edit_tables.rows({side: pair.edits}),
+            "edits by layer": None if pair.edits is None else edit_tables.layer_rows({side: pair.edits}),
             "words": word_rows({side: pair}),
             "matrix": None if pair.matrix is None else matrix_rows({side: pair}),
         }
     if len(pairs) > 1:
         content["changes"] = change_rows(changes(*pairs.values()))
+    if edits := edits_of(pairs):
+        content["edits"] = edit_tables.rows(edits)
+        content["which difference"] = edit_tables.summary(edits)
     content["told"] = summary(pairs)
     return content
 
 
 def as_text(sentences: tuple[str, str], models: Models, pairs: Pairs) -> str:
-    """The sentence of `summary`, then what every word adds under each side."""
-    lines = [summary(pairs), *cut_notes(pairs), *missed_notes(pairs), ""]
+    """What each difference costs, the sentence of `summary`, then what every word adds under each side."""
+    edits = edits_of(pairs)
+    lines = [*(edit_tables.lines(edits) if edits else ()), summary(pairs), *cut_notes(pairs), *missed_notes(pairs), ""]
     for side, pair in pairs.items():
         cosine = in_words.number(pair.cosine, 3)
         lines.append(f"{side}: {models[side]['model']}, {models[side]['reading']}. Cosine {cosine}")

@@ -1,0 +1,147 @@
+"""The costs of the edits between two sentences as text, tables and JSON."""
+
+from collections.abc import Mapping, Sequence
+
+from explorer import in_words
+from explorer.in_words import Rows, number, rounded
+from explorer.measuring.sentences.edit_costs import EditCosts, MeanCosts
+
+Sides = Mapping[str, EditCosts]  # by side: A, or A and B
+
+TITLE = "Which difference did it?"
+NAMED = 4  # edits in a sentence; the others are one number
+ONE = "{} costs {}: the cosine is {}."
+ONE_UNDER_TWO = "{} costs {} under A and {} under B: the cosine is {}."
+SEVERAL = "The {} differences cost {}, and the cosine is {}: {}."
+SEVERAL_UNDER_TWO = "The {} differences cost {} under A and {} under B, and the cosine is {}: {}."
+OTHERS = "{} others"
+HALF = "At least half of the cost is there from layer {} on{}."
+ERROR = "These costs are of sampled orders of the differences: standard error at most {}."
+ABOUT = (
+    "The differences turn the first sentence into the second. The cost of one is what the cosine falls by when it is "
+    "made, in the mean over every order of them (Shapley value), so the costs add up to 1 minus the cosine."
+)
+MEAN = "In the mean of {} pairs, what differs costs {} (95 % CI {})."
+MEAN_UNDER_TWO = "In the mean of {} pairs, what differs costs {} under A and {} under B (change {}, 95 % CI {})."
+
+
+def summary(sides: Sides) -> str:
+    """One sentence: what differs, and what it costs under each side. The costs add up to 1 minus the cosine shown."""
+    shown = _shown(sides)
+    totals = [number(sum(costs)) for costs in shown.values()]
+    cosines = [1 - one.total for one in sides.values()]
+    cosine = in_words.arrow(*cosines) if len(cosines) > 1 else number(cosines[0])
+    first = next(iter(sides.values()))
+    if len(first.edits) == 1:
+        name = str(first.edits[0])
+        return (ONE_UNDER_TWO if len(sides) > 1 else ONE).format(name, *totals, cosine)
+    largest = order(sides)
+    few = largest if len(largest) <= NAMED + 1 else largest[:NAMED]
+    parts = [f"{first.edits[at]} {_arrow([costs[at] for costs in shown.values()])}" for at in few]
+    if rest := largest[len(few) :]:
+        others = [sum(costs[at] for at in rest) for costs in shown.values()]
+        parts.append(f"{OTHERS.format(len(rest))} {_arrow(others)}")
+    text = SEVERAL_UNDER_TWO if len(sides) > 1 else SEVERAL
+    return text.format(len(first.edits), *totals, cosine, ", ".join(parts))
+
+
+def order(sides: Sides) -> list[int]:
+    """The numbers of the edits, the most costly under any side first."""
+    count = len(next(iter(sides.values())).edits)
+    return sorted(range(count), key=lambda at: -max(abs(float(one.costs[at])) for one in sides.values()))
+
+
+def notes(sides: Sides) -> list[str]:
+    """At which layer the difference is noticed, and how exact sampled costs are."""
+    lines = []
+    layers = {side: one.half_at for side, one in sides.items()}
+    if line := half(layers):
+        lines.append(line)
+    errors = [float(one.errors.max()) for one in sides.values() if one.errors is not None]
+    if errors:
+        lines.append(ERROR.format(in_words.bound(max(errors), 3)))
+    return lines
+
+
+def half(layers: Mapping[str, int | None]) -> str:
+    """From which layer on at least half of the cost is there, under each side that has such a layer."""
+    known = {side: layer for side, layer in layers.items() if layer is not None}
+    if not known:
+        return ""
+    if len(layers) == 1:
+        return HALF.format(*known.values(), "")
+    (side, layer), *rest = known.items()
+    more = "".join(f", layer {other} under {name}" for name, other in rest)
+    return HALF.format(layer, f" under {side}{more}")
+
+
+def rows(sides: Sides) -> Rows:
+    """What each edit costs, with a column for each side and the change; the most costly first."""
+    first = next(iter(sides.values()))
+    found: Rows = []
+    for at in order(sides):
+        edit, costs = first.edits[at], [float(one.costs[at]) for one in sides.values()]
+        row: dict[str, object] = {
+            "difference": str(edit),
+            "kind": edit.kind,
+            "before": edit.before,
+            "after": edit.after,
+        }
+        row |= {side: rounded(cost, 6) for side, cost in zip(sides, costs, strict=True)}
+        if len(costs) > 1:
+            row["change"] = rounded(costs[1] - costs[0], 6)
+        for side, one in sides.items():
+            if one.errors is not None:
+                row[f"error {side}"] = rounded(one.errors[at], 6)
+        found.append(row)
+    return found
+
+
+def layer_rows(sides: Sides) -> Rows:
+    """What each edit costs in every layer, of each side."""
+    return [
+        {"side": side, "layer": layer, "pooling": one.pooling, "difference": str(edit), "cost": rounded(cost, 6)}
+        for side, one in sides.items()
+        for layer, costs in enumerate(one.by_layer)
+        for edit, cost in zip(one.edits, costs, strict=True)
+    ]
+
+
+def mean_text(found: MeanCosts) -> str:
+    """One sentence on the costs of several pairs, and from which layer on they are noticed."""
+    means = [mean for mean, *_ in found.sides.values()]
+    if found.change is None:
+        ((mean, low, high),) = found.sides.values()
+        text = MEAN.format(found.pairs, number(mean), in_words.ends(mean, low, high))
+    else:
+        gap, ends = in_words.gap(*means), in_words.ends(*found.change)
+        text = MEAN_UNDER_TWO.format(found.pairs, *map(number, means), in_words.signed(gap), ends)
+    return " ".join(filter(None, (text, half(found.half_at))))
+
+
+def mean_rows(found: MeanCosts) -> Rows:
+    """The mean cost in every layer, with its interval, of each side."""
+    return [
+        {"side": side, "layer": layer, "cost": rounded(mean), "low": rounded(low), "high": rounded(high)}
+        for side, layers in found.by_layer.items()
+        for layer, (mean, low, high) in enumerate(layers)
+    ]
+
+
+def lines(sides: Sides) -> list[str]:
+    """The costs as lines of text: the sentence of `summary`, the notes, and, of several, each difference."""
+    first, shown = next(iter(sides.values())), _shown(sides)
+    found = [summary(sides), *notes(sides)]
+    if len(first.edits) > 1:
+        for at in order(sides):
+            found.append("  ".join([*(f"{number(costs[at]):>8}" for costs in shown.values()), str(first.edits[at])]))
+    return found
+
+
+def _shown(sides: Sides) -> dict[str, list[float]]:
+    """The costs of each side as they are shown: they add up to 1 minus the shown cosine."""
+    return {side: in_words.adding_up(one.costs, 1 - round(1 - one.total, 2)) for side, one in sides.items()}
+
+
+def _arrow(values: Sequence[float]) -> str:
+    return in_words.arrow(*values) if len(values) > 1 else number(values[0])
