@@ -11,7 +11,19 @@ import tempfile
 QUICK = ("grid", "step", "start", "compare")
 SLOW = (
     *("memory", "batches", "alongside", "sharing", "methods", "efficiency", "search", "large", "maps", "dragging"),
-    *("panning", "exact", "demonstration", "blend", "advice", "walks", "words", "deletion", "coverage", "groups"),
+    *(
+        "panning",
+        "exact",
+        "demonstration",
+        "blend",
+        "advice",
+        "walks",
+        "words",
+        "deletion",
+        "edits",
+        "coverage",
+        "groups",
+    ),
     *("few_rows", "few_labels", "quoted", "gpu"),
 )
 

@@ -14,6 +14,7 @@ from explorer import in_words
 from explorer.drawing import style
 from explorer.drawing.sentences.heatmaps import FEW, token_label
 from explorer.measuring.scores.judge import percent
+from explorer.measuring.sentences.edit_costs import EditCosts
 from explorer.measuring.sentences.probe_cosines import Probed
 from explorer.measuring.sentences.sentence_pair import MOST, PairLayers, Shares, TokenPair
 from explorer.measuring.sentences.word_pairs import Floats, WordPair
@@ -25,6 +26,7 @@ REST = "(rest)"
 MATRIX = "Rows: words of the first sentence; columns: of the second. All cells add up to the cosine."
 FOLDED = f"Only the first {MOST} words of a sentence have bars of their own; the others are in the last bar."
 NUMBERED = 12  # most words with a number in each cell
+_DASHES = ("solid", "dot", "dash")  # of edits that have lines of their own
 _SHIFT = 0.2  # distance of a side from the middle of its pack
 
 
@@ -84,6 +86,31 @@ def side_by_side(sides: dict[str, tuple[PairLayers, str, tuple[int, ...]]]) -> g
     draft.x_axes(title="layer", tickvals=list(range(0, most, 1 if most <= 13 else 2)), zeroline=False)
     draft.y_axes(title="cosine", zeroline=False)
     return draft.figure(340, showlegend=True, margin={"t": 40})
+
+
+def cost_by_layer(sides: Mapping[str, EditCosts]) -> go.Figure:
+    """What the edits of two sentences cost in every layer, a line for each side, and for each of a few edits."""
+    draft = style.Draft()
+    first = next(iter(sides.values()))
+    shown = range(len(first.edits)) if 1 < len(first.edits) <= len(_DASHES) else ()
+    most = 0
+    for name, costs in sides.items():
+        colour = style.SIDES["AB".index(name)]
+        lines = [(str(costs.edits[at]), costs.by_layer[:, at], _DASHES[at]) for at in shown]
+        for label, values, dash in lines or [("1 − cosine", costs.totals, "solid")]:
+            most = max(most, len(values))
+            draft.curve(
+                colour,
+                x=list(range(len(values))),
+                y=values,
+                name=f"{name}: {style.short_text(label)}" if lines else name,
+                line={"color": colour, "width": 2.5, "dash": dash},
+                marker={"size": 8},
+                hovertemplate=f"{name}, layer %{{x}}: %{{y:.3f}}<extra></extra>",
+            )
+    draft.x_axes(title="layer", tickvals=list(range(0, most, 1 if most <= 13 else 2)), zeroline=False)
+    draft.y_axes(title="cost", zeroline=True, rangemode="tozero", nticks=5)
+    return draft.figure(250, showlegend=True, margin={"t": 30})
 
 
 def token_by_token(pair: TokenPair, layer: int) -> go.Figure:

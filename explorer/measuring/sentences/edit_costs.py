@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from math import factorial
 from typing import TYPE_CHECKING
 
@@ -53,22 +54,17 @@ class EditCosts:
         return float(self.costs.sum())
 
     @property
-    def half_at(self) -> int | None:
-        """The layer from which on at least half of the total is there; None if the last has less."""
-        return half_at(self.by_layer.sum(axis=1), self.total)
-
-    @property
-    def order(self) -> list[int]:
-        """The numbers of the edits, the most costly first."""
-        return sorted(range(len(self.edits)), key=lambda number: -abs(float(self.costs[number])))
+    def totals(self) -> Floats:
+        """1 minus the cosine, in every layer."""
+        return np.asarray(self.by_layer.sum(axis=1))
 
 
-def half_at(by_layer: Floats, total: float) -> int | None:
-    """The layer from which on all layers have at least half of a total cost; None if the last has less, or it is 0."""
-    enough = by_layer >= total / 2
-    if total <= 0 or not enough[-1]:
+def apart_from(gaps: Sequence[float]) -> int | None:
+    """The layer from which on, to the last, a gap of every layer has the sign of the last one; None if that is 0."""
+    last = gaps[-1] if len(gaps) else 0.0
+    if not last:
         return None
-    return int(len(enough) - np.argmin(enough[::-1])) if not enough.all() else 0
+    return next((at + 1 for at in range(len(gaps) - 1, -1, -1) if gaps[at] * last <= 0), 0)
 
 
 def edit_costs(
@@ -162,33 +158,30 @@ def _steps(falls: Floats, of_mask: dict[int, int], order: Sequence[int]) -> Floa
 
 @dataclass(frozen=True)
 class MeanCosts:
-    """What the edits of several pairs cost in the mean, of each side, the change if there are two, and by layer."""
+    """What the edits of several pairs cost in the mean, of each side, the change of two sides, and both by layer."""
 
     pairs: int
     sides: Mapping[str, Mean]
     change: Mean | None
     by_layer: Mapping[str, tuple[Mean, ...]]
+    changes: tuple[Mean, ...]  # (layer), as far as both sides have layers
 
     @property
-    def half_at(self) -> dict[str, int | None]:
-        """The layer from which on at least half of the mean cost is there, by side."""
-        return {
-            side: half_at(np.array([mean for mean, *_ in layers]), self.sides[side][0])
-            for side, layers in self.by_layer.items()
-        }
+    def apart_from(self) -> int | None:
+        """The layer from which on, to the last, the change is significant, its sign that of the last layer."""
+        return apart_from([mean if low > 0 or high < 0 else 0.0 for mean, low, high in self.changes])
 
 
 def mean_costs(sides: Mapping[str, Sequence[EditCosts]]) -> MeanCosts:
     """The means over pairs of all edits of a pair; the same resamples of the pairs for all."""
     totals = {side: np.array([one.total for one in costs]) for side, costs in sides.items()}
-    means = {side: _mean(np.zeros_like(values), values) for side, values in totals.items()}
-    layers = {side: np.array([one.by_layer.sum(axis=1) for one in costs]) for side, costs in sides.items()}
-    by_layer = {side: tuple(_mean(np.zeros(len(of)), of) for of in values.T) for side, values in layers.items()}
+    layers = {side: np.array([one.totals for one in costs]).T for side, costs in sides.items()}
     return MeanCosts(
         pairs=len(next(iter(totals.values()))),
-        sides=means,
+        sides={side: _mean(np.zeros_like(values), values) for side, values in totals.items()},
         change=_mean(*totals.values()) if len(totals) > 1 else None,
-        by_layer=by_layer,
+        by_layer={side: tuple(_mean(np.zeros_like(of), of) for of in values) for side, values in layers.items()},
+        changes=tuple(starmap(_mean, zip(*layers.values(), strict=False))) if len(layers) > 1 else (),
     )
 
 

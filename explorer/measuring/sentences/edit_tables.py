@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from explorer import in_words
 from explorer.in_words import Rows, number, rounded
-from explorer.measuring.sentences.edit_costs import EditCosts, MeanCosts
+from explorer.measuring.sentences.edit_costs import EditCosts, MeanCosts, apart_from
 
 Sides = Mapping[str, EditCosts]  # by side: A, or A and B
 
@@ -15,7 +17,9 @@ ONE_UNDER_TWO = "{} costs {} under A and {} under B: the cosine is {}."
 SEVERAL = "The {} differences cost {}, and the cosine is {}: {}."
 SEVERAL_UNDER_TWO = "The {} differences cost {} under A and {} under B, and the cosine is {}: {}."
 OTHERS = "{} others"
-HALF = "At least half of the cost is there from layer {} on{}."
+MOST_IN = "Of all layers, layer {} has the highest cost: {}."
+FROM = "The cost is {} under B than under A from layer {} on."
+SIGNIFICANT_FROM = "The change is significant from layer {} on."
 ERROR = "These costs are of sampled orders of the differences: standard error at most {}."
 ABOUT = (
     "The differences turn the first sentence into the second. The cost of one is what the cosine falls by when it is "
@@ -53,26 +57,20 @@ def order(sides: Sides) -> list[int]:
 
 def notes(sides: Sides) -> list[str]:
     """At which layer the difference is noticed, and how exact sampled costs are."""
-    lines = []
-    layers = {side: one.half_at for side, one in sides.items()}
-    if line := half(layers):
-        lines.append(line)
+    found = []
+    one, *others = sides.values()
+    if others:
+        gaps = [in_words.gap(*costs) for costs in zip(one.totals, others[0].totals, strict=False)]
+        same_layers = len(one.totals) == len(others[0].totals)
+        if same_layers and (layer := apart_from(gaps)) is not None:
+            found.append(FROM.format("higher" if gaps[-1] > 0 else "lower", layer))
+    elif np.isfinite(one.totals).all():
+        highest = int(np.argmax(one.totals))
+        found.append(MOST_IN.format(highest, number(one.totals[highest])))
     errors = [float(one.errors.max()) for one in sides.values() if one.errors is not None]
     if errors:
-        lines.append(ERROR.format(in_words.bound(max(errors), 3)))
-    return lines
-
-
-def half(layers: Mapping[str, int | None]) -> str:
-    """From which layer on at least half of the cost is there, under each side that has such a layer."""
-    known = {side: layer for side, layer in layers.items() if layer is not None}
-    if not known:
-        return ""
-    if len(layers) == 1:
-        return HALF.format(*known.values(), "")
-    (side, layer), *rest = known.items()
-    more = "".join(f", layer {other} under {name}" for name, other in rest)
-    return HALF.format(layer, f" under {side}{more}")
+        found.append(ERROR.format(in_words.bound(max(errors), 3)))
+    return found
 
 
 def rows(sides: Sides) -> Rows:
@@ -108,7 +106,7 @@ def layer_rows(sides: Sides) -> Rows:
 
 
 def mean_text(found: MeanCosts) -> str:
-    """One sentence on the costs of several pairs, and from which layer on they are noticed."""
+    """The mean cost of several pairs, with its interval, and from which layer on both sides differ."""
     means = [mean for mean, *_ in found.sides.values()]
     if found.change is None:
         ((mean, low, high),) = found.sides.values()
@@ -116,7 +114,8 @@ def mean_text(found: MeanCosts) -> str:
     else:
         gap, ends = in_words.gap(*means), in_words.ends(*found.change)
         text = MEAN_UNDER_TWO.format(found.pairs, *map(number, means), in_words.signed(gap), ends)
-    return " ".join(filter(None, (text, half(found.half_at))))
+    layer = found.apart_from
+    return text if layer is None else f"{text} {SIGNIFICANT_FROM.format(layer)}"
 
 
 def mean_rows(found: MeanCosts) -> Rows:

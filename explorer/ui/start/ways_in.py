@@ -1,4 +1,4 @@
-"""Offer the three ways into Strata, each with its steps and which of them are done, and the models on this disk."""
+"""Offer the three ways into Strata, as buttons and with the steps of each, and the models on this disk."""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,8 +16,10 @@ from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.frame import page_list, sidebar
 from explorer.ui.runs import training_form
-from explorer.ui.widgets import controls
+from explorer.ui.widgets import controls, first_screen
 
+SCORES, WAYS, OWN, MODELS = "Score by layer", "Three ways in", "Your own pairs", "Models on this disk"
+TABS = (SCORES, WAYS, OWN, MODELS)
 LATEST = 20  # runs whose status is read
 DONE, OPEN = ":material/check_circle:", ":material/radio_button_unchecked:"
 LAYERS, COMPARE, TRAIN, PLANS = "pages/layers.py", "pages/compare.py", "pages/train.py", "pages/plans.py"
@@ -27,8 +29,7 @@ OLDER = "Models of older runs ({})"
 
 def show(choice: sidebar_choice.Choice) -> None:
     """The three, side by side."""
-    chosen = choice.evaluation_set
-    uploaded = chosen if chosen.kind == sets.SetKind.UPLOADED else next(iter(sets.kept_sets()), None)
+    uploaded = _uploaded(choice)
     one, two, three = st.columns(3, gap="small")
     with one.container(border=True, height="stretch"):
         _see_what_changed()
@@ -38,9 +39,40 @@ def show(choice: sidebar_choice.Choice) -> None:
         _fine_tune(choice, uploaded)
 
 
+def slim_buttons(choice: sidebar_choice.Choice) -> None:
+    """The three as a button each: what their next step is, in one line."""
+    uploaded, tuned = _uploaded(choice), _tuned()
+    if tuned is None:
+        _button("Fine-tune with the defaults", TRAIN, "door train defaults", training_form.leave, primary=True)
+    else:
+        _button("See what changed", COMPARE, "door compare", lambda: _compare(tuned), primary=True)
+    if uploaded is None:
+        _button("Best layer on the sample", LAYERS, "door layers sample")
+        _button("Upload text and train", TRAIN, "door train", training_form.ask_for_file)
+        return
+    _button("Score your pairs", LAYERS, "door layers", lambda: sidebar.choose_set(uploaded))
+    if not page_list.why_not_trained_on(uploaded):
+        train = partial(page_list.train_on_own_pairs, uploaded)
+        _button("Train on your pairs", TRAIN, "door train own", train)
+
+
+def _uploaded(choice: sidebar_choice.Choice) -> sets.SetIdentity | None:
+    chosen = choice.evaluation_set
+    return chosen if chosen.kind == sets.SetKind.UPLOADED else next(iter(sets.kept_sets()), None)
+
+
+def demonstration() -> str:
+    """The model of the run that ships as a demonstration; "" if none does."""
+    return next((run_folder.model_name(run.name) for run in runs.examples()), "")
+
+
+def _tuned() -> str | None:
+    """The model of the demonstration, or of the newest run without it."""
+    return demonstration() or next(iter(run_folder.models()), None)
+
+
 def _see_what_changed() -> None:
-    shipped = [run_folder.model_name(run.name) for run in runs.examples()]  # the run of the demonstration
-    tuned = next(iter([*shipped, *run_folder.models()]), None)
+    tuned = _tuned()
     _describe(
         ":material/compare_arrows: See what fine-tuning changed",
         "A tuned model compared with its base: better or worse, on which sentences, and which words did it.",
@@ -48,11 +80,8 @@ def _see_what_changed() -> None:
         ("Tuned model", tuned),
         ("Verdict: on the Compare page", False),
     )
-    if tuned is None:
-        _button("Fine-tune with the defaults", TRAIN, "door train defaults", training_form.leave, primary=True)
-    else:
+    if tuned is not None:
         with st.container(horizontal=True):
-            _button("See what changed", COMPARE, "door compare", lambda: _compare(tuned), primary=True)
             _button(word_tables.TITLE, COMPARE, "door words", lambda: _compare(tuned, *sample.NEGATION))
 
 
@@ -65,10 +94,7 @@ def _find_the_best_layer(choice: sidebar_choice.Choice, uploaded: sets.SetIdenti
         ("Scores: on the Layers page", uploaded is not None and _is_scored(choice, uploaded)),
     )
     if uploaded is None:
-        st.markdown("[:material/upload: Upload your pairs below](#your-own-data)")
-        _button("Try it on the sample", LAYERS, "door layers sample")
-    else:
-        _button("Score your pairs", LAYERS, "door layers", lambda: sidebar.choose_set(uploaded), primary=True)
+        st.button("Upload your pairs", key="door upload", icon=":material/upload:", on_click=_open_own)
 
 
 def _fine_tune(choice: sidebar_choice.Choice, uploaded: sets.SetIdentity | None) -> None:
@@ -81,19 +107,18 @@ def _fine_tune(choice: sidebar_choice.Choice, uploaded: sets.SetIdentity | None)
         ("Tuned model", trained and f"run:{trained}"),
     )
     if uploaded is None:
-        with st.container(horizontal=True):
-            _button("Upload text and train", TRAIN, "door train", training_form.ask_for_file)
-            _button(page_list.SHOULD_I, PLANS, "door advise", address={page_list.ADVISE: ""})
+        _button(page_list.SHOULD_I, PLANS, "door advise", address={page_list.ADVISE: ""})
     else:
         reason = page_list.why_not_trained_on(uploaded)
         if reason:
             st.caption(messages.plain(reason))
         else:
-            with st.container(horizontal=True):
-                train = partial(page_list.train_on_own_pairs, uploaded)
-                _button("Train on your pairs", TRAIN, "door train own", train, primary=True)
-                own = page_list.advise_on(sources.written(uploaded))
-                _button(page_list.SHOULD_I, PLANS, "door advise", address=own)
+            own = page_list.advise_on(sources.written(uploaded))
+            _button(page_list.SHOULD_I, PLANS, "door advise", address=own)
+
+
+def _open_own() -> None:
+    st.session_state[first_screen.TAB] = OWN
 
 
 def _describe(title: str, about: str, *steps: tuple[str, str | bool | None]) -> None:

@@ -10,7 +10,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer.ui.widgets import controls
 
-ANSWER, FIGURE, CONTROLS, TABS = "answer", "figure", "controls", "tabs"
+ANSWER, FIGURE, CONTROLS = "answer", "figure", "controls"
+TAB = "tab"  # the key of the open one, which is in the address
 
 
 def answer() -> DeltaGenerator:
@@ -36,6 +37,6 @@ def figure() -> DeltaGenerator:
 def tabs(names: Sequence[str]) -> str:
     """The open tab, which is in the address; the page computes and draws that one alone."""
     chosen: str = controls.segments(
-        "Show", list(names), default=names[0], key="tab", label_visibility="collapsed", width="stretch"
+        "Show", list(names), default=names[0], key=TAB, label_visibility="collapsed", width="stretch"
     )
     return chosen

@@ -1,7 +1,6 @@
 """Show two sentences in A and B: layer by layer, token by token, and which words make them similar or different."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
@@ -14,11 +13,11 @@ from explorer.encoding.read.pooling import PAD, POOLINGS, REFERENCES
 from explorer.measuring.comparing.learned import HOW_CHOSEN
 from explorer.measuring.comparing.pair_words import differing, what_is_right
 from explorer.measuring.scores.judge import PairChange
-from explorer.measuring.sentences import sentence_pair, word_pairs, word_tables
+from explorer.measuring.sentences import edit_tables, sentence_pair, word_pairs, word_tables
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
 from explorer.ui.access.sidebar_choice import Choice, Reader, readers
-from explorer.ui.widgets import controls, cosine_meaning, downloads
+from explorer.ui.widgets import controls, cosine_meaning, differences, downloads
 
 TITLE = "Pair microscope"
 ONE_TOKEN = (
@@ -32,22 +31,6 @@ COSINE = (
 )
 
 WIDTH = 960  # pixels of the words over a page
-LEGEND = "Blue words raise the cosine, brown words lower it, grey words add little. Hover a word for its number."
-# The words are text in markdown, escaped; the style sheet has numbers alone. A number is over its word when that is
-# hovered, and always there for screen readers.
-_LOOK = """
-.st-key-{key} p { unicode-bidi: plaintext; text-align: start; overflow-wrap: anywhere; line-height: 1.75;
-  padding-inline-end: 1rem; }
-.st-key-{key} .stMarkdownColoredBackground { position: relative; padding: 0.1em 0.25em; }
-.st-key-{key} .stMarkdownColoredBackground > span:last-child { position: absolute; left: 50%; bottom: 100%; opacity: 0;
-  transform: translateX(-50%); pointer-events: none; user-select: none; white-space: nowrap; direction: ltr;
-  unicode-bidi: isolate; padding: 0 0.3em; border-radius: 0.25rem; background: inherit; color: inherit; z-index: 1; }
-.st-key-{key} .stMarkdownColoredBackground:hover > span:last-child { opacity: 1; }
-"""
-_WORD = (
-    ".st-key-{key} :nth-child({place} of .stMarkdownColoredBackground) "
-    "{{ background-color: {background} !important; color: {ink} !important; }}"
-)
 ICON = ":material/format_color_text:"
 COMPARE, SEARCH = "compare", "search"  # pages that show words
 BUTTON_HELP = "What each word of both sentences adds to their cosine"
@@ -225,13 +208,23 @@ def show_words(sides: tuple[Reader, ...], first: str, second: str, reference: st
 
     `where` is part of the keys: a page may show this twice.
     """
+    costs = differences.edit_costs_of(sides, first, second)
+    if costs is None:
+        return  # progress is shown
+    if costs:
+        st.markdown(f"#### {messages.plain(edit_tables.summary(costs))}", help=edit_tables.ABOUT)
     made = {side.name: _word_pair(side, first, second, reference) for side in sides}
     pairs: dict[str, word_pairs.WordPair] = {name: pair for name, pair in made.items() if pair is not None}
     if len(pairs) < len(sides):
         return  # progress is shown
-    if summary := word_tables.summary(pairs):
-        st.markdown(messages.plain(summary))
-    coloured_words(sides, pairs, (first, second), where)
+    left, right = st.columns([3, 2], gap="medium") if costs else (st.container(), None)
+    with left:
+        if summary := word_tables.summary(pairs):
+            st.markdown(messages.plain(summary))
+        differences.coloured_words(sides, pairs, (first, second), where)
+    if right is not None:
+        with right:
+            differences.cost_by_layer(costs, where)
     for group in pair_figures.alike(pairs):
         downloads.draw(
             pair_figures.word_bars(group),
@@ -250,6 +243,9 @@ def show_words(sides: tuple[Reader, ...], first: str, second: str, reference: st
     _matrices(sides, pairs, (first, second), reference, where)
     with st.container(horizontal=True):
         stem = " ".join(filter(None, ("words", where, digest_of((first, second))[:8])))
+        if costs:
+            downloads.rows(edit_tables.rows(costs), f"{stem} differences", "Differences (CSV)")
+            downloads.rows(edit_tables.layer_rows(costs), f"{stem} differences by layer", "By layer (CSV)")
         downloads.rows(word_tables.word_rows(pairs), stem, "Words (CSV)")
         if len(pairs) > 1 and (found := word_pairs.changes(*pairs.values())):
             downloads.rows(word_tables.change_rows(found), f"{stem} changes", "Changes (CSV)")
@@ -301,6 +297,11 @@ def _matrices(
         downloads.rows(word_tables.matrix_rows(whole), stem, "Pairs of words (CSV)")
 
 
+def words_of(side: Reader, first: str, second: str) -> word_pairs.WordPair | None:
+    """What each word of two sentences adds, from the default reference; None with progress shown until it is known."""
+    return _word_pair(side, first, second, PAD)
+
+
 def _word_pair(
     side: Reader, first: str, second: str, reference: str, *, matrix: bool = False
 ) -> word_pairs.WordPair | None:
@@ -321,40 +322,6 @@ def _word_pair(
             matrix=matrix,
         ),
     )
-
-
-def coloured_words(
-    sides: Sequence[Reader], pairs: Mapping[str, word_pairs.WordPair], sentences: tuple[str, str], where: str
-) -> None:
-    """Model and cosine, then both sentences, of each side; all have one colour scale. `where` is part of the keys."""
-    most = pair_figures.largest(*pairs.values())
-    rules = []
-    for side in sides:
-        pair = pairs[side.name]
-        st.markdown(f"**{side.name}** {messages.plain(side.found.name)}, cosine **{in_words.number(pair.cosine)}**")
-        for number, (sentence, words, values) in enumerate(
-            zip(sentences, pair.words, pair.contributions, strict=True), start=1
-        ):
-            key = "-".join(("coloured", *where.split(), side.name, str(number)))
-            found, rest = pair_figures.coloured(sentence, words, values, most)
-            pieces = []  # a directive for each word, in which its number follows; all texts are escaped
-            for one in found:
-                pieces.append(_text(one.before))
-                pieces.append(f":gray-background[{_text(one.word)}:small[ {in_words.signed(one.value)}]]")
-            with st.container(key=key):
-                st.markdown("".join((*pieces, _text(rest))).strip())
-            rules.append(_LOOK.replace("{key}", key))
-            rules += [
-                _WORD.format(key=key, place=place, background=one.background, ink=one.ink)
-                for place, one in enumerate(found, start=1)
-            ]
-    st.html(f"<style>{''.join(rules)}</style>")
-    st.caption(LEGEND)
-
-
-def _text(text: str) -> str:
-    """Text on one line, escaped; a space at either end is kept."""
-    return messages.plain(re.sub(r"\s+", " ", text)) if text.strip() else " " * bool(text)
 
 
 def words_button(page: str, key: str, first: str, second: str, label: str = "Which words?") -> None:

@@ -13,7 +13,7 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.pooling import OWN, parse
 from explorer.measuring.sentences import edit_costs, edit_tables, edits
-from explorer.measuring.sentences.edit_costs import EditCosts, half_at, mean_costs, prefixes, sampled_orders, shapley
+from explorer.measuring.sentences.edit_costs import EditCosts, apart_from, mean_costs, prefixes, sampled_orders, shapley
 from explorer.measuring.sentences.edits import ADDED, EXCHANGED, MOVED, REMOVED, REPLACED, SPELLED, between
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
@@ -159,11 +159,12 @@ def test_sampled_orders_come_with_their_reverse_and_need_few_passes(count):
     assert len({mask for order in orders for mask in prefixes(order)}) <= edit_costs.PASSES
 
 
-def test_half_of_the_cost_is_there_from_the_first_layer_after_which_no_layer_has_less():
-    assert half_at(np.array([0.1, 0.3, 0.1, 0.2, 0.3]), 0.4) == 3
-    assert half_at(np.array([0.3, 0.3]), 0.4) == 0
-    assert half_at(np.array([0.3, 0.1]), 0.4) is None
-    assert half_at(np.array([0.0, 0.0]), 0.0) is None
+@pytest.mark.parametrize(
+    ("gaps", "layer"),
+    [((0.0, 0.1, 0.0, 0.2, 0.3), 3), ((0.1, -0.1), 1), ((0.1, 0.2), 0), ((0.1, 0.0), None), ((-0.1, 0.1, -0.2), 2)],
+)
+def test_a_change_is_noticed_from_the_layer_after_which_its_sign_stays(gaps, layer):
+    assert apart_from(gaps) == layer
 
 
 def made(costs, layers=3):
@@ -200,7 +201,7 @@ def test_the_mean_of_pairs_has_the_change_with_its_interval():
         pytest.approx(mean - 2 * error, abs=error / 3),
         pytest.approx(mean + 2 * error, abs=error / 3),
     )
-    assert found.half_at == {"A": 0, "B": 0}
+    assert found.apart_from == 0, "made with the same costs in every layer"
     text = edit_tables.mean_text(found)
     assert in_words.ends(*found.change) in text
 

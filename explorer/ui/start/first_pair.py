@@ -1,0 +1,152 @@
+"""Show one pair under A and B on the first screen: type another one, or change a word, and both models answer."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from explorer import in_words
+from explorer.data import sample
+from explorer.encoding.locate import model_names
+from explorer.errors import StrataError
+from explorer.measuring.sentences import edit_tables, word_pairs
+from explorer.measuring.sentences.edits import between
+from explorer.measuring.sentences.sentence_vectors import similarities
+from explorer.ui import messages
+from explorer.ui.access import selection, sidebar_choice
+from explorer.ui.access.sidebar_choice import Choice, Reader
+from explorer.ui.start import ways_in
+from explorer.ui.widgets import differences, first_screen, microscope
+
+FIRST, SECOND, WHAT_IF = "start first", "start second", "start what if"  # keys of the fields
+LONGEST = 4000  # characters, far more than an encoder's maximum length
+EXAMPLE_AS_B = "B is the example that ships, {}, since no model B is chosen in the sidebar."
+WHAT_IF_HELP = "Change a word of the second sentence here: both models answer below, and the pair stays as it is."
+ANSWER = "{}: the cosine with the first sentence is {}."
+OWN_HELP = "One sentence a line, at most {}. Sentences, Map and Search show them, too."
+_SHOWN = "_pair in the fields of Start"
+_COLUMNS = """<style>
+[class*="st-key-coloured-start-"] p { font-size: 1.35rem; line-height: 1.9 !important; }
+</style>"""
+
+
+def show(choice: Choice, answer: DeltaGenerator) -> None:
+    """The sentence that answers, in its place, then the figure: fields, words under A and B, the cost by layer."""
+    pair = selection.pair() or sample.NEGATION
+    _fill(pair)
+    sides, note = _sides(choice)
+    figure = first_screen.figure()
+    with figure:
+        _fields()
+    if not sides:
+        return  # an error or progress is shown
+    with figure:
+        costs = differences.edit_costs_of(sides, *pair)
+    if costs is None:
+        return
+    with answer:
+        st.markdown(f"#### {messages.plain(edit_tables.summary(costs) if costs else _cosines(sides, pair))}")
+        if note:
+            st.caption(note)
+    with figure:
+        _what_if(sides, pair)
+        _words(sides, pair)
+        if costs:
+            differences.cost_by_layer(costs, "start")
+
+
+def own_sentences() -> None:
+    """A button that opens a field for the sentences of every page."""
+
+    def use() -> None:
+        typed = [" ".join(line.split()) for line in st.session_state["start own sentences"].splitlines()]
+        if sentences := list(dict.fromkeys(filter(None, typed))):
+            selection.choose_sentences(sentences)
+
+    with st.popover("Your sentences", icon=":material/notes:"):
+        st.text_area(
+            "Your sentences",
+            "\n".join(selection.sentences()),
+            key="start own sentences",
+            height=260,
+            help=OWN_HELP.format(selection.MOST),
+        )
+        st.button("Use them on every page", key="use own sentences", type="primary", on_click=use)
+
+
+def _fill(pair: tuple[str, str]) -> None:
+    """Write the pair into the fields if another page, the address or nobody has chosen it since."""
+    if st.session_state.get(_SHOWN) != pair or FIRST not in st.session_state:
+        st.session_state[FIRST], st.session_state[SECOND] = pair
+        st.session_state[WHAT_IF] = pair[1]
+        st.session_state[_SHOWN] = pair
+
+
+def _fields() -> None:
+    def choose() -> None:
+        first, second = (" ".join(st.session_state[key].split()) for key in (FIRST, SECOND))
+        if first and second:
+            selection.choose_pair(first, second)
+        else:  # an empty field gets its sentence again
+            st.session_state.pop(_SHOWN, None)
+
+    for column, label, key in zip(
+        st.columns(2, gap="small"), ("One sentence", "Another"), (FIRST, SECOND), strict=True
+    ):
+        column.text_input(label, key=key, max_chars=LONGEST, on_change=choose)
+
+
+def _sides(choice: Choice) -> tuple[tuple[Reader, ...], str]:
+    """A and B; without a chosen B the example that ships, and a note that says so."""
+    other, note = sidebar_choice.model_b(), ""
+    shipped = ways_in.demonstration()
+    if other is None and shipped and shipped != choice.source:
+        other = replace(choice, source=shipped, reading=None)
+        note = EXAMPLE_AS_B.format(messages.plain(model_names.shown_name(shipped)))
+    return sidebar_choice.readers(choice, other), note
+
+
+def _words(sides: Sequence[Reader], pair: tuple[str, str]) -> None:
+    """Both sentences under each side, side by side."""
+    columns = st.columns(len(sides), gap="medium")
+    made = {side.name: microscope.words_of(side, *pair) for side in sides}
+    known: dict[str, word_pairs.WordPair] = {name: words for name, words in made.items() if words is not None}
+    if len(known) == len(sides):
+        st.html(_COLUMNS)
+        differences.coloured_words(sides, known, pair, "start", columns)
+
+
+def _cosines(sides: Sequence[Reader], pair: tuple[str, str]) -> str:
+    """The cosine of sentences that share no word."""
+    cosines = [_cosine(side, pair) for side in sides]
+    if None in cosines:
+        return ""
+    shown = in_words.arrow(*cosines) if len(cosines) > 1 else in_words.number(cosines[0])
+    return f"The cosine is {shown}."
+
+
+def _cosine(side: Reader, pair: Sequence[str]) -> float | None:
+    vectors = side.vectors(tuple(pair))
+    return None if vectors is None else float(similarities(vectors)[0, 1])
+
+
+def _what_if(sides: Sequence[Reader], pair: tuple[str, str]) -> None:
+    """A field with the second sentence, and what both models answer once a word of it is changed."""
+    field, told = st.columns(2, gap="small", vertical_alignment="bottom")
+    typed = " ".join(field.text_input("What if?", key=WHAT_IF, max_chars=LONGEST, help=WHAT_IF_HELP).split())
+    if not typed or typed == pair[1]:
+        return
+    lines = []
+    try:
+        for side in sides:
+            before, after = (_cosine(side, (pair[0], second)) for second in (pair[1], typed))
+            if before is None or after is None:
+                return  # progress is shown
+            lines.append(f"{in_words.arrow(before, after)} under {side.name}")
+    except StrataError as error:
+        messages.trouble(error)
+        return
+    edited = between(pair[1], typed)
+    names = ", ".join(map(str, edited.edits)) if edited else typed
+    told.markdown(messages.plain(ANSWER.format(names, " and ".join(lines))))

@@ -1,0 +1,114 @@
+"""Show what the differences of two sentences cost, in a figure by layer, and their words coloured by what each adds."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from explorer import in_words, progress
+from explorer.data.text_sets import digest_of
+from explorer.drawing.sentences import pair_figures
+from explorer.encoding.read.pooling import PAD
+from explorer.measuring.sentences import edit_costs, edit_tables, word_pairs
+from explorer.measuring.sentences.edit_costs import EditCosts
+from explorer.ui import messages
+from explorer.ui.access import cached, jobs
+from explorer.ui.access.sidebar_choice import Reader
+from explorer.ui.widgets import downloads
+
+LEGEND = "Blue words raise the cosine, brown words lower it, grey words add little. Hover a word for its number."
+# The words are text in markdown, escaped; the style sheet has numbers alone. A number is over its word when that is
+# hovered, and always there for screen readers.
+_LOOK = """
+.st-key-{key} p { unicode-bidi: plaintext; text-align: start; overflow-wrap: anywhere; line-height: 1.75;
+  padding-inline-end: 1rem; }
+.st-key-{key} .stMarkdownColoredBackground { position: relative; padding: 0.1em 0.25em; }
+.st-key-{key} .stMarkdownColoredBackground > span:last-child { position: absolute; left: 50%; bottom: 100%; opacity: 0;
+  transform: translateX(-50%); pointer-events: none; user-select: none; white-space: nowrap; direction: ltr;
+  unicode-bidi: isolate; padding: 0 0.3em; border-radius: 0.25rem; background: inherit; color: inherit; z-index: 1; }
+.st-key-{key} .stMarkdownColoredBackground:hover > span:last-child { opacity: 1; }
+"""
+_WORD = (
+    ".st-key-{key} :nth-child({place} of .stMarkdownColoredBackground) "
+    "{{ background-color: {background} !important; color: {ink} !important; }}"
+)
+
+
+def edit_costs_of(sides: Sequence[Reader], first: str, second: str) -> dict[str, EditCosts] | None:
+    """What the edits of two sentences cost, by side; empty if they have none, None with progress shown until known."""
+    made = {side.name: _edit_costs(side, (first, second)) for side in sides}
+    if any(costs is None for costs in made.values()):
+        return None
+    known = {name: costs[0] for name, costs in made.items() if costs}
+    return known if len(known) == len(made) else {}
+
+
+def _edit_costs(side: Reader, sentences: tuple[str, str]) -> tuple[EditCosts, ...] | None:
+    length = side.settings.max_length
+
+    def make() -> progress.Work[tuple[EditCosts, ...]]:
+        kept = word_pairs.kept(word_pairs.key(side.found.digest, sentences, side.reading.title, PAD, length))
+        if kept is not None:  # then the model need not be loaded
+            costs = kept.edits
+        else:
+            yield progress.Progress(f"loading {side.found.name}", 0, 0)
+            encoder = cached.attending(side.found)
+            costs = yield from edit_costs.edit_costs(encoder, *sentences, side.reading, length)
+        return () if costs is None else (costs,)
+
+    key = f"edits {side.found.digest} {digest_of(sentences)} {side.reading.title} {length}"
+    return jobs.result(key, f"Comparing two sentences with {side.found.name}", make)
+
+
+def cost_by_layer(costs: Mapping[str, EditCosts], where: str = "") -> None:
+    """At which layer the differences are noticed, as a figure, and the costs as a file."""
+    downloads.draw(
+        pair_figures.cost_by_layer(costs),
+        key=f"cost by layer {where}".rstrip(),
+        config=downloads.config("differences"),
+        alt="What the differences cost in every layer. The file of differences by layer has the numbers.",
+    )
+    if lines := edit_tables.notes(costs):
+        st.caption(messages.plain(" ".join(lines)))
+
+
+def coloured_words(
+    sides: Sequence[Reader],
+    pairs: Mapping[str, word_pairs.WordPair],
+    sentences: tuple[str, str],
+    where: str,
+    columns: Sequence[DeltaGenerator] = (),
+) -> None:
+    """Model and cosine, then both sentences, of each side; all have one colour scale. `where` is part of the keys.
+
+    The sides are one below another, or in columns.
+    """
+    most = pair_figures.largest(*pairs.values())
+    rules = []
+    for side, place in zip(sides, columns or [st] * len(sides), strict=True):
+        pair, cosine = pairs[side.name], in_words.number(pairs[side.name].cosine)
+        place.markdown(f"**{side.name}** {messages.plain(side.found.name)}, cosine **{cosine}**")
+        for number, (sentence, words, values) in enumerate(
+            zip(sentences, pair.words, pair.contributions, strict=True), start=1
+        ):
+            key = "-".join(("coloured", *where.split(), side.name, str(number)))
+            found, rest = pair_figures.coloured(sentence, words, values, most)
+            pieces = []  # a directive for each word, in which its number follows; all texts are escaped
+            for one in found:
+                pieces.append(_text(one.before))
+                pieces.append(f":gray-background[{_text(one.word)}:small[ {in_words.signed(one.value)}]]")
+            with place.container(key=key):
+                st.markdown("".join((*pieces, _text(rest))).strip())
+            rules.append(_LOOK.replace("{key}", key))
+            rules += [
+                _WORD.format(key=key, place=place, background=one.background, ink=one.ink)
+                for place, one in enumerate(found, start=1)
+            ]
+    st.html(f"<style>{''.join(rules)}</style>")
+    st.caption(LEGEND)
+
+
+def _text(text: str) -> str:
+    """Text on one line, escaped; a space at either end is kept."""
+    return messages.plain(re.sub(r"\s+", " ", text)) if text.strip() else " " * bool(text)
