@@ -47,8 +47,8 @@ PAGES = (
         "start",
         "Start",
         "home",
-        "Score every layer & pooling of a sentence encoder, fine-tune it, and see what changed. Everything runs on "
-        "this machine; nothing is sent anywhere, and no GPU is needed.",
+        "Which differences in meaning does a sentence encoder notice? Everything runs on this machine; nothing is sent "
+        "anywhere.",
     ),
     PageEntry(
         "layers",

@@ -25,9 +25,10 @@ EXAMPLE_AS_B = "B is the example that ships, {}, since no model B is chosen in t
 WHAT_IF_HELP = "Change a word of the second sentence here: both models answer below, and the pair stays as it is."
 ANSWER = "{}: the cosine with the first sentence is {}."
 OWN_HELP = "One sentence a line, at most {}. Sentences, Map and Search show them, too."
+HEIGHT = 300  # pixels of the figure by layer
 _SHOWN = "_pair in the fields of Start"
 _COLUMNS = """<style>
-[class*="st-key-coloured-start-"] p { font-size: 1.35rem; line-height: 1.9 !important; }
+[class*="st-key-coloured-start-"] p { font-size: 1.25rem; line-height: 1.8 !important; margin-bottom: 0; }
 </style>"""
 
 
@@ -51,9 +52,12 @@ def show(choice: Choice, answer: DeltaGenerator) -> None:
             st.caption(note)
     with figure:
         _what_if(sides, pair)
-        _words(sides, pair)
-        if costs:
-            differences.cost_by_layer(costs, "start")
+        left, right = st.columns([3, 2], gap="medium") if costs else (st.container(), None)
+        with left:
+            _words(sides, pair)
+        if right is not None:
+            with right:
+                differences.cost_by_layer(costs, "start", height=HEIGHT)
 
 
 def own_sentences() -> None:
@@ -91,10 +95,10 @@ def _fields() -> None:
         else:  # an empty field gets its sentence again
             st.session_state.pop(_SHOWN, None)
 
-    for column, label, key in zip(
-        st.columns(2, gap="small"), ("One sentence", "Another"), (FIRST, SECOND), strict=True
-    ):
-        column.text_input(label, key=key, max_chars=LONGEST, on_change=choose)
+    first, second, changed = st.columns(3, gap="small")
+    first.text_input("One sentence", key=FIRST, max_chars=LONGEST, on_change=choose)
+    second.text_input("Another sentence", key=SECOND, max_chars=LONGEST, on_change=choose)
+    changed.text_input("What if?", key=WHAT_IF, max_chars=LONGEST, help=WHAT_IF_HELP)
 
 
 def _sides(choice: Choice) -> tuple[tuple[Reader, ...], str]:
@@ -108,13 +112,12 @@ def _sides(choice: Choice) -> tuple[tuple[Reader, ...], str]:
 
 
 def _words(sides: Sequence[Reader], pair: tuple[str, str]) -> None:
-    """Both sentences under each side, side by side."""
-    columns = st.columns(len(sides), gap="medium")
+    """Both sentences under each side, coloured."""
     made = {side.name: microscope.words_of(side, *pair) for side in sides}
     known: dict[str, word_pairs.WordPair] = {name: words for name, words in made.items() if words is not None}
     if len(known) == len(sides):
         st.html(_COLUMNS)
-        differences.coloured_words(sides, known, pair, "start", columns)
+        differences.coloured_words(sides, known, pair, "start")
 
 
 def _cosines(sides: Sequence[Reader], pair: tuple[str, str]) -> str:
@@ -132,9 +135,8 @@ def _cosine(side: Reader, pair: Sequence[str]) -> float | None:
 
 
 def _what_if(sides: Sequence[Reader], pair: tuple[str, str]) -> None:
-    """A field with the second sentence, and what both models answer once a word of it is changed."""
-    field, told = st.columns(2, gap="small", vertical_alignment="bottom")
-    typed = " ".join(field.text_input("What if?", key=WHAT_IF, max_chars=LONGEST, help=WHAT_IF_HELP).split())
+    """What both models answer once a word of the second sentence is changed."""
+    typed = " ".join(st.session_state[WHAT_IF].split())
     if not typed or typed == pair[1]:
         return
     lines = []
@@ -149,4 +151,4 @@ def _what_if(sides: Sequence[Reader], pair: tuple[str, str]) -> None:
         return
     edited = between(pair[1], typed)
     names = ", ".join(map(str, edited.edits)) if edited else typed
-    told.markdown(messages.plain(ANSWER.format(names, " and ".join(lines))))
+    st.markdown(messages.plain(ANSWER.format(names, " and ".join(lines))))

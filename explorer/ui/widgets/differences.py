@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping, Sequence
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from explorer import in_words, progress
 from explorer.data.text_sets import digest_of
@@ -61,12 +60,13 @@ def _edit_costs(side: Reader, sentences: tuple[str, str]) -> tuple[EditCosts, ..
     return jobs.result(key, f"Comparing two sentences with {side.found.name}", make)
 
 
-def cost_by_layer(costs: Mapping[str, EditCosts], where: str = "") -> None:
-    """At which layer the differences are noticed, as a figure, and the costs as a file."""
+def cost_by_layer(costs: Mapping[str, EditCosts], where: str = "", height: int | None = None) -> None:
+    """What the differences cost in every layer, as a figure, and from which layer on A and B differ."""
     downloads.draw(
         pair_figures.cost_by_layer(costs),
         key=f"cost by layer {where}".rstrip(),
         config=downloads.config("differences"),
+        height=height,
         alt="What the differences cost in every layer. The file of differences by layer has the numbers.",
     )
     if lines := edit_tables.notes(costs):
@@ -78,17 +78,13 @@ def coloured_words(
     pairs: Mapping[str, word_pairs.WordPair],
     sentences: tuple[str, str],
     where: str,
-    columns: Sequence[DeltaGenerator] = (),
 ) -> None:
-    """Model and cosine, then both sentences, of each side; all have one colour scale. `where` is part of the keys.
-
-    The sides are one below another, or in columns.
-    """
+    """Model and cosine, then both sentences, of each side; all have one colour scale. `where` is part of the keys."""
     most = pair_figures.largest(*pairs.values())
     rules = []
-    for side, place in zip(sides, columns or [st] * len(sides), strict=True):
+    for side in sides:
         pair, cosine = pairs[side.name], in_words.number(pairs[side.name].cosine)
-        place.markdown(f"**{side.name}** {messages.plain(side.found.name)}, cosine **{cosine}**")
+        st.markdown(f"**{side.name}** {messages.plain(side.found.name)}, cosine **{cosine}**")
         for number, (sentence, words, values) in enumerate(
             zip(sentences, pair.words, pair.contributions, strict=True), start=1
         ):
@@ -98,7 +94,7 @@ def coloured_words(
             for one in found:
                 pieces.append(_text(one.before))
                 pieces.append(f":gray-background[{_text(one.word)}:small[ {in_words.signed(one.value)}]]")
-            with place.container(key=key):
+            with st.container(key=key):
                 st.markdown("".join((*pieces, _text(rest))).strip())
             rules.append(_LOOK.replace("{key}", key))
             rules += [
