@@ -1,4 +1,4 @@
-"""Sentences to map, with their attributes: from scored pairs, from a table, or typed."""
+"""Sentences to map, with their attributes: from scored pairs, from a table, or as they are."""
 
 from collections import defaultdict
 from collections.abc import Mapping as Lookup
@@ -42,6 +42,14 @@ def of_set(name: str, columns: Lookup[str, Sequence[str]], labels: Sequence[str]
             parts.setdefault(text, labels[place] if labels else heading)
     texts = tuple(parts)
     return Sentences(name, texts, (Attribute("label" if labels else "part", tuple(parts.values())), _words(texts)))
+
+
+def of_texts(name: str, texts: Sequence[str]) -> Sentences:
+    """Distinct sentences as they are, without attributes but their lengths."""
+    distinct = tuple(dict.fromkeys(texts))
+    if len(distinct) < 2:
+        raise TooFewRows(f"{name} has {len(distinct)} distinct sentences; a map needs at least 2. Add some.")
+    return Sentences(name, distinct, (_words(distinct),))
 
 
 def extremes(pairs: GradedPairs, seed: int, count: int = EXTREMES) -> Sentences:

@@ -35,7 +35,7 @@ from explorer.ui.compare import compared, geometry_view, split_view
 from explorer.ui.layer_attention import pair_view, pooler_view
 from explorer.ui.map import map_view
 from explorer.ui.plans import plan_view
-from explorer.ui.replay import replay_view, step_grid
+from explorer.ui.replay import step_grid, step_map
 from explorer.ui.results import table_view
 from explorer.ui.runs import run_status, training_queue
 from explorer.ui.search import neighbours
@@ -226,7 +226,7 @@ def map_of_a_run(desk: Desk, x: Any) -> Hashable:
         file, random = probe_file(run.folder, x.seed, step), np.random.default_rng([x.vectors, step])
         file.unlink(missing_ok=True)
         np.save(file, random.normal(size=(5, 3)))
-    answer, probes = replay_view.travel_of(run, x.seed, steps), recorder.probes(run, x.seed, steps)
+    answer, probes = step_map.travel_of(run, x.seed, steps), recorder.probes(run, x.seed, steps)
     assert answer is not None
     assert np.array_equal(answer[0].places, projection.travel(probes).places), "the map of other vectors"
     return own(answer[1][0], f"{x.text} 0"), answer[0].places.tobytes(), x.seed

@@ -116,8 +116,12 @@ def _umap(
         f"seed {settings.seed}."
     )
     if len(sides) == 2:
-        note += " A and B are laid out together: every sentence in A is a neighbour of itself in B."
-    return [found[at : at + count] for at in range(0, len(found), count)], note
+        note += (
+            " A and B are laid out together: every sentence in A is a neighbour of itself in B. B is then moved and "
+            "rotated onto A."
+        )
+        return [found[:count], turned_onto(found[:count], found[count:], same_size=False)], note
+    return [found], note
 
 
 def _tsne(
@@ -327,27 +331,32 @@ def travel(probes: NDArray[Any]) -> Travel:
     )
 
 
-def travel_by_umap(probes: NDArray[Any], plane: Travel, settings: MapSettings) -> Work[Floats]:
-    """Lay out all steps together with UMAP, from their positions (step, sentence, 2) on the plane.
+def travel_by_umap(near: tuple[Neighbourhoods, ...], plane: Travel, settings: MapSettings) -> Work[Floats]:
+    """Lay out all steps together with UMAP, from their neighbours and their positions (step, sentence, 2) on the plane.
 
     Each step is laid out by itself, pulled towards those before and after, and rotated onto the one before, since the
     position and rotation of a UMAP have no meaning.
     """
-    near = []
-    for place, vectors in enumerate(probes):
-        stage = f"finding neighbours at evaluation {place + 1} of {len(probes)}"
-        near.append((yield from neighbourhoods(vectors.astype(np.float32), stage)))
     # the same noise at every step, so that unchanged sentences start at the same position
     size = 10 / max(1e-12, float(np.abs(plane.places).max()))
     noise = spread(np.zeros(plane.places.shape[1:], dtype=np.float32), 10, settings.seed)
     start = (plane.places * size + noise).astype(np.float32)
     epochs = rounds(start.shape[1])
     found = yield from umap_layouts(
-        tuple(near), start, settings.neighbours, settings.min_dist, settings.seed, epochs, "laying out"
+        near, start, settings.neighbours, settings.min_dist, settings.seed, epochs, "laying out"
     )
     for before, now in pairwise(found):
         now[:] = turned_onto(before, now, same_size=False)
     return found.astype(np.float64)
+
+
+def neighbours_of_each(probes: NDArray[Any]) -> Work[tuple[Neighbourhoods, ...]]:
+    """The neighbours of vectors (step, sentence, width) at each step."""
+    near = []
+    for place, vectors in enumerate(probes):
+        stage = f"finding neighbours at evaluation {place + 1} of {len(probes)}"
+        near.append((yield from neighbourhoods(vectors.astype(np.float32), stage)))
+    return tuple(near)
 
 
 def believed(probe: NDArray[Any], places: Floats) -> Work[Faithfulness]:

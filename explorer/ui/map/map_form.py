@@ -1,21 +1,21 @@
-"""Choose what is mapped and how, and which sentences are selected in both maps.
+"""Choose what is mapped and how, and which sentences are selected in every map.
 
-A redrawn map loses its lasso selection. So only the other map is redrawn with the selection, and the map with the
-lasso keeps it. A search word is kept in the address instead of the sentences that it selects; a lasso selection
-clears the word.
+Maps side by side are plotly's, and a redrawn one loses its lasso selection. So only the other map is redrawn with the
+selection, and the map with the lasso keeps it. A search word is kept in the address instead of the sentences that it
+selects; a lasso selection clears the word.
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import map_sentences, sources, uploads
 from explorer.data.set_items import Attribute
-from explorer.data.tables.files import ENDINGS, read_bytes
-from explorer.data.text_sets import GradedPairs, Sentences
+from explorer.data.tables.files import ENDINGS
+from explorer.data.text_sets import GradedPairs, Sentences, digest_of
 from explorer.data.vectors.opening import is_vectors
 from explorer.errors import StrataError
 from explorer.evaluating.tasks.judges import LABEL, judged
@@ -23,25 +23,19 @@ from explorer.knobs import whole_in
 from explorer.measuring.maps import projection
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
-from explorer.ui.widgets import controls
+from explorer.ui.access import selection as own
+from explorer.ui.widgets import controls, downloads, first_screen
 
-PAIRS, EXTREMES = "all sentences of the pairs", "most and least similar pairs"
-FILE, TYPED = "a file", "typed sentences"
+MINE, PAIRS, EXTREMES, FILE = "my sentences", "evaluation set", "most and least similar pairs", "a file"
+MAPPED, USE = "mapped", "use these sentences"  # keys
 UPLOAD, BEFORE = "uploaded sentences", "map an upload"
-TEXT_BOX = "The text box"
 TYPE_TWO = "Type at least two sentences, one a line."
 NO_EXTREMES = (
     "This evaluation set has no gold scores to find the most and least similar pairs by. Choose scored pairs in the "
     "sidebar, or map all sentences."
 )
-SUGGESTED = "\n".join(
-    (
-        "The kettle boils.", "Water is boiling in the kettle.", "Put the kettle on, please.",
-        "A train leaves the station.", "The last train has gone.", "We missed our train again.",
-        "She plays the violin.", "A girl is playing an instrument.", "The orchestra tunes up.",
-        "Prices rose again in March.", "Inflation is higher than last year.", "Bread costs more than it did.",
-    )
-)  # fmt: skip
+TOO_FEW = f"UMAP and t-SNE need {projection.LEAST} sentences; of fewer PCA is drawn."
+MOVE, BOTH, DEEP, LAYERS_OF_A, LAYERS_OF_B = "map", "side by side", "3-D", "layers of A", "layers of B"  # views
 ADDRESS = "selected"  # the parameter; at most MOST_IN_ADDRESS numbers, because addresses have a maximum length
 MOST_IN_ADDRESS = 100
 WORD = "find"  # the parameter of the word
@@ -52,29 +46,58 @@ LONGEST_WORD = 200  # characters
 NONE_FOUND = "No sentence contains “{}”."
 
 
-def map_settings() -> projection.MapSettings:
-    """The projection and its own settings."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        kind = controls.segments(
+def map_settings(row: DeltaGenerator, last: DeltaGenerator, view: str, count: int | None) -> projection.MapSettings:
+    """The projection and its own settings; of vectors on disk, whose `count` is None, and of layers without t-SNE.
+
+    Only what can be drawn is offered, so that the control says what is drawn.
+    """
+    few = count is not None and count < projection.LEAST
+    kinds = (
+        ("PCA",)
+        if few
+        else ("UMAP", "PCA")
+        if count is None or view in (LAYERS_OF_A, LAYERS_OF_B)
+        else projection.KINDS
+    )
+    with row:
+        kind = controls.menu(
             "Projection",
-            list(projection.KINDS),
-            default="UMAP",
+            list(kinds),
+            default=kinds[0],
             key="projection",
+            width=_wide(95),
             help="UMAP and t-SNE preserve neighbours; their large distances mean little. PCA preserves large distances "
-            "and shows the directions of highest variance.",
+            f"and shows the directions of highest variance. {TOO_FEW}",
         )
-        axes = controls.segments("Dimensions", [2, 3], default=2, key="axes", format_func="{}-D".format)
-        with st.popover("Settings", icon=":material/tune:"):
-            further = _settings(kind)
-    return projection.MapSettings(kind, axes, **further)
+    with last, first_screen.settings():
+        further = _settings(kind)
+    return projection.MapSettings(kind, 3 if view == DEEP else 2, **further)
 
 
-def colour(where: st.delta_generator.DeltaGenerator, columns: Sequence[Attribute]) -> Attribute:
+def view(row: DeltaGenerator, sides: int) -> str:
+    """How the map is shown: one that moves from A to B, A and B side by side, in 3-D, or one through all layers."""
+    titles = {MOVE: "A → B" if sides > 1 else "A", DEEP: "3-D"}
+    offered = [MOVE, *([BOTH] if sides > 1 else []), DEEP, LAYERS_OF_A, *([LAYERS_OF_B] if sides > 1 else [])]
+    with row:
+        found: str = controls.menu(
+            "View",
+            offered,
+            default=MOVE,
+            key="view",
+            width=_wide(125),
+            format_func=lambda one: titles.get(one, one),
+            help="**A → B**: one map that moves. **Layers**: one map that moves through the layers of a model; they "
+            "are encoded and laid out in the background, about as long as one map for each layer.",
+        )
+    return found
+
+
+def colour(where: DeltaGenerator, columns: Sequence[Attribute]) -> Attribute:
     """The column that colours the sentences; the first is the default."""
     names = [column.name for column in columns]
     if st.session_state.get("map_colour") not in names:
         st.session_state.pop("map_colour", None)  # the new text lacks this column
-    chosen: str = where.selectbox("Colour by", names, key="map_colour", bind="query-params", width=240)
+    chosen: str = where.selectbox("Colour by", names, key="map_colour", bind="query-params", width=_wide(130))
     return columns[names.index(chosen)]
 
 
@@ -120,41 +143,45 @@ def _settings(kind: str) -> dict[str, Any]:
     return found
 
 
-def sentences(choice: sidebar_choice.Choice, seed: int) -> Sentences | Path | None:
+def sentences(row: DeltaGenerator, choice: sidebar_choice.Choice) -> Sentences | Path | None:
     """The sentences with their attributes, or the path of vectors on disk; None, with the error shown, without any."""
-    kind: str = controls.segments(
-        "Sentences",
-        [PAIRS, EXTREMES, FILE, TYPED],
-        default=PAIRS,
-        key="mapped",
-        help="The pairs are those of the sidebar's evaluation set. The last two options map your own sentences. The "
-        "second draws the 20 most and the 20 least similar pairs by gold score, each joined by a line.",
-    )
+    with row:
+        kind: str = controls.menu(
+            "Sentences",
+            [MINE, PAIRS, EXTREMES, FILE],
+            default=MINE if own.is_chosen(own.SENTENCES) else PAIRS,
+            key=MAPPED,
+            width=_wide(150),
+            help="**My sentences** are the same on every page. The evaluation set is that of the sidebar; of its most "
+            "and least similar pairs 20 each are drawn, by gold score, joined by lines.",
+        )
+    controls.refused()
     try:
         if kind == FILE:
-            found = _of_file()
-        elif kind == TYPED:
-            found = _typed()
+            found = _of_file(row)
+        elif kind == MINE:
+            with row, st.popover("Edit", icon=":material/edit:"):
+                _typed()
+            found = map_sentences.of_texts(MINE, own.sentences())
         elif (given := sidebar_choice.evaluated_on(choice.evaluation_set)) is None:
             return None
         elif isinstance(given, GradedPairs):
-            found = map_sentences.extremes(given, seed) if kind == EXTREMES else cached.described_pairs(given)
+            found = map_sentences.extremes(given, _seed()) if kind == EXTREMES else cached.described_pairs(given)
         elif kind == EXTREMES:
             st.info(NO_EXTREMES, icon=":material/block:")
             return None
         else:
             columns = judged(given)
             found = map_sentences.of_set(given.name, columns.texts, columns.columns.get(LABEL, ()))
-        return map_sentences.sampled(found, seed=seed) if isinstance(found, Sentences) else found
+        return map_sentences.sampled(found, seed=_seed()) if isinstance(found, Sentences) else found
     except StrataError as error:
         messages.trouble(error)
         return None
 
 
-def _of_file() -> Sentences | Path | None:
+def _of_file(row: DeltaGenerator) -> Sentences | Path | None:
     """A file on this machine, by path or uploaded; the visitor can change its sentence column."""
-    controls.refused()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with row, st.popover("File", icon=":material/upload_file:"):
         file = st.text_input(
             "File path",
             key="map_file",
@@ -164,7 +191,7 @@ def _of_file() -> Sentences | Path | None:
             "mapped as they are, up to 200,000: the path of a folder of `embed --with-text`, of a .parquet file of "
             "sentences and vectors, or of a .npy with its .txt.",
         ).strip()
-        controls.upload_to_keep("Sentences (file)", UPLOAD, _take_file)
+        controls.upload_to_keep("Sentences (file)", UPLOAD, _take_file, opened=True)
         before = uploads.paths()
         if before and not file:
             st.selectbox(
@@ -175,29 +202,47 @@ def _of_file() -> Sentences | Path | None:
                 key=BEFORE,
                 on_change=lambda: _take_file(st.session_state[BEFORE]),
             )
+        vectors = bool(file) and is_vectors(file)
+        names = cached.columns_of(file) if file and not vectors else ()
+        column = None
+        if len(names) > 1:
+            if st.session_state.get("map_column") not in names:
+                st.session_state.pop("map_column", None)
+            column = st.selectbox(
+                "Sentence column", names, cached.sentence_column(file), key="map_column", bind="query-params"
+            )
     if not file:
-        st.info("Type the path of a file, or upload one.", icon=":material/upload_file:")
+        st.info("Open **File**, and type the path of a file or upload one.", icon=":material/upload_file:")
         return None
-    if is_vectors(file):
-        return Path(file)
-    names = cached.columns_of(file)
-    column = None
-    if len(names) > 1:
-        if st.session_state.get("map_column") not in names:
-            st.session_state.pop("map_column", None)
-        column = st.selectbox(
-            "Sentence column", names, cached.sentence_column(file), key="map_column", bind="query-params"
-        )
-    return cached.described_file(file, column)
+    return Path(file) if vectors else cached.described_file(file, column)
 
 
-def _typed() -> Sentences | None:
-    typed = st.text_area("One sentence a line", SUGGESTED, height=220, key="map typed", persist_state="session")
-    if not typed.strip():
-        st.info(TYPE_TWO, icon=":material/edit:")
-        return None
-    table = read_bytes("typed.txt", typed.encode("utf-8", "replace"))
-    return replace(map_sentences.of_table(replace(table, name=TEXT_BOX)), name="the text box")
+def _typed() -> None:
+    """Type the sentences of all pages."""
+    shown = own.sentences()
+    key = f"typed on the map {digest_of(shown)[:8]}"  # chosen elsewhere, they are shown here
+
+    def use() -> None:
+        lines = [" ".join(line.split()) for line in st.session_state[key].splitlines()]
+        chosen = list(dict.fromkeys(line for line in lines if line))
+        if len(chosen) < 2:
+            st.session_state[controls.REFUSED] = TYPE_TWO
+            return
+        own.choose_sentences(chosen)
+        st.session_state[MAPPED] = MINE
+
+    st.text_area(f"One sentence a line, at most {own.MOST}", "\n".join(shown), height=240, width=480, key=key)
+    st.button("Use these sentences", key=USE, icon=":material/check:", on_click=use)
+
+
+def _wide(pixels: int) -> int:
+    """The width of a control, which grows with its text."""
+    return round(pixels * (1.3 if downloads.presenting() else 1))
+
+
+def _seed() -> int:
+    """The seed of the settings, which are drawn below the sentences: at first that of the address."""
+    return st.session_state.get("map_seed", whole_in(st.query_params.get("map_seed", ""))) or 0
 
 
 def _take_file(path: str | None) -> None:
@@ -252,6 +297,17 @@ def clear_selection() -> None:
     select(())
 
 
+def take(places: Sequence[int]) -> None:
+    """Take over a selection of the moving map, which shows it already; in its callback."""
+    st.session_state[WORD] = ""
+    select(places)
+
+
+def revision() -> int:
+    """A number that changes with the selection."""
+    return sum(times_selected(side) for side in SIDES)
+
+
 def take_lasso(side: str, key: str) -> None:
     """Take over the lasso selection of a map; in its callback."""
     points = st.session_state[key]["selection"]["points"]
@@ -271,7 +327,7 @@ def _redraw(side: str, places: tuple[int, ...]) -> None:
     }
 
 
-def containing(where: st.delta_generator.DeltaGenerator, texts: Sequence[str]) -> tuple[int, ...] | None:
+def containing(where: DeltaGenerator, texts: Sequence[str]) -> tuple[int, ...] | None:
     """The indices of the sentences that contain the typed text; None if nothing is typed."""
     typed: str = where.text_input(
         "Find",
@@ -279,8 +335,8 @@ def containing(where: st.delta_generator.DeltaGenerator, texts: Sequence[str]) -
         bind="query-params",
         max_chars=LONGEST_WORD,
         on_change=lambda: select(_holding(st.session_state[WORD], texts) or ()),
-        placeholder="a word, then Enter",
-        width=240,
+        placeholder="a word",
+        width=_wide(100),
         help="Selects every sentence that contains it, ignoring case.",
     )
     places = _holding(typed, texts)

@@ -1,4 +1,4 @@
-"""Compute and draw the maps of A and B side by side, with one selection and its neighbours; map vectors on disk."""
+"""Draw the map of A and B: one that moves, both side by side, or in 3-D; its answer, and what is listed below it."""
 
 import hashlib
 from collections.abc import Iterable
@@ -7,29 +7,33 @@ from typing import Any
 
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
+from streamlit.delta_generator import DeltaGenerator
 
-from explorer import errors, progress
+from explorer import progress
 from explorer.data.set_items import Attribute
 from explorer.data.text_sets import Sentences, digest_of
-from explorer.data.vectors.vector_corpus import VectorCorpus
+from explorer.drawing.sentences import moving_map
 from explorer.drawing.sentences import sentence_maps as drawing
-from explorer.measuring.geometry import vector_geometry
-from explorer.measuring.maps import map_tables, projection, umap_layout
-from explorer.measuring.neighbours import query_results, vector_index
+from explorer.measuring.maps import frames, map_tables, projection, umap_layout
+from explorer.measuring.neighbours import vector_index
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
-from explorer.ui.map import map_form
-from explorer.ui.widgets import downloads
+from explorer.ui.map import layers_view, map_answer, map_form
+from explorer.ui.widgets import downloads, first_screen
+from explorer.ui.widgets import moving_map as moving
 
 MOVED, CHANGED = "moved (1 - cosine)", "neighbours changed"
-MOST_MOVED = 10  # sentences
 SHOWN = 500  # rows of a table; the file contains all
+SELECTED, MOST, QUALITY_TAB, EXPORT = "Selected", "Moved most", "Quality of the map", "Export"
 QUALITY = (
-    "Quality of the map. Trustworthiness, 0 to 1: higher is better, above 0.9 is good, 0.5 is random. Neighbours "
-    "preserved, 0 to 100 %: higher is better. Check neighbours in the table, not on the map."
+    "Trustworthiness, 0 to 1: higher is better, above 0.9 is good, 0.5 is random. Neighbours preserved, 0 to 100 %: "
+    "higher is better. Check neighbours beside the map, not on it."
 )
-NOT_POSSIBLE = "Vectors on disk are mapped by UMAP or PCA, in two dimensions. This is {} in two dimensions."
-PICKED = "_map_picked_row"
+NONE_SELECTED = (
+    "Nothing is selected. Drag around sentences with the shift key (or ⬚), click one more with the shift key, or use "
+    "**Find**."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +45,49 @@ class Mapped:
     sides: tuple[sidebar_choice.Reader, ...]
     vectors: tuple[cached.Vectors, ...]
     near: tuple[vector_index.Neighbourhoods, ...]
+    frames: frames.Frames
     maps: projection.Maps
 
 
-def mapped(
+def show(
+    answer: DeltaGenerator,
+    row: DeltaGenerator,
+    sentences: Sentences,
+    sides: tuple[sidebar_choice.Reader, ...],
+    view: str,
+    settings: projection.MapSettings,
+) -> None:
+    """The answer, the map as the view says, and the open tab."""
+    figure = first_screen.figure()
+    with figure:
+        if view in (map_form.LAYERS_OF_A, map_form.LAYERS_OF_B):
+            side = sides[view == map_form.LAYERS_OF_B]
+            layered = layers_view.layered(sentences, side, settings)
+            if layered is not None:
+                layers_view.show(answer, row, figure, sentences, side, layered, settings)
+            return
+        mapped = _mapped(sentences, sides, settings)
+    if mapped is None:
+        return
+    with answer:
+        if len(sides) > 1:
+            map_answer.changed(mapped.described, mapped.frames, "A", "B")
+        else:
+            map_answer.closest(mapped.described, mapped.near[0])
+    colour = map_form.colour(row, mapped.described.columns)
+    found = map_form.containing(row, mapped.described.texts)
+    selected = map_form.selection(mapped.subject, (settings, colour.name), len(mapped.described), found)
+    with figure:
+        if view == map_form.MOVE:
+            _moving(mapped, settings, colour, selected)
+        else:
+            _side_by_side(mapped, colour, selected)
+    if len(sides) < 2:
+        sidebar_choice.ask_for_b()
+    _below(mapped, selected)
+
+
+def _mapped(
     described: Sentences, sides: tuple[sidebar_choice.Reader, ...], settings: projection.MapSettings
 ) -> Mapped | None:
     """The maps; None while they are being computed."""
@@ -60,113 +103,83 @@ def mapped(
     count = f"{len(described):,} sentences"
     subject = digest_of([described.digest, *(side.key for side in sides)])
 
-    def neighbours() -> progress.Work[tuple[vector_index.Neighbourhoods, ...]]:
+    def neighbours() -> progress.Work[tuple[tuple[vector_index.Neighbourhoods, ...], frames.Frames]]:
         found = []
         for name, of_side in zip("AB", vectors, strict=False):
             found.append((yield from vector_index.neighbourhoods(of_side, f"finding neighbours in {name}")))
-        return tuple(found)
+        return tuple(found), (yield from frames.frames(vectors, found))
 
-    near = jobs.result(f"neighbours {subject}", f"Neighbours of {count}", neighbours)
-    if near is None:
+    known = jobs.result(f"neighbours {subject}", f"Neighbours of {count}", neighbours)
+    if known is None:
         return None
+    near, compared = known
     maps = jobs.result(
         f"map {subject} {settings}", f"{settings.kind} of {count}", lambda: projection.maps(one, other, near, settings)
     )
     if maps is None:
         return None
-    known = [] if other is None else _changes(one, other, near)
+    changes = [] if other is None else _changes(compared, near)
     # the changes come first, but after groups: the first column colours the map by default
     grouped = bool(described.columns) and not described.columns[0].counts
     first = described.columns[: 1 if described.lines or grouped else 0]
-    described = replace(described, columns=(*first, *known, *described.columns[len(first) :]))
-    return Mapped(subject, described, sides, tuple(vectors), near, maps)
+    described = replace(described, columns=(*first, *changes, *described.columns[len(first) :]))
+    return Mapped(subject, described, sides, tuple(vectors), near, compared, maps)
 
 
-def _changes(
-    one: cached.Vectors, other: cached.Vectors, near: tuple[vector_index.Neighbourhoods, ...]
-) -> Iterable[Attribute]:
+def _changes(compared: frames.Frames, near: tuple[vector_index.Neighbourhoods, ...]) -> Iterable[Attribute]:
     """The distance each sentence moved from A to B, and the share of its neighbours that changed."""
-    moved = vector_geometry.moved(one, other)
-    if moved is not None:
-        yield Attribute(MOVED, tuple(moved.tolist()))
+    if compared.moved is not None:
+        yield Attribute(MOVED, tuple(compared.moved[-1].tolist()))
     changed = 1 - vector_index.overlap_of(*(side.places[:, : vector_index.COMPARED] for side in near)).jaccard
     if np.isfinite(changed).any():
         yield Attribute(CHANGED, tuple(changed.tolist()))
 
 
-@st.fragment
-def show(mapped: Mapped, settings: projection.MapSettings) -> None:
-    """The maps, the selection and its neighbours; a selection reruns this fragment only."""
-    tools = st.container(horizontal=True, vertical_alignment="bottom")
-    colour = map_form.colour(tools, mapped.described.columns)
-    found = map_form.containing(tools, mapped.described.texts)
-    selected = map_form.selection(mapped.subject, (settings, colour.name), len(mapped.described), found)
-    tools.button(
-        "Clear selection",
-        key="clear selection",
-        icon=":material/deselect:",
-        on_click=map_form.clear_selection,
-        disabled=not selected,
+def _moving(mapped: Mapped, settings: projection.MapSettings, colour: Attribute, selected: tuple[int, ...]) -> None:
+    """The map that moves from A to B, or that of A."""
+    names = [side.name for side in mapped.sides]
+    places = np.stack([one[:, :2] for one in mapped.maps.places])
+    moving.show(
+        _content(digest_of([mapped.subject, repr(settings), colour.name]), mapped, colour, places),
+        subject=f"{mapped.subject} {settings}",
+        name="map",
+        alt=f"{mapped.maps.kind} of {len(mapped.described):,} sentences in {' and '.join(names)}, coloured by "
+        f"{colour.name}.",
+        selected=selected,
+        revision=map_form.revision(),
+        select=map_form.take,
     )
-    if mapped.maps.places[0].shape[1] == 2:
-        both = (
-            "Select sentences with the lasso in either map: they are highlighted in both. The other map's zoom is "
-            "reset."
-        )
-        st.caption(f"{both if len(mapped.sides) > 1 else 'Select sentences with the lasso.'} Double-click clears.")
-    else:
-        st.caption("Drag to rotate, scroll to zoom. Select with Find, or with the lasso in 2-D.")
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _content(key: str, _mapped: Mapped, _colour: Attribute, _places: NDArray[np.float32]) -> dict[str, Any]:
+    compared, described = _mapped.frames, _mapped.described
+    two = len(_mapped.sides) > 1
+    shade = {group.name: group.colour for group in drawing.groups(described.columns[0])} if described.lines else {}
+    return moving_map.content(
+        key,
+        described.texts,
+        [side.name for side in _mapped.sides],
+        _places,
+        compared,
+        moving_map.shades_of(_colour),
+        title=_mapped.maps.kind,
+        most=compared.most_moved() if two else [],
+        most_title="Moved most from A to B",
+        pairs=[
+            (one, other, shade.get(str(described.columns[0].cells[one])) or "#8A8F98") for one, other in described.lines
+        ],
+        regions=moving_map.regions(described.texts, _places, of=0),
+    )
+
+
+def _side_by_side(mapped: Mapped, colour: Attribute, selected: tuple[int, ...]) -> None:
     span = drawing.spans(*mapped.maps.places)
-    columns = st.columns(2, gap="medium")
-    for name, side, faith, column in zip("AB", mapped.sides, mapped.maps.faithfulness, columns, strict=False):
+    columns = st.columns(len(mapped.sides), gap="medium")
+    for name, side, column in zip("AB", mapped.sides, columns, strict=False):
         with column:
-            st.markdown(side.title)
+            st.markdown(f"{side.title}, {mapped.maps.kind}")
             _one_map(mapped, name, span, colour, selected)
-            st.caption(faith.text, help=QUALITY)
-    notes = *map_tables.line_notes(mapped.described, mapped.vectors), *map_tables.width_notes(mapped.vectors)
-    for note in notes:
-        st.caption(messages.plain(note))
-    if len(mapped.sides) < 2:
-        with columns[1]:
-            sidebar_choice.ask_for_b()
-    if selected:
-        _selected(mapped, selected)
-    _moved_most(mapped)
-
-
-def _moved_most(mapped: Mapped) -> None:
-    """The sentences whose vectors changed most from A to B; nothing without a B, or if widths differ."""
-    moved = mapped.described.column(MOVED)
-    if moved is None:
-        return
-    st.subheader("Moved most from A to B")
-    order = sorted(range(len(moved.cells)), key=lambda at: -float(moved.cells[at]))
-    rows = [
-        {name: row[name] for name in ("sentence", MOVED, CHANGED) if name in row}
-        for row in map_tables.rows(mapped.described, [], order[:MOST_MOVED])
-    ]
-    number = st.column_config.NumberColumn(format="%.3f")
-    st.dataframe(
-        rows,
-        hide_index=True,
-        placeholder=messages.MISSING,
-        key="moved most",
-        column_config={
-            "sentence": st.column_config.TextColumn(width="large"),
-            MOVED: st.column_config.NumberColumn(format="%.3f", help="0: unchanged. Higher: moved further."),
-            CHANGED: number,
-        },
-    )
-
-
-def export(mapped: Mapped) -> None:
-    """Download both maps as a file, and the vectors behind them."""
-    st.subheader("Export")
-    rows = map_tables.rows(mapped.described, mapped.maps.places)
-    downloads.rows(rows, f"map {' '.join(side.found.name for side in mapped.sides)}", "Maps (CSV)")
-    labels = map_tables.labels(mapped.described)
-    for side, vectors in zip(mapped.sides, mapped.vectors, strict=True):
-        downloads.of_vectors(side.name, side.found.name, mapped.described.texts, vectors, labels)
 
 
 def _one_map(
@@ -199,18 +212,76 @@ def _one_map(
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _named(
-    digest: str, places: np.typing.NDArray[np.float32], _texts: tuple[str, ...]
-) -> tuple[map_tables.Cluster, ...]:
+def _named(digest: str, places: NDArray[np.float32], _texts: tuple[str, ...]) -> tuple[map_tables.Cluster, ...]:
     return map_tables.clusters(_texts, places)
+
+
+def _below(mapped: Mapped, selected: tuple[int, ...]) -> None:
+    """The open tab: what is selected, what moved most, how good the map is, or the downloads."""
+    names = [SELECTED, MOST, QUALITY_TAB, EXPORT]
+    if MOVED not in {column.name for column in mapped.described.columns}:
+        names.remove(MOST)
+    tab = first_screen.tabs(names)
+    if tab == SELECTED:
+        _selected(mapped, selected)
+    elif tab == MOST:
+        _moved_most(mapped)
+    elif tab == QUALITY_TAB:
+        for name, faith in zip("AB", mapped.maps.faithfulness, strict=False):
+            st.markdown(f"**{name}** {faith.text}", help=QUALITY)
+        notes = (
+            *map_tables.line_notes(mapped.described, mapped.vectors),
+            *map_tables.width_notes(mapped.vectors),
+            mapped.maps.note,
+            mapped.described.note,
+        )
+        for note in filter(None, notes):
+            st.caption(messages.plain(note))
+    else:
+        _export(mapped)
+
+
+def _moved_most(mapped: Mapped) -> None:
+    """The sentences whose vectors changed most from A to B."""
+    rows = [
+        {name: row[name] for name in ("sentence", MOVED, CHANGED) if name in row}
+        for row in map_tables.rows(mapped.described, [], mapped.frames.most_moved())
+    ]
+    st.dataframe(
+        rows,
+        hide_index=True,
+        placeholder=messages.MISSING,
+        key="moved most",
+        column_config={
+            "sentence": st.column_config.TextColumn(width="large"),
+            MOVED: st.column_config.NumberColumn(format="%.3f", help="0: unchanged. Higher: moved further."),
+            CHANGED: st.column_config.NumberColumn(format="%.3f"),
+        },
+    )
+
+
+def _export(mapped: Mapped) -> None:
+    """Download both maps as a file, and the vectors behind them."""
+    rows = map_tables.rows(mapped.described, mapped.maps.places)
+    downloads.rows(rows, f"map {' '.join(side.found.name for side in mapped.sides)}", "Maps (CSV)")
+    labels = map_tables.labels(mapped.described)
+    for side, vectors in zip(mapped.sides, mapped.vectors, strict=True):
+        downloads.of_vectors(side.name, side.found.name, mapped.described.texts, vectors, labels)
 
 
 def _selected(mapped: Mapped, selected: tuple[int, ...]) -> None:
     """The selected sentences as a table, those that moved most first, and the neighbours of the picked row."""
+    if not selected:
+        st.caption(NONE_SELECTED)
+        return
     moved = mapped.described.column(MOVED)
     if moved is not None:
         selected = tuple(sorted(selected, key=lambda at: -float(moved.cells[at])))
-    st.subheader(f"{len(selected):,} selected")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.subheader(f"{len(selected):,} selected")
+        st.button(
+            "Clear selection", key="clear selection", icon=":material/deselect:", on_click=map_form.clear_selection
+        )
     rows = map_tables.rows(mapped.described, [], selected)
     numbers = {
         name: st.column_config.NumberColumn(label, format="%.3f", width=width, help=help)
@@ -241,10 +312,11 @@ def _selected(mapped: Mapped, selected: tuple[int, ...]) -> None:
     near = map_tables.neighbour_rows(mapped.described.texts, mapped.vectors, mapped.near, sentence)
     if near:
         pick = " Select another sentence in the table above." if len(mapped.described) > 1 else ""
-        _neighbours(near, mapped.described.texts[sentence], pick)
+        neighbours(near, mapped.described.texts[sentence], pick)
 
 
-def _neighbours(rows: downloads.Rows, text: str, pick: str = "") -> None:
+def neighbours(rows: downloads.Rows, text: str, pick: str = "") -> None:
+    """A table of the nearest neighbours of a sentence."""
     st.subheader("Nearest neighbours")
     st.caption(f"Of “{messages.plain(messages.shortened(text, 200))}”, by cosine of the full vectors.{pick}")
     number = st.column_config.NumberColumn(format="%.3f", width="small", help="−1 to 1. Higher is more similar.")
@@ -259,74 +331,3 @@ def _neighbours(rows: downloads.Rows, text: str, pick: str = "") -> None:
         },
     )
     downloads.rows(rows, f"neighbours of {messages.shortened(text, 40)}", "Neighbours (CSV)")
-
-
-def show_vectors(
-    path: str, reader: sidebar_choice.Reader, settings: projection.MapSettings, *, has_model_b: bool
-) -> None:
-    """The map of the vectors under A's layer & pooling, or of the only ones that are there."""
-    if has_model_b:
-        st.caption(cached.ONE_ENCODER)
-    corpus = cached.corpus_on_disk(path, reader.reading.title)
-    if corpus is None:
-        return
-    st.markdown(messages.plain(corpus.note))
-    kind = settings.kind if settings.kind in map_tables.KINDS else "UMAP"
-    at_once = projection.MapSettings("PCA", seed=settings.seed)
-    used = at_once
-    if kind != "PCA":
-        used = projection.MapSettings(kind, 2, settings.neighbours, settings.min_dist, seed=settings.seed)
-    if (kind, 2) != (settings.kind, settings.axes):
-        st.caption(NOT_POSSIBLE.format(kind))
-    first = _large_map(corpus, at_once)
-    if first is None:
-        return
-    found = _large_map(corpus, used)
-    if found is None:
-        st.caption("This is PCA, until UMAP is ready.")
-        used, found = at_once, first
-    _draw(corpus, used, found)
-
-
-def _large_map(corpus: VectorCorpus, settings: projection.MapSettings) -> map_tables.LargeMap | None:
-    found: map_tables.LargeMap | None = jobs.result(
-        f"large map {corpus.digest} {settings}",
-        f"{settings.kind} of {corpus.name}",
-        lambda: map_tables.large_map(corpus, settings),
-    )
-    return found
-
-
-@st.fragment
-def _draw(corpus: VectorCorpus, settings: projection.MapSettings, found: map_tables.LargeMap) -> None:
-    """The canvas, and the neighbours of the clicked point; a click reruns this fragment only."""
-    mount = st.components.v2.component(
-        "density_map", html=drawing.CANVAS_HTML, css=drawing.CANVAS_CSS, js=drawing.canvas_script()
-    )
-    event = mount(
-        key=f"map of vectors {corpus.digest[:12]}",
-        data=_content(corpus.digest, settings, found, corpus),
-        on_picked_change=lambda: None,
-    )
-    st.caption(messages.plain(found.note))
-    st.caption(found.faithfulness.text, help=QUALITY)
-    downloads.rows(lambda: map_tables.table(corpus, found), f"map {corpus.name}", "Map (CSV)")
-    picked = getattr(event, "picked", None)
-    if picked is not None:
-        st.session_state[PICKED] = (corpus.digest, int(found.rows[int(picked)]))
-    digest, row = st.session_state.get(PICKED, ("", 0))
-    if digest != corpus.digest:
-        return
-    try:
-        search = cached.index_on_disk(corpus, vector_index.FLAT)
-    except errors.StrataError as error:
-        messages.trouble(error)
-        return
-    if search is not None:
-        near = query_results.hit_rows(search, search.found(row, vector_index.COMPARED))
-        _neighbours(near, corpus.text(row))
-
-
-@st.cache_resource(max_entries=2, show_spinner=False)
-def _content(digest: str, settings: projection.MapSettings, _found: map_tables.LargeMap, _corpus: VectorCorpus) -> Any:
-    return drawing.canvas_content(_found.places, _corpus.texts(_found.rows.tolist()), _found.names)

@@ -1,23 +1,22 @@
-"""Replay a run: choose or play its evaluation steps, and show scores, geometry and the map of sentences at each."""
+"""Replay a run: its map moves from step to step, with what changed up to the best one; the rest is in tabs."""
 
-import time
-from dataclasses import replace
+from typing import Any
 
-import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from explorer import errors, in_words, progress, run_folder
-from explorer.data.text_sets import digest_of
+from explorer import errors, in_words, run_folder
 from explorer.drawing.scores import run_figures
-from explorer.measuring.maps import projection
-from explorer.places import Stamps, stamps
-from explorer.training.record import recorder, runs
+from explorer.knobs import whole_in
+from explorer.measuring.maps import frames
+from explorer.measuring.scores.verdict import WORDS
+from explorer.training.record import runs
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs, sidebar_choice
+from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import sidebar
-from explorer.ui.replay import step_grid
+from explorer.ui.replay import step_grid, step_map
 from explorer.ui.runs import run_status
-from explorer.ui.widgets import controls, downloads
+from explorer.ui.widgets import downloads, first_screen
 
 NOTHING_TO_REPLAY = "No run to replay yet. Train one: its evaluation steps are saved."
 
@@ -53,49 +52,100 @@ METRICS = (
         "Anisotropy, −1 to 1. Near 0 is good; above 0.9 the embeddings have nearly collapsed.",
     ),
 )
-STEP = "replayed_step"  # the key of the slider
-EVERY = 1.0  # seconds
-PLAY, PAUSE = "Play", "Pause"
-_SINCE, _NEXT = "_replay shows this step since", "_replay moves on"
-SETTINGS = projection.MapSettings("UMAP")
+STEP = "replayed_step"  # in the address
+_AT, _JUMPS = "_replay is at", "_replay was sent elsewhere"
 NO_MAP = "No map: this run kept no vectors that can be projected. Train it again to get a map."
-ALIGNED = "Aligned UMAP, one map per step, each aligned with the steps before and after:"
+SCORES, GEOMETRY, LAYERS, MAP, RUNS, RECIPE, LOG = (
+    "Scores", "Geometry", "Layers", "Quality of the map", "All runs", "Settings", "Log"
+)  # fmt: skip
+HOW = (
+    "The dev set chose the step, so its score is optimistic: the test set says what was gained, against the base as "
+    "people use it. Neighbours are by cosine of the full vectors of the sentences on the map."
+)
 
 
 def show() -> None:
-    """The list of runs, then the one that is replayed."""
-    run_status.table("their replay", lambda run: st.session_state.update(replayed=run.name), "replay its run")
-    run = _run()
+    """The answer and the map of the run that is replayed, then the open tab."""
+    answer, row = first_screen.answer(), first_screen.controls_row()
+    run = _run(row)
     if run is None:
+        _all_runs()
         return
-    st.page_link(
-        "pages/train.py",
-        label="Settings, log and model of this run",
-        icon=":material/model_training:",
-        query_params={"run": run.name},
-    )
     try:
-        number = _seed(run)
+        number = _seed(row, run)
     except errors.StrataError as error:  # its recipe cannot be read
         messages.trouble(error)
         return
     evaluations = _evaluations(run, number)
-    at = _step(evaluations, run)
-    stages, stage = run.status().facts.stages, evaluations[at].stage
-    if stages is not None and stage is not None:
-        st.caption(f"Stage {stage} of {len(stages.methods)}: {messages.plain(stages.methods[stage - 1])}.")
-    cards = st.container(horizontal=True)  # the metrics at the step, next to those at the first step
-    for label, name, digits, lower_is_better, help in METRICS if _has_dev_set(evaluations) else METRICS[1:]:
-        now, before = getattr(evaluations[at], name), getattr(evaluations[0], name)
-        value = in_words.number(now, digits)
-        if now is None or before is None:
-            messages.number(cards, label, value, border=True, help=help)
-            continue
-        change = in_words.gap(before, now, digits=digits)
-        since = f"{in_words.signed(change, digits)} since step {evaluations[0].step}"
-        messages.changed(cards, label, value, change, since, lower_is_better=lower_is_better, help=help)
-    _figures(run, evaluations, number, at)
-    step_grid.show(run, evaluations, number, at)
+    seed, steps = run.recipe().seeds[number - 1], tuple(one.step for one in evaluations)
+    at = _at(run, number, steps)
+    known = step_map.travel_of(run, seed, steps)
+    with first_screen.figure():
+        how = ""
+        if known is None:
+            st.caption(NO_MAP)
+        else:
+            how = _map(row, run, number, evaluations, at)
+    with answer:
+        _answer(run, evaluations, step_map.compared_of(run, seed, steps) if known else None)
+    tab = first_screen.tabs([SCORES, GEOMETRY, LAYERS, *([MAP] if known else []), RUNS, RECIPE, LOG])
+    if tab == SCORES:
+        _scores(run, evaluations, at)
+    elif tab == GEOMETRY:
+        _geometry(evaluations, at)
+    elif tab == LAYERS:
+        _choose_step(run, number, steps, at)
+        step_grid.show(run, evaluations, number, at)
+    elif tab == MAP:
+        st.caption(how)
+    elif tab == RUNS:
+        _all_runs()
+    elif tab == RECIPE:
+        _recipe(run)
+    else:
+        st.code(run.log_tail(40) or "The log is empty.", language=None, wrap_lines=True)
+
+
+def _all_runs() -> None:
+    run_status.table("their replay", lambda run: st.session_state.update(replayed=run.name), "replay its run")
+
+
+def _recipe(run: runs.Run) -> None:
+    st.code((run.folder / run_folder.RECIPE).read_text(encoding="utf-8"), language="yaml", height=480)
+    st.page_link(
+        "pages/train.py",
+        label="Model, scores and actions of this run",
+        icon=":material/model_training:",
+        query_params={"run": run.name},
+    )
+
+
+def _answer(run: runs.Run, evaluations: list[run_folder.Evaluation], compared: frames.Frames | None) -> None:
+    """What changed from the first step to the best one, and what the test set says of it."""
+    status = run.status()
+    at = next((at for at in reversed(range(len(evaluations))) if evaluations[at].best), len(evaluations) - 1)
+    first, best = evaluations[0], evaluations[at]
+    parts = []
+    if at and first.dev is not None and best.dev is not None:
+        gap = in_words.signed(in_words.gap(first.dev, best.dev))
+        measure = messages.plain(status.facts.measure_of("dev"))
+        parts.append(
+            f"From step {first.step} to step {best.step}, the best of {len(evaluations)} evaluations, **{measure} on "
+            f"the dev set × 100: {in_words.arrow(first.dev, best.dev)} ({gap})**"
+        )
+    elif not at:
+        parts.append(f"Of {len(evaluations)} evaluations none was better than step {first.step}")
+    else:
+        parts.append(f"From step {first.step} to step {best.step}, the best")
+    if compared is not None and at:
+        parts.append(
+            f"{compared.keep_most(at):,} of {compared.near.shape[1]:,} sentences keep most of their "
+            f"{compared.nearest} nearest"
+        )
+    tested = status.verdict and status.verdict.test if status.facts.nothing is None else None
+    if tested and tested.known:
+        parts.append(f"on the test set {tested.gap_with_ci}: {WORDS[tested.kind].lower()}")
+    st.markdown(f"{'; '.join(parts)}.", help=HOW)
 
 
 def _evaluations(run: runs.Run, number: int = 1) -> list[run_folder.Evaluation]:
@@ -105,7 +155,7 @@ def _evaluations(run: runs.Run, number: int = 1) -> list[run_folder.Evaluation]:
     return every if folds is None else [one for one in every if one.stage == len(folds.parts)]
 
 
-def _run() -> runs.Run | None:
+def _run(row: DeltaGenerator) -> runs.Run | None:
     """Choose a run with at least two evaluations; a run that is A or B comes first."""
     found = {run.name: run for run in [*runs.every(), *runs.examples()] if len(_evaluations(run)) > 1}
     if not found:
@@ -116,12 +166,14 @@ def _run() -> runs.Run | None:
     named = [run_folder.run_and_checkpoint(side.source)[0] for side in sides_of if side]
     first = [name for name in reversed(named) if name in found]
     names = list(dict.fromkeys([*first, *found]))
-    name: str = st.selectbox("Run", sidebar.with_current(names, "replayed"), key="replayed", bind="query-params")
+    name: str = row.selectbox(
+        "Run", sidebar.with_current(names, "replayed"), key="replayed", bind="query-params", width=320
+    )
     if name not in found:
         messages.trouble(f"Run '{name}' cannot be replayed or does not exist. Choose one of: {', '.join(names[:5])}.")
         return None
-    if row := found[name].row:
-        st.caption(messages.plain(row))
+    if called := found[name].row:
+        st.caption(messages.plain(called))
     return found[name]
 
 
@@ -135,13 +187,13 @@ def _judged_on(evaluations: list[run_folder.Evaluation]) -> str:
     return "the dev set" if _has_dev_set(evaluations) else "the rows that are trained on"
 
 
-def _seed(run: runs.Run) -> int:
+def _seed(row: DeltaGenerator, run: runs.Run) -> int:
     """Choose one of the run's seeds; returns its number, counted from 1."""
     seeds = run.recipe().seeds
     evaluated = [number for number in range(1, len(seeds) + 1) if len(_evaluations(run, number)) > 1]
     if len(evaluated) < 2:
         return evaluated[0]
-    number: int = st.segmented_control(
+    number: int = row.segmented_control(
         "Seed",
         evaluated,
         format_func=lambda number: str(seeds[number - 1]),
@@ -152,53 +204,39 @@ def _seed(run: runs.Run) -> int:
     return number
 
 
-def _step(evaluations: list[run_folder.Evaluation], run: runs.Run) -> int:
-    steps = [one.step for one in evaluations]
-    if st.session_state.pop(_NEXT, False) and st.session_state.get(STEP) in steps:  # it plays, and it is time
-        after = steps.index(st.session_state[STEP]) + 1
-        if after < len(steps):
-            st.session_state[STEP] = steps[after]
-            st.session_state[_SINCE] = time.monotonic()
-        if after >= len(steps) - 1:
-            _pause()
-    best = next((one.step for one in reversed(evaluations) if one.best), steps[-1])
-    if st.session_state.get(STEP) not in steps:
-        st.session_state[STEP] = best  # of another run, or none yet
-    line = st.container(horizontal=True, vertical_alignment="bottom")
-    plays = _SINCE in st.session_state
-    line.button(
-        PAUSE if plays else PLAY,
-        icon=":material/pause:" if plays else ":material/play_arrow:",
-        key="play",
-        on_click=_pause if plays else _play,
-        args=() if plays else (tuple(steps),),
-    )
-    if plays:
-        with line:
-            st.fragment(_wait, run_every=EVERY / 2)()
-    step: int = line.select_slider("Step", steps, key=STEP, bind="query-params", help="Move with the arrow keys.")
-    return steps.index(step)
+def _at(run: runs.Run, number: int, steps: tuple[int, ...]) -> int:
+    """The place of the step at which the map rests: that of the address when it is opened, else the first."""
+    kept = st.session_state.get(_AT)
+    asked = kept[-1] if kept and kept[:2] == (run.name, number) else None
+    if kept is None:
+        asked = whole_in(st.query_params.get(STEP, ""))
+    at = steps.index(asked) if asked in steps else 0
+    st.session_state[_AT] = run.name, number, steps[at]
+    if at:
+        st.query_params[STEP] = str(steps[at])
+    else:
+        st.query_params.pop(STEP, None)
+    return at
 
 
-def _figures(run: runs.Run, evaluations: list[run_folder.Evaluation], number: int, at: int) -> None:
-    left, right = st.columns([3, 2], gap="medium")
-    with left:
-        _map(run, evaluations, run.recipe().seeds[number - 1], at)
-    with right:
-        st.subheader("Embedding geometry")
-        downloads.draw(
-            run_figures.alignment_and_uniformity(evaluations, at),
-            key="alignment and uniformity",
-            config=downloads.config("replay"),
-            alt="Alignment and uniformity at each evaluation step of the run, this step marked.",
-        )
-        st.caption(
-            f"On {_judged_on(evaluations)}, unit vectors. Alignment: mean squared distance of pairs with a gold score "
-            "in the top fifth of the scale, or of queries and their documents. Uniformity: log of the mean of "
-            "exp(−2 d²) over pairs of sentences. Lower is better for both (Wang and Isola 2020)."
-        )
+def _choose_step(run: runs.Run, number: int, steps: tuple[int, ...], at: int) -> None:
+    """Choose the step whose layers are shown; the map goes there too."""
+    key = "step of layers"
+    st.session_state[key] = steps[at]
+
+    def go() -> None:
+        st.session_state[_AT] = run.name, number, st.session_state[key]
+        st.session_state[_JUMPS] = st.session_state.get(_JUMPS, 0) + 1
+
+    st.select_slider("Step", steps, key=key, on_change=go, help="Move with the arrow keys; the map follows.")
+
+
+def _scores(run: runs.Run, evaluations: list[run_folder.Evaluation], at: int) -> None:
+    """The dev score at every step."""
     if not _has_dev_set(evaluations):
+        st.caption("No dev set judged the steps of this run.")
         return
+    _cards(evaluations, at, METRICS[:1])
     status = run.status()
     downloads.draw(
         run_figures.dev_scores(
@@ -214,109 +252,51 @@ def _figures(run: runs.Run, evaluations: list[run_folder.Evaluation], number: in
     )
 
 
-def _play(steps: tuple[int, ...]) -> None:
-    """Play; from the last step it starts again."""
-    if st.session_state.get(STEP) == steps[-1]:
-        st.session_state[STEP] = steps[0]
-    st.session_state[_SINCE] = time.monotonic()
-
-
-def _pause() -> None:
-    st.session_state.pop(_SINCE, None)
-
-
-def _wait() -> None:
-    """Ask for the next step once this one was seen for a second."""
-    if time.monotonic() - st.session_state.get(_SINCE, time.monotonic()) >= EVERY:
-        st.session_state[_NEXT] = True
-        st.rerun()
-
-
-def _map(run: runs.Run, evaluations: list[run_folder.Evaluation], seed: int, at: int) -> None:
-    st.subheader("Sentence map")
-    steps = tuple(one.step for one in evaluations)
-    found = travel_of(run, seed, steps)
-    if found is None:
-        st.caption(NO_MAP)
-        return
-    travel, sentences = found
-    kind = "PCA"
-    how = f"PCA: the first two principal components of all steps together, with {travel.shown:.0%} of the variance."
-    wanted = controls.segments(
-        "Projection",
-        ["PCA", "UMAP"],
-        default="PCA",
-        key="replayed_projection",
-        help="PCA is fast and preserves large distances. UMAP preserves neighbours and takes some seconds; its large "
-        "distances mean little.",
-    )
-    if wanted == "UMAP" and len(sentences) < projection.LEAST:
-        how = f"PCA is shown: UMAP needs {projection.LEAST} sentences, and there are {len(sentences)}. {how}"
-    elif wanted == "UMAP":
-        places = _by_umap(run, seed, steps, travel)
-        if places is None:
-            return
-        kind, travel = "UMAP", replace(travel, places=places)
-        how = (
-            f"{ALIGNED} {min(SETTINGS.neighbours, len(sentences))} neighbours by cosine, min_dist "
-            f"{SETTINGS.min_dist:g}, {projection.rounds(len(sentences))} epochs, seed {SETTINGS.seed}."
-        )
+def _geometry(evaluations: list[run_folder.Evaluation], at: int) -> None:
+    _cards(evaluations, at, METRICS[1:])
     downloads.draw(
-        run_figures.places(travel, sentences, at),
-        key="replayed map",
+        run_figures.alignment_and_uniformity(evaluations, at),
+        key="alignment and uniformity",
         config=downloads.config("replay"),
-        alt="Sentences of the dev set on a map, each with a line from its position before training.",
+        alt="Alignment and uniformity at each evaluation step of the run, this step marked.",
     )
-    quality = map_quality(run, seed, steps, at, kind, travel.places[at])
     st.caption(
-        f"{len(sentences)} sentences of {_judged_on(evaluations)} under the trained layer & pooling. {how} "
-        f"{quality.text} Colour: 1 minus the cosine of a sentence's vector with its vector at the first step; mean at "
-        f"this step {float(np.mean(travel.turned[at])):.3f} (0: unchanged)."
+        f"On {_judged_on(evaluations)}, unit vectors. Alignment: mean squared distance of pairs with a gold score "
+        "in the top fifth of the scale, or of queries and their documents. Uniformity: log of the mean of "
+        "exp(−2 d²) over pairs of sentences. Lower is better for both (Wang and Isola 2020)."
     )
 
 
-def _by_umap(
-    run: runs.Run, seed: int, steps: tuple[int, ...], plane: projection.Travel
-) -> np.typing.NDArray[np.float64] | None:
-    def make() -> progress.Work[np.typing.NDArray[np.float64]]:
-        probes = recorder.probes(run, seed, steps)  # in memory only while the map is computed
-        if probes is None:
-            raise errors.RunError(
-                f"The vectors of run '{run.name}' are missing in {run.folder}. Choose PCA or another run."
-            )
-        return (yield from projection.travel_by_umap(probes, plane, SETTINGS))
+def _cards(evaluations: list[run_folder.Evaluation], at: int, metrics: tuple[Any, ...]) -> None:
+    """The metrics at the step where the map rests, next to those at the first step."""
+    st.caption(f"At step {evaluations[at].step}, where the map is.")
+    cards = st.container(horizontal=True)
+    for label, name, digits, lower_is_better, help in metrics:
+        now, before = getattr(evaluations[at], name), getattr(evaluations[0], name)
+        value = in_words.number(now, digits)
+        if now is None or before is None or not at:
+            messages.number(cards, label, value, border=True, help=help)
+            continue
+        change = in_words.gap(before, now, digits=digits)
+        since = f"{in_words.signed(change, digits)} since step {evaluations[0].step}"
+        messages.changed(cards, label, value, change, since, lower_is_better=lower_is_better, help=help)
 
-    key = digest_of((repr(stamp(run, seed, steps)), str(SETTINGS)))
-    places: np.typing.NDArray[np.float64] | None = jobs.result(
-        f"replayed UMAP {key}", f"UMAP of {len(steps)} steps", make
+
+def _map(row: DeltaGenerator, run: runs.Run, number: int, evaluations: list[run_folder.Evaluation], at: int) -> str:
+    """Draw the map that moves through the steps; how it was made and how good it is at this step."""
+    steps = tuple(one.step for one in evaluations)
+
+    def rested(frame: int) -> None:
+        if frame < len(steps):
+            st.session_state[_AT] = run.name, number, steps[frame]
+
+    return step_map.show(
+        row,
+        run,
+        run.recipe().seeds[number - 1],
+        evaluations,
+        of=_judged_on(evaluations),
+        at=at,
+        jump=str(st.session_state.get(_JUMPS, 0)),
+        rested=rested,
     )
-    return places
-
-
-def stamp(run: runs.Run, seed: int, steps: tuple[int, ...]) -> Stamps:
-    """A value that changes with the sentences of a run's maps or with a vector of them, whatever run has its name."""
-    vectors = (run_folder.probe_file(run.folder, seed, step) for step in steps)
-    return stamps((run.folder / run_folder.PROBE / run_folder.PROBE_SENTENCES, *vectors))
-
-
-@cached.by_stamp(lambda run, seed, steps: (run.folder, seed, steps, stamp(run, seed, steps)), 16)
-def travel_of(_run: runs.Run, _seed: int, _steps: tuple[int, ...]) -> tuple[projection.Travel, list[str]] | None:
-    """The probe sentences and their paths over evaluation steps."""
-    sentences = recorder.probe_sentences(_run)
-    probes = recorder.probes(_run, _seed, _steps)
-    if probes is None or not sentences or probes.shape[1] != len(sentences):
-        return None
-    return projection.travel(probes), sentences
-
-
-@cached.by_stamp(
-    lambda run, seed, steps, at, kind, _: (run.folder, seed, steps[at], kind, stamp(run, seed, steps)), 128
-)
-def map_quality(
-    _run: runs.Run, _seed: int, _steps: tuple[int, ...], _at: int, _kind: str, _places: np.typing.NDArray[np.float64]
-) -> projection.Faithfulness:
-    """Trustworthiness and neighbours preserved of the map at one of the steps; `_kind` is the projection of all."""
-    probes = recorder.probes(_run, _seed, (_steps[_at],))
-    if probes is None:
-        return projection.Faithfulness(float("nan"), float("nan"), 0, 0)
-    return progress.finish(projection.believed(probes[0], _places))

@@ -33,7 +33,6 @@ GRID, CHANGED = "replayed grid", "replayed changes"
 
 def show(run: Run, evaluations: list[run_folder.Evaluation], number: int, at: int) -> None:
     """The grid at the step, if the run saved its models; on request, for all steps."""
-    st.subheader("Every layer & pooling at this step")
     seeds, step, there = run.recipe().seeds, evaluations[at].step, set(run_folder.checkpoints(run.name))
     names = {
         one.step: run_folder.model_name(run.name, run_folder.checkpoint_name(seeds[number - 1], one.step, len(seeds)))

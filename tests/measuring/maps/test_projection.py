@@ -18,6 +18,7 @@ from explorer.measuring.maps.projection import (
     believed,
     faithfulness,
     maps,
+    neighbours_of_each,
     principal,
     travel,
     travel_by_umap,
@@ -318,7 +319,9 @@ def moved():
 def laid_out(moved):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(projection, "_EPOCHS", 100)
-        return finish(travel_by_umap(moved, travel(moved), MapSettings("UMAP", neighbours=5)))
+        return finish(
+            travel_by_umap(finish(neighbours_of_each(moved)), travel(moved), MapSettings("UMAP", neighbours=5))
+        )
 
 
 def test_on_the_umap_of_all_looks_those_who_change_over_come_near_and_the_others_stay_apart(laid_out):
@@ -335,7 +338,7 @@ def test_where_no_vector_moves_no_sentence_moves_and_each_look_is_judged_by_its_
     way = MapSettings("UMAP", neighbours=5)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(projection, "_EPOCHS", 20)
-        places = finish(travel_by_umap(still, travel(still), way))
+        places = finish(travel_by_umap(finish(neighbours_of_each(still)), travel(still), way))
     assert np.abs(places - places[0]).max() < 1e-3 * np.ptp(places)
     for look in range(4):
         vectors = moved[look].astype(np.float32)

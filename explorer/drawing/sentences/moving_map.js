@@ -1,0 +1,486 @@
+// Draw a map of sentences that moves through frames: from A to B, through layers, or through the steps of a run.
+// Positions and neighbours of all frames are here, so moving, choosing a sentence and reading ask nothing of the server.
+const TAU = 2 * Math.PI, DRAG = 4, NEAR = 12, CELL = 4, SECONDS = 1.6, PAD = 3, WRAP = 26, STEPS = 100;
+const RINGS = [0.9, 1.6, 2.6, 4, 6, 8.5], TURNS = 16;
+
+const numbers = (text, Kind) => new Kind(Uint8Array.from(atob(text), (one) => one.charCodeAt(0)).buffer);
+const decimal = (value) => Number.isFinite(value) ? value.toFixed(2).replace("-", "−") : "–";
+const part = (tag, name, text) => { const made = document.createElement(tag); made.className = name; made.textContent = text; return made; };
+
+export default function (component) {
+  const { parentElement, data, setTriggerValue } = component;
+  const root = parentElement.querySelector(".moving-map"), find = (name) => root.querySelector(name);
+  const canvas = find("canvas"), context = canvas.getContext("2d"), tip = find(".tip"), panel = find(".panel");
+  const play = find(".play"), slider = find(".time"), name = find(".now"), lasso = find(".lasso");
+  const frames = data.frames.length, count = data.texts.length;
+  // what the visitor did outlasts a run of the page, and what is decoded too
+  const state = (root.movingMap ??= {});
+  if (state.subject !== data.subject) Object.assign(state, { subject: data.subject, at: 0, view: null, chosen: -1, sides: [] });
+  if (state.key !== data.key) {
+    const four = (text) => numbers(text, Float32Array);
+    Object.assign(state, { key: data.key, sprites: new Map(), places: four(data.places), shades: numbers(data.shades, Uint8Array),
+      near: numbers(data.near, Int32Array), own: four(data.own), before: four(data.before), after: four(data.after),
+      moved: data.moved && four(data.moved) });
+  }
+  if (state.revision !== data.revision) Object.assign(state, { revision: data.revision, selected: new Set(data.selected) });
+  if (state.jump !== data.jump) Object.assign(state, { jump: data.jump, at: Math.min(data.at, frames - 1) });
+  const { places, shades, near, own, before, after, moved } = state;
+  const k = data.nearest, most = new Set(data.most), still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const x = new Float32Array(count), y = new Float32Array(count);
+  let width = 0, height = 0, ratio = 1, ask = 0, playing = null, drag = null;
+
+  const px = () => parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+  const ink = (name, other) => getComputedStyle(root).getPropertyValue(name).trim() || other;
+  const size = () => (count <= 60 ? 5 : count <= 200 ? 4.5 : count <= 1000 ? 3.5 : 2.5) * px();
+  const fit = () => {
+    const { low, high } = data, room = count < 60 ? 0.72 : 0.9;  // whole labels need room around the outermost points
+    const scale = room * Math.min(width / (high[0] - low[0]), height / (high[1] - low[1]));
+    state.view = { x: (low[0] + high[0]) / 2, y: (low[1] + high[1]) / 2, scale };
+  };
+  const redraw = () => { if (!ask) ask = requestAnimationFrame(draw); };
+  const spot = (frame, at) => {
+    const here = 2 * (frame * count + at), { view } = state;
+    return [width / 2 + (places[here] - view.x) * view.scale, height / 2 - (places[here + 1] - view.y) * view.scale];
+  };
+  const between = () => {
+    const from = Math.min(Math.floor(state.at), frames - 1), share = state.at - from;
+    return [from, Math.min(from + 1, frames - 1), share * share * (3 - 2 * share)];
+  };
+  const position = () => {
+    const [from, to, share] = between(), one = 2 * from * count, other = 2 * to * count, { view } = state;
+    const left = width / 2 - view.x * view.scale, top = height / 2 + view.y * view.scale;
+    for (let at = 0; at < count; at++) {
+      const a = one + 2 * at, b = other + 2 * at;
+      x[at] = left + (places[a] + share * (places[b] - places[a])) * view.scale;
+      y[at] = top - (places[a + 1] + share * (places[b + 1] - places[a + 1])) * view.scale;
+    }
+  };
+  const shadeOf = (at) => shades[(shades.length > count ? Math.round(state.at) * count : 0) + at];
+  const sprite = (shade, radius) => {  // a point is drawn once for each colour, and then copied
+    const key = `${shade} ${radius} ${ratio}`;
+    if (!state.sprites.has(key)) {
+      const made = document.createElement("canvas"), wide = 2 * Math.ceil((radius + 1) * ratio), pen = made.getContext("2d");
+      made.width = made.height = wide;
+      pen.arc(wide / 2, wide / 2, radius * ratio, 0, TAU);
+      pen.fillStyle = data.palette[shade];
+      pen.fill();
+      pen.strokeStyle = "rgba(128,128,128,0.6)";
+      pen.lineWidth = 0.5 * ratio;
+      pen.stroke();
+      state.sprites.set(key, made);
+    }
+    return state.sprites.get(key);
+  };
+
+  // the lines of a map: [x, y, x, y, colour at the start, colour at the end, width, dashed]
+  const lines = () => {
+    const found = [], [a, b] = data.inks, now = (at) => [x[at], y[at]];
+    for (const [one, other, shade] of data.pairs) found.push([...now(one), ...now(other), shade, shade, 1.2, false]);
+    if (frames > 1) for (const at of data.trails) {
+      const end = data.ends ? spot(frames - 1, at) : now(at);
+      found.push([...spot(0, at), ...end, a, b, most.has(at) ? 1.8 : 0.7, false]);
+    }
+    if (state.chosen >= 0) {
+      const { kept, lost, gained } = neighbours(state.chosen), from = now(state.chosen);
+      for (const [some, shade, dashed] of [[kept, ink("--st-text-color", "#333"), false], [lost, a, true], [gained, b, true]])
+        for (const [at] of some) found.push([...from, ...now(at), shade, shade, 1.4, dashed]);
+    }
+    return found;
+  };
+  const compared = () => frames < 2 ? 0 : data.ends || Math.round(state.at) === 0 ? frames - 1 : Math.round(state.at);
+  const neighbours = (at) => {  // [sentence, cosine in the first frame, cosine in the other one]
+    const to = compared(), first = at * k, here = (to * count + at) * k;
+    const one = [...near.subarray(first, first + k)], other = [...near.subarray(here, here + k)];
+    const of = (some, base, from, cosines, there) => some.map((value, n) => [value, from[base + n], cosines[there + n]]);
+    const inOne = of(one, first, own, after, here), inOther = of(other, here, before, own, here);
+    const both = new Set(other), first10 = new Set(one);
+    return { kept: inOne.filter(([one]) => both.has(one)), lost: inOne.filter(([one]) => !both.has(one)),
+      gained: inOther.filter(([one]) => !first10.has(one)) };
+  };
+
+  const wrapped = (text) => {
+    const found = [""];
+    for (const word of text.split(/\s+/)) {
+      const last = found[found.length - 1];
+      if (last && last.length + word.length + 1 > WRAP) found.push(word);
+      else found[found.length - 1] = last ? `${last} ${word}` : word;
+    }
+    return found;
+  };
+  const short = (text, most) => text.length > most ? `${text.slice(0, most - 1).trimEnd()}…` : text;
+  // who is labelled: of few every sentence, whole; of many what was found or chosen, what moved most, and regions
+  const wanted = () => {
+    const listed = [], seen = new Set(), text = 12 * px();
+    const add = (at, lines, must) => {
+      if (seen.has(at) || at < 0) return;
+      seen.add(at);
+      listed.push({ at, lines, must, size: text, id: at });
+    };
+    const whole = count <= data.whole;
+    if (whole) data.texts.forEach((one, at) => add(at, wrapped(one), true));
+    add(state.chosen, wrapped(short(data.texts[state.chosen] ?? "", 80)), true);
+    [...state.selected].slice(0, 12).forEach((at) => add(at, wrapped(short(data.texts[at], 60)), false));
+    if (!state.selected.size) data.most.slice(0, count < 60 ? 10 : 5).forEach((at) => add(at, wrapped(short(data.texts[at], 52)), false));
+    if (count < 60 && !state.selected.size) data.texts.forEach((one, at) => add(at, wrapped(short(one, 52)), false));
+    const [from, to, share] = between();
+    if (!state.selected.size) data.regions.forEach(([label, where], n) => {
+      const on = (axis) => where[from][axis] + share * (where[to][axis] - where[from][axis]), { view } = state;
+      listed.push({ at: -1, lines: [short(label, 40)], size: text, id: `region ${n}`, plate: true,
+        x: width / 2 + (on(0) - view.x) * view.scale, y: height / 2 - (on(1) - view.y) * view.scale });
+    });
+    return listed;
+  };
+  // each label at the free place next to its point; one that is not needed and finds none is left out
+  const placed = () => {
+    const across = Math.ceil(width / CELL) + 1, down = Math.ceil(height / CELL) + 1, radius = size();
+    const sums = new Int32Array((across + 1) * (down + 1));
+    for (let at = 0; at < count; at++) {
+      const column = Math.floor(x[at] / CELL), row = Math.floor(y[at] / CELL);
+      if (column >= 0 && row >= 0 && column < across && row < down) sums[(row + 1) * (across + 1) + column + 1]++;
+    }
+    for (let row = 1; row <= down; row++) for (let column = 1; column <= across; column++) {
+      const here = row * (across + 1) + column;
+      sums[here] += sums[here - 1] + sums[here - across - 1] - sums[here - across - 2];
+    }
+    const points = (left, top, w, h) => {
+      const cut = (value, most) => Math.max(0, Math.min(most, value)), edge = radius + 1;
+      const c = cut(Math.floor((left - edge) / CELL), across), d = cut(Math.ceil((left + w + edge) / CELL), across);
+      const r = cut(Math.floor((top - edge) / CELL), down), s = cut(Math.ceil((top + h + edge) / CELL), down), wide = across + 1;
+      return sums[s * wide + d] - sums[r * wide + d] - sums[s * wide + c] + sums[r * wide + c];
+    };
+    const marked = [...state.selected, state.chosen].filter((at) => at >= 0).slice(0, 500);
+    const shown = [], last = state.last ?? new Map(), next = new Map();
+    for (const label of wanted()) {
+      context.font = `${label.size}px sans-serif`;
+      const high = 1.22 * label.size * label.lines.length, wide = Math.max(...label.lines.map((one) => context.measureText(one).width));
+      const [atX, atY] = label.at < 0 ? [label.x, label.y] : [x[label.at], y[label.at]];
+      if (atX < 0 || atY < 0 || atX > width || atY > height) continue;
+      let best = null;
+      const rings = label.plate ? [0, ...RINGS.slice(0, 4)] : RINGS;  // the name of a region stays with it
+      for (let ring = 0; ring < rings.length; ring++) for (let turn = 0; turn < (rings[ring] ? TURNS : 1); turn++) {
+        const angle = TAU * turn / TURNS, cos = Math.cos(angle), sin = Math.sin(angle), far = rings[ring] * label.size;
+        // the middle of a box whose edge is `far` away from the point in this direction
+        const left = atX + cos * (wide / 2 + far) - wide / 2, top = atY + sin * (high / 2 + far) - high / 2;
+        if (left < 1 || top < 1 || left + wide > width - 1 || top + high > height - 1) continue;
+        let clash = 0;
+        for (const one of shown) {
+          const w = Math.min(left + wide, one.left + one.wide) - Math.max(left, one.left) + PAD;
+          const h = Math.min(top + high, one.top + one.high) - Math.max(top, one.top) + PAD;
+          if (w > 0 && h > 0) clash += w * h;
+        }
+        if (clash && !label.must) continue;
+        const covers = points(left, top, wide, high), kept = last.get(label.id) === `${ring} ${turn}`;
+        const hidden = marked.some((at) => x[at] > left - radius && x[at] < left + wide + radius && y[at] > top - radius && y[at] < top + high + radius);
+        if (hidden && !label.must && !label.plate) continue;
+        if (covers && !label.must && !label.plate) continue;
+        const cost = 50 * clash + (hidden ? 400 : 0) + 40 * covers + far - (kept ? 25 : 0);
+        if (!best || cost < best.cost) best = { left, top, wide, high, cost, spot: `${ring} ${turn}`, covers, clash };
+      }
+      if (!best || (label.plate && best.cost > 2000)) continue;
+      next.set(label.id, best.spot);
+      shown.push({ ...label, ...best, x: atX, y: atY });
+    }
+    state.last = next;
+    return shown;
+  };
+
+  const draw = () => {
+    ask = 0;
+    const started = performance.now(), radius = size();
+    position();
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    const text = ink("--st-text-color", "#1b2a2e"), ground = ink("--st-background-color", "#ffffff");
+    for (const [a, b, c, d, from, to, wide, dashed] of lines()) {
+      if (from === to) context.strokeStyle = from;
+      else {
+        const shade = context.createLinearGradient(a, b, c + 0.01, d);
+        shade.addColorStop(0, from);
+        shade.addColorStop(1, to);
+        context.strokeStyle = shade;
+      }
+      context.globalAlpha = wide < 1 ? 0.5 : 0.9;
+      context.lineWidth = wide * px();
+      context.setLineDash(dashed ? [4, 3] : []);
+      context.beginPath();
+      context.moveTo(a, b);
+      context.lineTo(c, d);
+      context.stroke();
+    }
+    context.setLineDash([]);
+    const some = state.selected.size;
+    for (const lit of some ? [false, true] : [true]) {
+      context.globalAlpha = lit ? 0.9 : 0.18;
+      for (let at = 0; at < count; at++) {
+        if (some && state.selected.has(at) !== lit) continue;
+        if (x[at] < -9 || y[at] < -9 || x[at] > width + 9 || y[at] > height + 9) continue;
+        const made = sprite(shadeOf(at), some && lit ? radius + 1.5 : radius), half = made.width / ratio / 2;
+        context.drawImage(made, x[at] - half, y[at] - half, 2 * half, 2 * half);
+      }
+    }
+    context.globalAlpha = 1;
+    if (state.chosen >= 0) {
+      context.strokeStyle = text;
+      context.lineWidth = 2;
+      context.beginPath();
+      context.arc(x[state.chosen], y[state.chosen], radius + 4, 0, TAU);
+      context.stroke();
+    }
+    const labels = placed();
+    context.textBaseline = "top";
+    for (const one of labels) {
+      context.font = `${one.size}px sans-serif`;
+      if (!one.plate) {
+        context.strokeStyle = text;  // says which point it belongs to
+        context.globalAlpha = 0.35;
+        context.lineWidth = 1;
+        context.beginPath();
+        context.moveTo(one.x, one.y);
+        context.lineTo(Math.max(one.left, Math.min(one.x, one.left + one.wide)), Math.max(one.top, Math.min(one.y, one.top + one.high)));
+        context.stroke();
+        context.globalAlpha = 1;
+      }
+      if (one.plate) {
+        context.fillStyle = "rgba(27,42,46,0.72)";
+        context.fillRect(one.left - PAD, one.top - 1, one.wide + 2 * PAD, one.high);
+      }
+      one.lines.forEach((line, n) => {
+        const top = one.top + 1.22 * one.size * n;
+        context.lineJoin = "round";
+        if (!one.plate) {
+          context.strokeStyle = ground;
+          context.lineWidth = 3;
+          context.strokeText(line, one.left, top);
+        }
+        context.fillStyle = one.plate ? "#ffffff" : text;
+        context.fillText(line, one.left, top);
+      });
+    }
+    if (drag?.ring) {
+      context.strokeStyle = text;
+      context.setLineDash([4, 3]);
+      context.beginPath();
+      drag.ring.forEach(([a, b], n) => n ? context.lineTo(a, b) : context.moveTo(a, b));
+      context.closePath();
+      context.stroke();
+      context.setLineDash([]);
+    }
+    Object.assign(state, { labels, x, y, radius, cost: [...(state.cost ?? []).slice(-199), performance.now() - started] });
+    if (playing === null) tall();
+    const shown = Math.round(state.at);
+    slider.value = state.at;
+    slider.setAttribute("aria-valuetext", data.frames[shown]);
+    if (!data.ends) name.textContent = data.frames[shown];
+    root.dataset.at = state.at.toFixed(2);
+    root.dataset.drawn = data.key;
+  };
+
+  const goTo = (at, rest = true) => {
+    state.at = Math.max(0, Math.min(frames - 1, at));
+    redraw();
+    if (!rest) return;
+    if (!data.ends) answer();
+    if (data.tells && Math.round(state.at) !== state.told) setTriggerValue("at", (state.told = Math.round(state.at)));
+  };
+  const pause = () => { cancelAnimationFrame(playing); playing = null; root.dataset.playing = ""; play.textContent = "▶ Play"; };
+  const start = () => {
+    if (state.at >= frames - 1) state.at = 0;
+    root.dataset.playing = "yes";
+    play.textContent = "❚❚ Pause";
+    const seconds = frames > 2 ? 0.9 : SECONDS;
+    let then = performance.now(), at = state.at;
+    const move = (now) => {
+      at = Math.min(frames - 1, at + (now - then) / 1000 / seconds);
+      then = now;
+      if (at >= frames - 1) { pause(); goTo(frames - 1); return; }
+      goTo(still ? Math.floor(at) : at, false);
+      playing = requestAnimationFrame(move);
+    };
+    playing = requestAnimationFrame(move);
+  };
+  play.onclick = () => { if (playing === null) start(); else { pause(); goTo(Math.round(state.at)); } };
+  slider.max = frames - 1;
+  slider.step = 1 / STEPS;
+  slider.oninput = () => { if (playing !== null) pause(); goTo(parseFloat(slider.value), false); };
+  slider.onchange = () => goTo(data.ends ? parseFloat(slider.value) : Math.round(parseFloat(slider.value)));
+  slider.onkeydown = (event) => {
+    const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    if (playing !== null) pause();
+    goTo(Math.round(state.at) + by);
+  };
+
+  const choose = (at) => { state.chosen = at; answer(); redraw(); };
+  const entry = (at, value) => {
+    const item = part("li", "", ""), button = part("button", "sentence", data.texts[at]);
+    button.onclick = () => choose(at);
+    item.append(button, part("span", "value", value));
+    return item;
+  };
+  const group = (title, items, shade) => {
+    if (!items.length) return;
+    const heading = part("h4", "", `${title} (${items.length})`), list = part("ol", "", "");
+    heading.style.borderLeft = `4px solid ${shade}`;
+    list.append(...items);
+    panel.append(heading, list);
+  };
+  const answer = () => {
+    const at = state.chosen, to = compared(), change = ([one, a, b]) => entry(one, frames < 2 ? decimal(a) : `${decimal(a)} → ${decimal(b)}`);
+    panel.replaceChildren();
+    if (at < 0) {
+      panel.append(part("p", "hint", "Click a point, or a sentence here, for its nearest neighbours."));
+      group(data.mostTitle, data.most.map((one) => entry(one, moved ? decimal(moved[(frames - 1) * count + one]) : "")), data.inks[1]);
+      return;
+    }
+    const { kept, lost, gained } = neighbours(at), back = part("button", "back", "✕");
+    back.title = back.ariaLabel = "Show what moved most";
+    back.onclick = () => choose(-1);
+    const head = part("p", "head", data.texts[at]);
+    head.prepend(back);
+    panel.append(head);
+    if (frames < 2) { group(`Nearest by cosine in ${data.frames[0]}`, kept.map(change), data.inks[0]); return; }
+    const far = moved ? `, moved ${decimal(moved[to * count + at])}` : "";
+    panel.append(part("p", "hint", `${data.frames[0]} → ${data.frames[to]}: keeps ${kept.length} of ${k} nearest${far}. Cosines:`));
+    group("Kept", kept.map(change), ink("--st-text-color", "#333"));
+    group(`Lost: only in ${data.frames[0]}`, lost.map(change), data.inks[0]);
+    group(`Gained: only in ${data.frames[to]}`, gained.map(change), data.inks[1]);
+  };
+  const legend = () => {
+    const { title, groups, low, high, scale } = data.legend, line = find(".legend");
+    line.replaceChildren(part("b", "", title));
+    for (const [label, shade] of groups) {
+      const dot = part("i", "", ""), item = part("span", "", label);
+      dot.style.background = shade;
+      item.prepend(dot);
+      line.append(item);
+    }
+    if (!scale) return;
+    const bar = part("i", "scale", "");
+    bar.style.background = `linear-gradient(to right, ${scale.join(",")})`;
+    line.append(part("span", "", low), bar, part("span", "", high));
+  };
+
+  const nearest = (atX, atY) => {
+    let found = -1, least = (NEAR * px()) ** 2;
+    for (let at = 0; at < count; at++) {
+      const far = (x[at] - atX) ** 2 + (y[at] - atY) ** 2;
+      if (far < least) { least = far; found = at; }
+    }
+    return found;
+  };
+  const inside = (ring, a, b) => ring.reduce((found, [c, d], n) => {
+    const [e, f] = ring[(n + 1) % ring.length];
+    return (d > b) !== (f > b) && a < (e - c) * (b - d) / (f - d) + c ? !found : found;
+  }, false);
+  const select = (chosen) => {
+    state.selected = new Set(chosen);
+    redraw();
+    setTriggerValue("selected", [...state.selected]);
+  };
+  canvas.onpointerdown = (event) => {
+    const here = [event.offsetX, event.offsetY];
+    drag = { from: here, far: 0, ring: event.shiftKey || root.dataset.lasso ? [here] : null };
+    try { canvas.setPointerCapture(event.pointerId); } catch { /* the pointer is gone */ }
+    tip.hidden = true;
+  };
+  canvas.onpointermove = (event) => {
+    const [a, b] = [event.offsetX, event.offsetY];
+    if (drag) {
+      drag.far += Math.hypot(a - drag.from[0], b - drag.from[1]);
+      if (drag.ring) drag.ring.push([a, b]);
+      else {
+        const { view } = state;
+        state.view = { ...view, x: view.x - (a - drag.from[0]) / view.scale, y: view.y + (b - drag.from[1]) / view.scale };
+      }
+      drag.from = [a, b];
+      redraw();
+      return;
+    }
+    const at = nearest(a, b);
+    tip.hidden = at < 0;
+    canvas.style.cursor = at < 0 ? "" : "pointer";
+    if (at < 0) return;
+    tip.textContent = data.values ? `${data.texts[at]} (${data.values[at]})` : data.texts[at];
+    tip.style.left = `${Math.min(a + 12, Math.max(0, width - 260 * px()))}px`;
+    tip.style.top = `${b + 14}px`;
+  };
+  canvas.onpointerup = (event) => {
+    const done = drag;
+    drag = null;
+    if (!done) return;
+    const at = done.far < DRAG ? nearest(event.offsetX, event.offsetY) : -1;
+    if (done.far < DRAG && done.ring && at >= 0) {  // with the shift key one more, or one less
+      select(state.selected.has(at) ? [...state.selected].filter((one) => one !== at) : [...state.selected, at]);
+    } else if (done.far < DRAG) choose(at);
+    else if (done.ring) select([...x.keys()].filter((one) => inside(done.ring, x[one], y[one])));
+    redraw();
+  };
+  canvas.onpointercancel = () => { drag = null; redraw(); };
+  canvas.onpointerleave = () => { tip.hidden = true; };
+  canvas.ondblclick = () => { fit(); redraw(); };
+  const zoom = (factor, a = width / 2, b = height / 2) => {
+    const { view } = state, dx = (a - width / 2) / view.scale, dy = (b - height / 2) / view.scale;
+    state.view = { x: view.x + dx - dx / factor, y: view.y - dy + dy / factor, scale: view.scale * factor };
+    redraw();
+  };
+  canvas.onwheel = (event) => {  // the page scrolls unless the map was clicked
+    if (root.getRootNode().activeElement !== canvas && !event.ctrlKey) return;
+    event.preventDefault();
+    zoom(Math.exp(-event.deltaY / 400), event.offsetX, event.offsetY);
+  };
+  find(".in").onclick = () => zoom(1.6);
+  find(".out").onclick = () => zoom(1 / 1.6);
+  find(".all").onclick = () => { fit(); redraw(); };
+  lasso.onclick = () => { root.dataset.lasso = root.dataset.lasso ? "" : "yes"; lasso.ariaPressed = Boolean(root.dataset.lasso); };
+  find(".save").onclick = () => {
+    const link = document.createElement("a");
+    link.download = `${data.file}.${data.picture.toLowerCase()}`;
+    link.href = data.picture === "PNG" ? canvas.toDataURL("image/png") : URL.createObjectURL(new Blob([drawing()], { type: "image/svg+xml" }));
+    link.click();
+  };
+  const drawing = () => {  // the same as SVG
+    const safe = (text) => text.replace(/[&<>]/g, (one) => `&#${one.charCodeAt(0)};`), text = ink("--st-text-color", "#1b2a2e");
+    const made = [`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="sans-serif">`];
+    for (const [a, b, c, d, , shade, wide, dashed] of lines())
+      made.push(`<path d="M${a} ${b}L${c} ${d}" stroke="${shade}" stroke-width="${wide}"${dashed ? ' stroke-dasharray="4 3"' : ""}/>`);
+    for (let at = 0; at < count; at++) made.push(`<circle cx="${x[at]}" cy="${y[at]}" r="${state.radius}" fill="${data.palette[shadeOf(at)]}"/>`);
+    for (const one of state.labels) {
+      if (one.plate) made.push(`<rect x="${one.left - PAD}" y="${one.top - 1}" width="${one.wide + 2 * PAD}" height="${one.high}" fill="#1b2a2e" opacity="0.72"/>`);
+      one.lines.forEach((line, n) => made.push(`<text x="${one.left}" y="${one.top + (1.22 * n + 0.9) * one.size}" font-size="${one.size}" fill="${one.plate ? "#fff" : text}">${safe(line)}</text>`));
+    }
+    return [...made, "</svg>"].join("");
+  };
+
+  // the map ends where the window does, whatever is above it
+  const tall = () => {
+    const main = document.querySelector("[data-testid=stMain]"), top = root.getBoundingClientRect().top + (main?.scrollTop ?? 0);
+    const wanted = `${Math.max(320, Math.floor(window.innerHeight - top - 12))}px`;
+    if (window.innerWidth > 700 && root.style.height !== wanted) root.style.height = wanted;
+  };
+  const resize = () => {
+    tall();
+    const box = canvas.parentElement, wide = box.clientWidth, high = box.clientHeight;
+    if (!wide || !high) return;
+    const other = wide !== width || high !== height;
+    [width, height, ratio] = [wide, high, window.devicePixelRatio || 1];
+    canvas.width = wide * ratio;
+    canvas.height = high * ratio;
+    if (!state.view || (other && !state.zoomed)) fit();
+    redraw();
+  };
+  for (const one of root.querySelectorAll(".travels")) one.hidden = frames < 2;
+  find(".from").textContent = data.ends && frames > 1 ? data.frames[0] : "";
+  find(".to").textContent = data.ends && frames > 1 ? data.frames[frames - 1] : "";
+  if (data.ends) [find(".from").style.color, find(".to").style.color] = data.inks;
+  name.hidden = data.ends;
+  find(".kind").textContent = data.title;
+  canvas.ariaLabel = data.alt;
+  if (playing === null) pause();
+  legend();
+  answer();
+  const watcher = new ResizeObserver(resize);
+  watcher.observe(canvas.parentElement);
+  resize();
+  return () => { watcher.disconnect(); cancelAnimationFrame(ask); cancelAnimationFrame(playing); };
+}
