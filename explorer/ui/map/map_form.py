@@ -83,7 +83,7 @@ def view(row: DeltaGenerator, sides: int) -> str:
             "View",
             offered,
             default=MOVE,
-            key="view",
+            key="map_view",
             width=_wide(125),
             format_func=lambda one: titles.get(one, one),
             help="**A → B**: one map that moves. **Layers**: one map that moves through the layers of a model; they "
