@@ -1,33 +1,41 @@
-"""Sentences: similarity matrices of typed sentences, and probe packs."""
+"""Sentences: similarity matrices of the visitor's sentences in every layer, one pair of them, and probe packs."""
 
 import streamlit as st
 
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
-from explorer.ui.sentences import own_sentences, probe_view
-from explorer.ui.widgets import cosine_meaning
+from explorer.ui.sentences import exports, matrices, own_sentences, pair_tab, probe_view
+from explorer.ui.widgets import cosine_meaning, first_screen
 
-YOURS, PACKS = "Your sentences", "Probe packs"
+LAYERS, PAIR, PACKS, EXPORT = "Layers", "Pair", "Probe packs", "Export"
 
 page_frame.enter()
 sides = sidebar_choice.readers(sidebar_choice.chosen(), sidebar_choice.model_b())
 if not sides:
     st.stop()
-if len(sides) < 2:
-    sidebar_choice.ask_for_b()
-with st.container(horizontal=True, vertical_alignment="center"):
-    shown = st.segmented_control(
-        "Look at",
-        [YOURS, PACKS],
-        default=YOURS,
-        required=True,
-        key="look",
-        bind="query-params",
-        label_visibility="collapsed",
-    )
-    cosine_meaning.switch()
+answer = first_screen.answer()
+with first_screen.controls_row():
+    sentences = own_sentences.panel()
+    with first_screen.settings():
+        order = matrices.order_menu(sides)
+        cosine_meaning.switch()
+if len(sentences) < 2:
+    answer.info(own_sentences.TYPE_TWO, icon=":material/edit:")
+    st.stop()
+place, later = st.container(), st.container()
+with place:
+    found = matrices.seen(sides, sentences, later)
+if found is None:
+    st.stop()
+with answer:
+    matrices.answer(found)
+with place:
+    matrices.draw(found, matrices.order(found, order))
+tab = first_screen.tabs((PAIR, PACKS, EXPORT))
 cosine_meaning.find_for(sides)
-if shown == YOURS:
-    own_sentences.show(sides)
-else:
+if tab == PAIR:
+    pair_tab.show(found)
+elif tab == PACKS:
     probe_view.show(sides)
+else:
+    exports.show(found)

@@ -193,6 +193,11 @@ class Draft:
         axes = {"xaxis": _axis("x", place), "yaxis": _axis("y", place)} if self._several else {}
         self._traces.append({"type": kind, **axes, **trace})
 
+    @property
+    def traces(self) -> int:
+        """How many traces there are: the number of the next one."""
+        return len(self._traces)
+
     def curve(self, colour: str, *, width: float = 2.5, size: float = 8, **trace: Any) -> None:
         """A line with a marker at each point."""
         line = {"color": colour, "width": width}

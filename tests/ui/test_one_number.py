@@ -139,7 +139,7 @@ def of_compare(run):
 
 
 def of_sentences(run):
-    app = opened(run, "sentences", beside=f"run:{run.name}", look="Probe packs")
+    app = opened(run, "sentences", beside=f"run:{run.name}", tab="Probe packs")
     shown = cards(app)
     table = next(one.value for one in app.dataframe if "pack" in one.value.columns)
     (row,) = table[table["pack"] == "negation"].to_dict("records")
@@ -151,7 +151,7 @@ def of_sentences(run):
 
 def of_verdicts(run):
     """The sentences below the table of the packs."""
-    app = opened(run, "sentences", beside=f"run:{run.name}", look="Probe packs")
+    app = opened(run, "sentences", beside=f"run:{run.name}", tab="Probe packs")
     (lines,) = (text for text in words(app.markdown) if "**negation**" in text and "a coin would get" in text)
     line = next(line for line in lines.splitlines() if "**negation**" in line)
     return dict(zip(PROBED, re.findall(r"in (\d+) % of cases", line), strict=True))

@@ -18,7 +18,7 @@ pytestmark = live.IN_A_BROWSER
 @pytest.fixture(scope="module")
 def sentences(tabs, address):
     page = live.tab(tabs, height=2600)
-    page.goto(f"{address}/sentences")
+    page.goto(f"{address}/sentences?tab=Pair")
     live.plots(page, 5)
     return page
 
@@ -45,9 +45,38 @@ def test_a_clicked_cell_is_the_pair_under_the_microscope(sentences):
     live.plots(sentences, 5)
 
 
+def test_layers_are_drawn_without_a_request_and_the_layer_stays_after_a_click(sentences):
+    shown = """() => { const plot = document.querySelector('.js-plotly-plot');
+        return [plot._fullLayout.sliders[0].active, plot._fullData[0].z[0][1]]; }"""
+    last, before = sentences.evaluate(shown)
+    sentences.evaluate(
+        """() => { const real = WebSocket.prototype.send; window.sent = 0;
+        WebSocket.prototype.send = function (...given) { window.sent += 1; return real.apply(this, given); }; }"""
+    )
+    move_slider(sentences, 1)
+    layer, now = sentences.evaluate(shown)
+    assert (last, layer) == (6, 1)
+    assert now != before
+    assert sentences.evaluate("window.sent") == 0
+    live.click_cell(sentences, column=3, row=0)
+    sentences.locator("blockquote", has_text="No dog chases a cat through the garden.").wait_for()
+    live.plots(sentences, 5)
+    assert sentences.evaluate(shown) == [1, now]
+
+
+def move_slider(page, step):
+    """Click the slider of the first figure at one of its steps."""
+    label = page.locator(".js-plotly-plot").first.locator(".slider-label", has_text=str(step)).first
+    label.click(force=True)
+    page.wait_for_function(
+        "step => document.querySelector('.js-plotly-plot')._fullLayout.sliders[0].active === step", arg=step
+    )
+
+
 def test_sentences_that_are_typed_are_never_run_and_never_in_the_address(sentences):
     typed = "<img src=x onerror=alert(1)> **bold** http://x.example www.x.example me@x.example :streamlit: 1 -> 2"
-    box = sentences.get_by_role("textbox", name="Sentences, one a line")
+    sentences.get_by_role("button", name="10 sentences").click()
+    box = sentences.get_by_role("textbox", name="Sentences of all pages, one a line")
     box.fill(f"{typed}\n{typed} twice\n\n")
     box.press("Control+Enter")
     sentences.locator("blockquote", has_text=typed).first.wait_for()

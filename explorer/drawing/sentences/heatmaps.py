@@ -1,4 +1,4 @@
-"""Heatmaps: cosines of sentences, self-attention heads, and the weights with which a pooler attends to layers."""
+"""Heatmaps: self-attention heads, and the weights with which a pooler attends to layers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from explorer import in_words
 from explorer.drawing import style
-from explorer.measuring.sentences.sentence_vectors import Matrix
 
 if TYPE_CHECKING:
     from explorer.encoding.read.sentence_pairs import SelfAttention
@@ -23,11 +22,6 @@ FEW = 22  # most tokens with a label on every column
 CELL = 34
 MOST_NUMBERS = 9  # most layers with a number in every cell
 MOST_LINES = 13  # most layers with a line and a label each
-Span = tuple[float, float]
-
-WRITTEN = 12  # most sentences with a number in every cell
-_LABELLED = 40
-_HOVERED = 160  # most characters of a sentence in the hover text
 
 
 def every_head(values: NDArray[np.float64], meaning: str, chosen: tuple[int, int]) -> go.Figure:
@@ -225,117 +219,3 @@ def weight_history(steps: Sequence[int], weights: Floats, layers: Sequence[int],
 def _labelled(layers: Sequence[int]) -> list[int]:
     """Layers with a label on the axis: every other one if there are many."""
     return list(layers)[:: 1 if len(layers) <= MOST_LINES else 2]
-
-
-def alike(cosines: Matrix, sentences: tuple[str, ...], order: NDArray[np.intp], chosen: tuple[int, int]) -> go.Figure:
-    """The cosines of one side, sentences in that order from the top left; the chosen pair is framed.
-
-    The diagonal is omitted, since its cosines are 1 whatever the model.
-    """
-    scale = style.COSINE_RANGE, style.COSINE_SCALE
-    return _square(cosines, style.written(cosines), sentences, order, *scale, chosen)
-
-
-def changed(
-    one: Matrix, other: Matrix, sentences: tuple[str, ...], order: NDArray[np.intp], chosen: tuple[int, int]
-) -> go.Figure:
-    """B - A; blue is more similar in B. What is written is the difference of both cosines as they are shown."""
-    difference = other - one
-    gaps = map(in_words.gap, one.ravel().tolist(), other.ravel().tolist())
-    texts = np.reshape([in_words.signed(gap) for gap in gaps], difference.shape)
-    scale = style.DIFFERENCE_RANGE, style.DIFFERENCE_SCALE
-    return _square(difference, texts, sentences, order, *scale, chosen)
-
-
-def _square(
-    values: Matrix,
-    texts: NDArray[np.str_],
-    sentences: tuple[str, ...],
-    order: NDArray[np.intp],
-    span: Span,
-    scale: Any,
-    chosen: tuple[int, int],
-) -> go.Figure:
-    count = len(order)
-    shown = values[np.ix_(order, order)].astype(np.float32)
-    np.fill_diagonal(shown, np.nan)
-    gap = 1 if count <= _LABELLED else 0
-    below = {"y": 0, "yanchor": "top", "ypad": 12, "xpad": 0}
-    draft = style.Draft()
-    # the axes are positions, since equal sentences would share a row
-    draft.add(
-        "heatmap",
-        x=list(range(count)),
-        y=list(range(count)),
-        z=shown,
-        zmin=span[0],
-        zmax=span[1],
-        colorscale=scale,
-        colorbar={"orientation": "h", "thickness": 8, "nticks": 5, "outlinewidth": 0, **below},
-        xgap=gap,
-        ygap=gap,
-        hoverinfo="skip",
-    )
-    ordered = texts[np.ix_(order, order)]
-    _add_points(draft, shown, order, ordered)
-    if count <= WRITTEN:
-        draft.numbers(shown, span, scale, texts=ordered, size=10)
-    one, other = (order.tolist().index(number) for number in chosen)
-    half = max(0.5, count / 80)  # of the frame: for many sentences wider than a cell, to be visible
-    for row, column in ((one, other), (other, one)) if one != other else ():
-        ends = {"x0": column - half, "x1": column + half, "y0": row - half, "y1": row + half}
-        draft.shape(type="rect", **ends, line={"color": style.ACCENT, "width": 3})
-    named = _label(draft, sentences, order)
-    return draft.figure(430, margin={"r": 4, "t": 24, "b": 44}, hoverdistance=-1, showlegend=False, **named)
-
-
-def _label(draft: style.Draft, sentences: tuple[str, ...], order: NDArray[np.intp]) -> dict[str, dict[str, Any]]:
-    """Label the axes with numbers and beginnings of sentences; return invisible axes with the names for hover text."""
-    count = len(order)
-    places = list(range(count))
-    every = count <= _LABELLED
-    some = slice(None, None, -(-count // (20 if count < 100 else 10)))
-    still: dict[str, Any] = {"ticks": "", **style.STILL}
-    small: dict[str, Any] = {"tickfont": {"size": 11 if count <= 20 else 9}}
-    across, down = [-0.5, count - 0.5], [count - 0.5, -0.5]
-    numbers = [str(number + 1) for number in order]
-    # isolated, since right-to-left text would otherwise change the position of the number
-    labels = (
-        [f"\u2068{style.short_text(sentences[number], 14)}\u2069 {number + 1}" for number in order]
-        if every
-        else numbers
-    )
-    seen = slice(None) if every else some
-    names = [f"{number + 1} · {style.hover_text(sentences[number], 34, _HOVERED)}" for number in order]
-    named = {"tickvals": places, "ticktext": names, "showticklabels": False, **still}
-    draft.x_axes(side="top", tickangle=0, range=across, tickvals=places[some], ticktext=numbers[some], **still, **small)
-    draft.y_axes(range=down, tickvals=places[seen], ticktext=labels[seen], **still, **small)
-    return {
-        "xaxis2": {"overlaying": "x", "range": across, **named},
-        "yaxis2": {"overlaying": "y", "range": down, **named},
-    }
-
-
-def _add_points(
-    draft: style.Draft, shown: NDArray[np.float32], order: NDArray[np.intp], texts: NDArray[np.str_]
-) -> None:
-    """A heatmap has no click events, so every cell has a point, with the names of its axes."""
-    count = len(order)
-    known, apart_from_itself = np.isfinite(shown), ~np.eye(count, dtype=bool)
-    for cells in (known, apart_from_itself & ~known):
-        if not cells.any():
-            continue
-        rows, columns = np.nonzero(cells)
-        draft.add(
-            "scatter",
-            x=columns.astype(np.uint8),
-            y=rows.astype(np.uint8),
-            xaxis="x2",
-            yaxis="y2",
-            mode="markers",
-            # invisible points are drawn once: 200 sentences would need 40,000 nodes of the page
-            marker={"maxdisplayed": 1, "opacity": 0},
-            customdata=(order[rows] * count + order[columns]).astype(np.int32),
-            text=texts[rows, columns].tolist() if cells is known else "no cosine",
-            hovertemplate="%{y}<br>%{x}<br><b>%{text}</b><extra></extra>",
-        )

@@ -34,6 +34,7 @@ from explorer.evaluating.tasks import judges
 from explorer.measuring.neighbours import vector_search
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings, load_encoder
+from explorer.measuring.sentences import layer_cosines as of_layers
 from explorer.measuring.sentences import sentence_vectors
 from explorer.training.record import run_results, runs
 from explorer.ui.access import jobs
@@ -47,6 +48,7 @@ Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
 
 TEXT = "Reading the text …"
+ALL = "every layer & pooling"
 SET = "Reading the evaluation set …"
 
 
@@ -290,20 +292,48 @@ def vectors(found: model_names.Found, sentences: Sequence[str], reading: Reading
         return encoded
 
     title = f"Encoding {len(sentences):,} sentences with {found.name}"
-    return jobs.result(_vectors_key(found, sentences, reading, settings), title, encode)
+    return jobs.result(_vectors_key(found, sentences, reading.title, settings), title, encode)
 
 
 def vectors_are_coming(
     found: model_names.Found, sentences: Sequence[str], reading: Reading, settings: Settings
 ) -> bool:
     """Whether vectors are being computed: False too if that failed or was stopped."""
-    job = jobs.find(_vectors_key(found, sentences, reading, settings))
+    job = jobs.find(_vectors_key(found, sentences, reading.title, settings))
     return job is not None and job.live
 
 
-def _vectors_key(found: model_names.Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> str:
+def _vectors_key(found: model_names.Found, sentences: Sequence[str], title: str, settings: Settings) -> str:
     # windows are texts of their own: with or without them, a text has the same vector
-    return f"vectors {found.digest} {digest_of(sentences)} {reading.title} {replace(settings, windows=False)}"
+    return f"vectors {found.digest} {digest_of(sentences)} {title} {replace(settings, windows=False)}"
+
+
+def layer_cosines(
+    found: model_names.Found, sentences: Sequence[str], also: tuple[Reading, ...], settings: Settings
+) -> of_layers.LayerCosines | None:
+    """Cosines of every two sentences under every layer & pooling; None, with progress shown, until they are known."""
+
+    def encode() -> progress.Work[of_layers.LayerCosines]:
+        yield progress.Progress(f"loading {found.name}", 0, 0)
+        return (yield from of_layers.layer_cosines(encoder(found, settings), sentences, also, settings.max_length))
+
+    key = f"layers of {_vectors_key(found, sentences, ALL, settings)} {[one.title for one in also]}"
+    return jobs.result(key, f"Encoding {len(sentences):,} sentences with {found.name}", encode)
+
+
+def random_cosines(
+    found: model_names.Found, also: tuple[Reading, ...], settings: Settings
+) -> of_layers.RandomCosines | None:
+    """Where random pairs are under every layer & pooling; None while it is computed, and of vectors that lack them."""
+    if stored_vectors.are_in(found.folder):
+        return None
+
+    def encode() -> progress.Work[of_layers.RandomCosines]:
+        yield progress.Progress(f"loading {found.name}", 0, 0)
+        return (yield from of_layers.random_cosines(encoder(found, settings), also, settings.max_length))
+
+    key = f"random {_vectors_key(found, of_layers.random_sentences(), ALL, settings)} {[one.title for one in also]}"
+    return jobs.result(key, f"Random pairs with {found.name}", encode)
 
 
 def kept_scores(

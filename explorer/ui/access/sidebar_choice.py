@@ -30,6 +30,7 @@ from explorer.ui.access import cached, jobs
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
+    from explorer.measuring.sentences.layer_cosines import LayerCosines, RandomCosines
 
 MODEL_B = "Compare with: model B"  # the label of its field
 ASK_FOR_B = f"To compare two models, choose the second in the sidebar under **{MODEL_B}**."
@@ -88,6 +89,18 @@ class Reader:
     def vectors(self, sentences: Sequence[str]) -> cached.Vectors | None:
         """Vectors (sentence, width); None while they are being computed."""
         return cached.vectors(self.found, sentences, self.reading, self.settings)
+
+    def layers(self, sentences: Sequence[str]) -> LayerCosines | None:
+        """Cosines of every two sentences under every layer & pooling; None while they are being computed."""
+        return cached.layer_cosines(self.found, sentences, self._outside, self.settings)
+
+    def random(self) -> RandomCosines | None:
+        """Where random pairs are under every layer & pooling; None while that is being computed."""
+        return cached.random_cosines(self.found, self._outside, self.settings)
+
+    @property
+    def _outside(self) -> tuple[Reading, ...]:
+        return declared.outside(self.reading, self.found.folder)
 
     def is_coming(self, sentences: Sequence[str]) -> bool:
         """Whether these vectors are being computed: False too if that failed or was stopped."""

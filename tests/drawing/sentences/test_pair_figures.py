@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from explorer.data import sample
-from explorer.drawing.sentences import heatmaps as drawn
 from explorer.drawing.sentences import pair_figures
 from explorer.drawing.sentences.heatmaps import (
     every_head,
@@ -22,16 +21,14 @@ from explorer.drawing.sentences.pair_figures import (
     shares_side_by_side,
     side_by_side,
 )
-from explorer.drawing.style import ACCENT, COSINE_RANGE, DIFFERENCE_RANGE, POOLING_COLOURS, SENTENCE_COLOURS, SIDES
+from explorer.drawing.style import ACCENT, COSINE_RANGE, POOLING_COLOURS, SENTENCE_COLOURS, SIDES
 from explorer.encoding.read.pooling import Reading, Row
 from explorer.encoding.read.sentence_pairs import SelfAttention
 from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 from explorer.measuring.sentences.sentence_pair import pair_layers, token_pair
-from explorer.measuring.sentences.sentence_vectors import similarities
 from explorer.measuring.sentences.word_pairs import WordPair
 from explorer.progress import finish
 from tests.colours import contrast, parts_of
-from tests.shown_numbers import difference, written
 from tests.tiny_models import LAYERS, SENTENCES
 
 
@@ -134,79 +131,6 @@ def test_bars_are_means_and_points_are_all_pairs_of_both_sides():
         assert list(bars.y) == pytest.approx([sides[name].mean(pack.name) for pack in packs])
         assert list(points.y) == pytest.approx(np.concatenate(sides[name].cosines).tolist())
         assert not any("<b>" in told for told in points.hovertext)
-
-
-NASTY = "<b>bold</b> & <br> a line that is long enough to be cut somewhere"
-
-
-def sides(count):
-    chance = np.random.default_rng(0)
-    return [similarities(chance.normal(size=(count, 4))) for _ in range(2)]
-
-
-def test_a_cell_holds_the_cosine_of_the_sentences_its_point_names():
-    one, _ = sides(5)
-    order = np.array([3, 1, 0, 4, 2])
-    figure = drawn.alike(one, tuple("abcde"), order, (0, 1))
-    heat, points, cells = figure.data
-    names = figure.layout.xaxis2.ticktext
-    assert names == figure.layout.yaxis2.ticktext
-    cells = zip(points.x, points.y, points.customdata, points.text, cells.text, strict=True)
-    for x, y, cell, hovered, text in cells:
-        first, second = divmod(cell, 5)
-        assert (order[y], order[x]) == (first, second)
-        assert heat.z[y][x] == pytest.approx(one[first, second], abs=1e-6)
-        assert hovered == text == written(one[first, second], sign="")
-        assert (names[y], names[x]) == tuple(f"{number + 1} · {'abcde'[number]}" for number in (first, second))
-    assert np.isnan(np.diag(heat.z)).all()
-
-
-def test_the_scale_is_that_of_all_cosines_and_sentences_that_are_all_the_same_are_drawn_too():
-    one, other = sides(6)
-    heat = drawn.alike(one, tuple("abcdef"), np.arange(6), (0, 1)).data[0]
-    assert (heat.zmin, heat.zmax) == COSINE_RANGE
-    heat, points, _ = drawn.changed(one, other, tuple("abcdef"), np.arange(6), (0, 1)).data
-    for cell, text in zip(points.customdata, points.text, strict=True):
-        assert text == difference(one.flat[cell], other.flat[cell])
-    assert (heat.zmin, heat.zmax) == DIFFERENCE_RANGE
-    one = similarities(np.ones((3, 4)))
-    for figure in (
-        drawn.alike(one, ("same",) * 3, np.arange(3), (0, 1)),
-        drawn.changed(one, one, ("same",) * 3, np.arange(3), (0, 1)),
-    ):
-        assert figure.data[0].zmin < figure.data[0].zmax
-        assert len(set(figure.layout.yaxis.ticktext)) == 3
-
-
-@pytest.mark.parametrize("count", [3, drawn.WRITTEN + 1, 200])
-def test_no_text_is_read_as_markup_and_every_cell_answers_a_click(count):
-    one, _ = sides(count)
-    figure = drawn.alike(one, (NASTY,) * count, np.arange(count), (0, 1))
-    text = figure.to_json()
-    assert "\\u003cb\\u003ebold" not in text
-    assert "<b>bold" not in text
-    assert "&lt;b&gt;bold" in text.replace("\\u0026", "&")
-    points = figure.data[1]
-    assert set(points.customdata) == {row * count + column for row in range(count) for column in range(count)} - {
-        row * count + row for row in range(count)
-    }
-    assert points.marker.maxdisplayed == 1, "what is not seen is not drawn"
-    assert figure.layout.xaxis2.range == figure.layout.xaxis.range
-    assert figure.layout.yaxis2.range == figure.layout.yaxis.range
-    assert len(set(figure.layout.xaxis2.ticktext)) == count
-
-
-def test_a_missing_cosine_is_an_empty_cell():
-    vectors = np.random.default_rng(0).normal(size=(4, 3))
-    vectors[1] = 0
-    one = similarities(vectors)
-    _, known, missing, cells = drawn.alike(one, tuple("abcd"), np.arange(4), (0, 2)).data
-    texts = dict(zip(zip(cells.y, cells.x, strict=True), cells.text, strict=True))
-    assert (0, 1) not in texts
-    assert texts[0, 2] == written(one[0, 2], sign="")
-    assert set(missing.customdata) == {1, 4, 6, 7, 9, 13}
-    assert missing.text == "no cosine"
-    assert len(known.customdata) == 4 * 3 - 6
 
 
 def attention(tokens):

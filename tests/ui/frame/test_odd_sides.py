@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from explorer.data import map_sentences
+from explorer.data import map_sentences, selections
 from explorer.data.tables.files import read_bytes
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import layout
@@ -13,10 +13,10 @@ from explorer.encoding.locate.model_names import find, of_folder
 from explorer.measuring.comparing import comparison
 from explorer.measuring.geometry import layer_geometry
 from explorer.measuring.maps import map_tables, projection
+from explorer.ui.access import selection
 from explorer.ui.compare import verdict_view
 from explorer.ui.map import map_form
 from explorer.ui.replay import step_grid
-from explorer.ui.sentences import own_sentences
 from tests import trainings
 from tests.tiny_models import save_tiny
 from tests.visits import entered, error_of, measured, opened, words
@@ -50,8 +50,11 @@ def app(furnished, place):
 
 def typed(app, page, sentences):
     """The page with these sentences."""
-    app.session_state["map typed" if page == "map" else own_sentences.BOX] = "\n".join(sentences)
-    return opened(app, page, **({"mapped": "typed sentences"} if page == "map" else {}))
+    if page == "map":
+        app.session_state["map typed"] = "\n".join(sentences)
+        return opened(app, page, mapped="typed sentences")
+    app.session_state[selection.SENTENCES] = selections.keep([" ".join(sentence.split()) for sentence in sentences])
+    return opened(app, page, tab="Pair")
 
 
 def told(app):
@@ -131,7 +134,7 @@ def test_a_length_that_one_side_cannot_read_is_told_with_what_it_can(app, place,
 def test_two_sentences_are_enough(app, page):
     typed(app, page, ["a man plays", "the dog runs"])
     assert not app.error
-    assert len(figures(app)) == (9 if page == "sentences" else 2)
+    assert len(figures(app)) == (7 if page == "sentences" else 2)
 
 
 def test_one_sentence_two_hundred_times_is_one_on_the_map_and_too_few(app):
@@ -145,9 +148,7 @@ def test_one_sentence_two_hundred_times_is_one_on_the_map_and_too_few(app):
 def test_odd_sentences_are_text_in_squares_and_under_the_microscope(app):
     typed(app, "sentences", ODD)
     for pair in ((0, 1), (2, 3), (4, 5), (5, 6)):
-        boxes = [box for box in app.selectbox if (box.key or "").startswith(own_sentences.PAIR)]
-        for box, number in zip(boxes, pair, strict=True):
-            box.set_value(number)
+        app.session_state[selection.PAIR] = selections.keep([" ".join(ODD[number].split()) for number in pair])
         measured(app)
         assert not app.error
         no_markup(app)

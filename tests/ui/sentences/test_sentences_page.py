@@ -8,13 +8,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from explorer.data import sample
+from explorer.data import sample, selections
 from explorer.data.tables.files import read_bytes
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import of_folder
+from explorer.encoding.read.pooling import Reading, Row
 from explorer.measuring.sentences import word_tables
+from explorer.measuring.sentences.sentence_vectors import of_reading
+from explorer.progress import finish
 from explorer.ui import messages
-from explorer.ui.access import sidebar_choice
+from explorer.ui.access import selection, sidebar_choice
 from explorer.ui.compare import changes_view
-from explorer.ui.sentences import own_sentences
+from explorer.ui.sentences import matrices, own_sentences, pair_tab
 from explorer.ui.widgets import microscope
 from tests import shown_numbers
 from tests.shown_numbers import value_of
@@ -35,6 +40,7 @@ def place(place):
 @pytest.fixture
 def app(furnished):
     furnished.switch_page("pages/sentences.py")
+    furnished.query_params["tab"] = "Pair"
     return furnished
 
 
@@ -46,71 +52,139 @@ def typed(app, text):
     return measured(app)
 
 
+def selected(app, key):
+    """The sentences, or the pair, that the visitor has chosen."""
+    mark = app.session_state.get(key, "")
+    return selections.read(mark) if mark else ()
+
+
 def figures(app):
     return [json.loads(one.proto.spec) for one in app.get("plotly_chart")]
 
 
 def cosines(figure):
-    values = figure["data"][0]["z"]
+    """The matrices of a figure, the first of each panel."""
+    heats = [one["z"] for one in figure["data"] if one["type"] == "heatmap"]
+    return [matrix for matrix in map(array, heats) if len(matrix) > 1]
+
+
+def array(values):
     flat = np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])
     return flat.reshape([int(side) for side in values["shape"].split(",")])
 
 
-def test_without_b_a_stands_alone_one_sentence_twice_is_no_pair_and_what_was_typed_is_there_after_another_page(app):
+def test_without_b_there_is_one_matrix_and_what_was_typed_is_there_after_another_page(app):
     typed(app, TYPED)
-    assert sidebar_choice.ASK_FOR_B in words(app.info)
+    assert sidebar_choice.ASK_FOR_B in words(app.caption)
     assert set(cards(app)) == {"Cosine A"}
-    assert len(figures(app)) == 5  # a square, words, by layer, shares, tokens
+    assert len(figures(app)) == 5  # the matrix, words, by layer, shares, tokens
     assert any("adds most to the cosine of" in one for one in words(app.markdown))
-    assert cosines(figures(app)[0]).shape == (4, 4)
+    (matrix,) = cosines(figures(app)[0])
+    assert matrix.shape == (4, 4)
     assert any(own_sentences.SKIPPED.format(1, "") in told for told in words(app.caption))
-    boxes = [box for box in app.selectbox if (box.key or "").startswith(own_sentences.PAIR)]
-    boxes[0].set_value(1)
-    boxes[1].set_value(1)
-    app.run()
-    assert own_sentences.SAME.format(2) in words(app.info)
-    assert len(figures(app)) == 1
     app.switch_page("pages/start.py").run()
     opened(app, "sentences")
     assert app.text_area(key=own_sentences.BOX).value == TYPED
+    assert selected(app, selection.SENTENCES) == (
+        "a man plays a guitar",
+        "the dog runs",
+        "no",
+        "<b>two</b> women *talk*",
+    )
     pressed(app, "reset sentences")
-    assert app.text_area(key=own_sentences.BOX).value == own_sentences.FIRST_SEEN
+    assert app.text_area(key=own_sentences.BOX).value.split("\n") == list(selection.FIRST_SEEN)
 
 
-def test_with_b_there_are_three_squares_the_pair_that_changed_most_and_axes_of_each_tokenizer(app, place):
+def test_the_boxes_choose_the_pair_of_the_app_and_one_sentence_twice_is_no_pair(app):
+    typed(app, TYPED)
+    first = app.selectbox(key=pair_tab.BOXES[0])
+    assert selected(app, selection.PAIR) == ()
+    first.set_value(3)
+    measured(app)
+    pair = selected(app, selection.PAIR)
+    assert pair[0] == "<b>two</b> women *talk*"
+    app.selectbox(key=pair_tab.BOXES[1]).set_value(3)
+    measured(app)
+    assert pair_tab.SAME.format(4) in words(app.info)
+    assert selected(app, selection.PAIR) == pair
+
+
+def test_a_pair_of_other_sentences_is_shown_and_framed_nowhere(app):
+    app.query_params["pair"] = selections.keep(("a bird sings", "no bird sings"))
+    typed(app, TYPED)
+    assert [app.selectbox(key=label).value for label in pair_tab.BOXES] == [None, None]
+    assert not figures(app)[0]["layout"].get("shapes")
+    assert any(one.value == "> a bird sings" for one in app.markdown)
+
+
+def test_the_matrices_of_every_layer_are_those_of_the_vectors_of_that_layer(app, place):
     app.query_params["beside"] = str(place.folder / "gpt2")
     typed(app, TYPED)
-    one, other, difference = map(cosines, figures(app)[:3])
+    figure = figures(app)[0]
+    one, other, difference = cosines(figure)
     assert difference == pytest.approx(other - one, abs=1e-6, nan_ok=True)
+    sentences = selected(app, selection.SENTENCES)
+    for number, source in enumerate((place.model, place.folder / "gpt2")):
+        encoder = load(of_folder(str(source), source), precision="float32")
+        for step, frame in enumerate(figure["frames"]):
+            heats = [array(part["z"]) for part in frame["data"] if part["type"] == "heatmap"]
+            layer = Reading(Row((min(step, encoder.rows[-1].layers[-1]),)), "mean")
+            vectors = finish(of_reading(encoder, sentences, layer)).astype(np.float64)
+            unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+            slow = unit @ unit.T
+            np.fill_diagonal(slow, np.nan)
+            assert heats[number] == pytest.approx(slow, abs=1e-5, nan_ok=True)
+    assert [frame["name"] for frame in figure["frames"]] == ["0", "1", "2"]
+
+
+def test_with_b_the_pair_is_the_one_that_changed_most_and_each_has_the_axes_of_its_tokenizer(app, place):
+    app.query_params["beside"] = str(place.folder / "gpt2")
+    typed(app, TYPED)
+    one, other, difference = cosines(figures(app)[0])
     shown = cards(app)
     assert abs(value_of(shown["B - A"])) == pytest.approx(np.nanmax(np.abs(difference)), abs=0.0011)  # of what is shown
     assert shown["B - A"] == shown_numbers.difference(*(value_of(shown[f"Cosine {side}"]) for side in "AB"), digits=3)
+    (answer,) = (one for one in words(app.markdown) if one.startswith("Most changed"))
+    place = np.unravel_index(np.nanargmax(np.abs(difference)), difference.shape)
+    assert shown_numbers.difference(float(one[place]), float(other[place])) in answer
     typed(app, "a man plays\nthe dog runs")
     one, other = figures(app)[-2:]
     assert "[CLS]" in one["layout"]["yaxis"]["ticktext"]
     assert "[CLS]" not in other["layout"]["yaxis"]["ticktext"]
-    assert len(figures(app)) == 3 + 1 + 1 + 2 + 2, "shares are one figure for each tokenizer; the words are the same"
+    assert len(figures(app)) == 1 + 1 + 1 + 2 + 2, "shares are one figure for each tokenizer; the words are the same"
     assert any(one.startswith("Under B the cosine is") for one in words(app.markdown))
 
 
-def test_a_clustered_order_is_that_of_every_square(app, place):
+def test_a_chosen_layer_and_pooling_that_is_no_single_layer_has_a_step_of_its_own(app):
+    app.query_params["reading"] = "mean of layers 0 + 2"
+    typed(app, TYPED)
+    slider = figures(app)[0]["layout"]["sliders"][0]
+    assert [step["label"] for step in slider["steps"]] == ["0", "1", "2", matrices.AS_CHOSEN]
+    assert slider["active"] == 3
+
+
+def test_a_clustered_order_is_that_of_every_matrix(app, place):
     app.query_params.update(beside=str(place.folder / "gpt2"), order="clustered by B")
     typed(app, "no\na man plays a guitar\nno\na man plays a guitar\nno")
-    orders = [figure["layout"]["xaxis"]["ticktext"] for figure in figures(app)[:3]]
-    assert orders[0] == orders[1] == orders[2]
+    layout = figures(app)[0]["layout"]
+    orders = [[text[0] for text in layout[axis]["ticktext"]] for axis in ("xaxis", "xaxis2", "xaxis3", "yaxis")]
+    assert orders[0] == orders[1] == orders[2] == orders[3]
     assert orders[0] in (["1", "3", "5", "2", "4"], ["2", "4", "1", "3", "5"]), "those that are the same stand together"
 
 
 def test_fewer_than_two_sentences_are_asked_for_in_words(app):
-    for text in ("", "   \n\n", "one alone"):
-        typed(app, text)
-        assert own_sentences.TYPE_TWO in words(app.info), text
+    typed(app, "one alone")
+    assert own_sentences.TYPE_TWO in words(app.info)
+    assert not figures(app)
+    typed(app, "  \n\n")
+    assert selected(app, selection.SENTENCES) == ()
+    assert app.text_area(key=own_sentences.BOX).value.split("\n") == list(selection.FIRST_SEEN)
 
 
 def test_the_same_sentence_two_hundred_times_is_drawn_and_more_are_left_out(app):
     typed(app, "\n".join(["no"] * 203))
     assert own_sentences.LEFT_OUT.format(200, 3) in words(app.warning)
-    assert np.nanmin(cosines(figures(app)[0])) == pytest.approx(1)
+    assert np.nanmin(cosines(figures(app)[0])[0]) == pytest.approx(1)
 
 
 def test_any_words_are_coloured_in_their_places_with_their_numbers(app):
@@ -151,7 +225,7 @@ def test_layers_that_a_side_lacks_are_told(app):
 
 
 def test_packs_show_bars_numbers_and_pairs(app, place):
-    measured(app, look="Probe packs", beside=str(place.folder / "gpt2"))
+    measured(app, tab="Probe packs", beside=str(place.folder / "gpt2"))
     assert set(cards(app)) == {"Distinguished by A", "Distinguished by B"}
     assert len(app.dataframe[0].value) == 8
     assert len(app.dataframe[1].value) == len(sample.probe_packs()[0])
@@ -204,7 +278,7 @@ def test_a_file_fills_the_box_from_the_column_that_holds_sentences(app):
 def test_the_words_that_differ_in_a_pack_are_weighed_on_a_click_and_kept(app, place, monkeypatch):
     few = tuple(replace(pack, first=pack.first[:3], second=pack.second[:3]) for pack in sample.probe_packs())
     monkeypatch.setattr(sample, "probe_packs", lambda: few)
-    measured(app, look="Probe packs", word_pack="negation", beside=str(place.folder / "gpt2"))
+    measured(app, tab="Probe packs", word_pack="negation", beside=str(place.folder / "gpt2"))
     assert not any("words that differ add" in one for one in words(app.markdown))
     pressed(app, "weigh pack words")
     (told,) = (one for one in words(app.markdown) if "words that differ add" in one)

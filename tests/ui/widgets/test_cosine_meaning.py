@@ -71,7 +71,7 @@ def test_tables_and_cards_of_sentences_have_it_after_the_cosine(furnished, meani
 
 
 def test_pairs_of_probe_packs_have_it_too(furnished) -> None:
-    opened(furnished, "sentences", look="Probe packs", meaning="true")
+    opened(furnished, "sentences", tab="Probe packs", meaning="true")
     assert "A means" in furnished.dataframe[1].value.columns
 
 

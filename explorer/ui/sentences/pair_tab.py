@@ -1,0 +1,84 @@
+"""The chosen pair: two boxes, the pairs that changed most, and the microscope."""
+
+import streamlit as st
+
+from explorer.measuring.sentences import sentence_vectors
+from explorer.ui import messages
+from explorer.ui.access import selection
+from explorer.ui.sentences.matrices import Seen
+from explorer.ui.widgets import cosine_meaning, microscope
+
+SAME = "Both are sentence {}. Choose two different sentences."
+BOXES = ("First sentence", "Second sentence")
+FOREMOST = 5  # pairs in the table
+TABLE = "pairs that changed most"
+
+
+def show(found: Seen) -> None:
+    """Choose a pair of the sentences for the whole app, and see it layer by layer and word by word."""
+    pair = found.pair()
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        places = _boxes(found)
+    with right:
+        _foremost(found)
+    if places is not None and places[0] == places[1]:
+        st.info(SAME.format(places[0] + 1), icon=":material/swap_horiz:")
+    elif pair is not None:
+        microscope.of_sides(found.sides, *pair)
+
+
+def _boxes(found: Seen) -> tuple[int, int] | None:
+    """The positions in both boxes; none of a pair that was chosen on another page."""
+    places: tuple[int, int] | tuple[None, None] = found.places() or (None, None)
+
+    def choose() -> None:
+        chosen = [st.session_state[label] for label in BOXES]
+        if None not in chosen and chosen[0] != chosen[1]:
+            selection.choose_pair(*(found.sentences[place] for place in chosen))
+
+    chosen: list[int | None] = []
+    for label, place in zip(BOXES, places, strict=True):
+        options = range(len(found.sentences))
+        if st.session_state.get(f"_{label}") != (found.sentences, places):  # the pair was chosen elsewhere
+            st.session_state[f"_{label}"], st.session_state[label] = (found.sentences, places), place
+        chosen.append(
+            st.selectbox(
+                label,
+                options,
+                index=None,
+                format_func=lambda number: f"{number + 1} · {messages.shortened(found.sentences[number], 90)}",
+                key=label,
+                on_change=choose,
+                placeholder="of another page",
+            )
+        )
+    first, second = chosen
+    return None if first is None or second is None else (first, second)
+
+
+def _foremost(found: Seen) -> None:
+    one, other = found.one, found.other
+    pairs = sentence_vectors.foremost(one, other, FOREMOST)
+    st.caption(("Pairs that changed most" if other is not None else "Most similar pairs") + "; select one to choose it")
+
+    def choose() -> None:
+        if rows := st.session_state[TABLE]["selection"]["rows"]:
+            selection.choose_pair(*(found.sentences[place] for place in pairs[rows[0]]))
+
+    number = st.column_config.NumberColumn(format="%.3f", help="−1 to 1. Higher is more similar.")
+    rows = [cosine_meaning.columns(sentence_vectors.pair_row(found.sentences, one, other, pair)) for pair in pairs]
+    st.dataframe(
+        rows,
+        hide_index=True,
+        key=TABLE,
+        on_select=choose,
+        selection_mode="single-row",
+        column_order=["number", "other number", "cosine A", "A means", "cosine B", "B means", "B - A"],
+        column_config={
+            "number": "First",
+            "other number": "Second",
+            **dict.fromkeys(("cosine A", "cosine B", "B - A"), number),
+        },
+        placeholder=messages.MISSING,
+    )
