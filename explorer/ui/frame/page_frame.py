@@ -15,7 +15,7 @@ from explorer.errors import StrataError
 from explorer.places import cache_fault, refused
 from explorer.ui import messages
 from explorer.ui.access import jobs, selection, sidebar_choice
-from explorer.ui.frame import sidebar, talk_drawer, talk_steps
+from explorer.ui.frame import sidebar, talk_drawer, talk_export, talk_steps
 from explorer.ui.frame.page_list import PAGES, PageEntry, go_on, named, open_page
 from explorer.ui.runs import run_status, training_queue
 from explorer.ui.widgets import controls, downloads
@@ -155,7 +155,7 @@ def run() -> None:
             if fault := cache_fault():
                 st.warning(messages.plain(fault), icon=":material/block:")
         st.session_state[_FRAMED] = True
-        with controls.page_run():
+        with controls.page_run(), talk_export.noting():
             page.run()
         jobs.give_back_memory()
     except StrataError as error:  # such as a folder of Strata that cannot be read

@@ -8,7 +8,7 @@ import streamlit as st
 
 from explorer.errors import StrataError
 from explorer.ui import messages
-from explorer.ui.frame import talk_steps, talks
+from explorer.ui.frame import talk_export, talk_steps, talks
 from explorer.ui.frame.page_list import named
 from explorer.ui.widgets import downloads
 
@@ -87,8 +87,18 @@ def _edit() -> None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.button("Present it", key="present talk", icon=":material/present_to_all:", on_click=_present, args=(talk,))
+        downloads.file(
+            "Export",
+            partial(talk_export.page, talk),
+            f"{downloads.file_name(talk.name)}.html",
+            "text/html",
+            key="export talk",
+            help="One HTML file that needs no server: the line, the answer and the figure of each view.",
+        )
         if talks.is_changed(talk.name):
             _rename(talk)
+    if missing := talk_export.not_shown(talk):
+        st.caption(f"Exported without figures, because you have not opened them yet: {', '.join(missing)}.")
 
 
 def _row(talk: talks.Talk, number: int, view: talks.View) -> None:

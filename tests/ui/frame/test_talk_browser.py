@@ -85,3 +85,50 @@ def test_a_view_is_added_where_the_visitor_is_and_opened_again_from_the_drawer(p
     page.locator(LINE).get_by_text("All scores <b>").wait_for()
     settle(page)
     assert parameters(page) == {"beside": "run:example", "present": "1", "talk": "My talk", "view": "1"}
+
+
+def shown_page():
+    """A page with the texts of someone else in its answer and its figure."""
+    import plotly.graph_objects as go
+    import streamlit as st
+
+    from explorer.ui import messages
+    from explorer.ui.frame import talk_export, talks
+    from explorer.ui.widgets import downloads, first_screen
+
+    hostile = "</script><script>window.hurt = 1</script> 5 * 3"
+    with talk_export.noting():
+        with first_screen.answer():
+            st.markdown(f"**B** is better on {messages.plain(hostile)}.")
+        st.markdown("Not the answer.")
+        with first_screen.figure():
+            drawn = go.Figure(go.Bar(x=[hostile, "b"], y=[1, 2]), {"title": {"text": "Drawn"}})
+            downloads.draw(drawn, config={})
+        st.plotly_chart(go.Figure(), key="another")
+    talk = talks.Talk("<i>Talk</i>", (talks.View("map", "My <b>line"), talks.View("train")))
+    st.session_state["exported"] = talk_export.page(talk), talk_export.not_shown(talk)
+
+
+def test_an_exported_talk_has_the_answer_and_figure_of_what_was_shown_and_needs_nothing_else(page, monkeypatch):
+    from streamlit.testing.v1 import AppTest
+
+    view = talks.View("map", "My <b>line")
+    monkeypatch.setattr(talk_steps, "view", lambda: view)
+    monkeypatch.setattr(talk_steps, "is_at", lambda view: True)
+    app = AppTest.from_function(shown_page, default_timeout=60).run()
+    exported, missing = app.session_state["exported"]
+    assert missing == ["2. Train"]
+    asked, errors = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.set_content(exported)
+    page.locator(".js-plotly-plot .main-svg").first.wait_for()
+    assert page.locator(".js-plotly-plot").count() == 1
+    assert page.get_by_role("heading").all_inner_texts() == ["<i>Talk</i>", "1. Map", "2. Train"]
+    answer = page.locator(".answer")
+    assert answer.inner_text() == "B is better on </script><script>window.hurt = 1</script> 5 * 3."
+    assert answer.locator("b").all_inner_texts() == ["B"]
+    assert page.get_by_text("My <b>line", exact=True).is_visible()
+    assert page.get_by_text("was not shown before the talk was exported").count() == 1
+    assert page.evaluate("window.hurt") is None
+    assert (asked, errors) == ([], [])
