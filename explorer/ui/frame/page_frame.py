@@ -125,8 +125,9 @@ if (!window.strataArrows) {
     const at = document.activeElement, {ctrlKey, altKey, metaKey, shiftKey} = pressed;
     if (!side || ctrlKey || altKey || metaKey || shiftKey || document.querySelector("[role=dialog]")) return;
     if (at && at !== document.body && !at.closest("[data-testid=stMain]:focus, .st-key-presentation-line")) return;
-    const button = document.querySelector(`.st-key-presentation-${side} button`);
-    if (button && !button.disabled) { pressed.preventDefault(); button.click(); }
+    const both = [...document.querySelectorAll(`.st-key-presentation-${side} button`)];  // one may be hidden
+    const button = both.find(one => !one.disabled && one.checkVisibility({visibilityProperty: true}));
+    if (button) { pressed.preventDefault(); button.click(); }
   });
 }
 </script>"""
@@ -223,9 +224,13 @@ def _title(page: PageEntry) -> None:
         st.title(NAME if page is PAGES[0] else page.title, width="content")
         if presenting:
             with st.container(gap=None, key="presented"):
-                st.caption(messages.plain(view.text) if view and view.text else page.purpose)
+                if view and view.text:
+                    st.markdown(messages.plain(view.text))
+                else:
+                    st.caption(page.purpose)
                 st.caption(" · ".join(_choices(page)))
-            _chips()
+            if view is None:  # a view of a talk has its sentences for good
+                _chips()
             _menu(page)
         else:
             with st.container(key="purpose"):

@@ -110,8 +110,7 @@ def _row(talk: talks.Talk, number: int, view: talks.View) -> None:
             key=f"open {key}",
             on_click=_go,
             args=(talk, number),
-            type="tertiary",
-            width=150,
+            width=170,
         )
         # not by key alone: a view that has moved here has its own text
         written = f"line {key} {hash((view.page, tuple(view.address.items()), view.pair, view.text))}"

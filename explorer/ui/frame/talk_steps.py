@@ -18,7 +18,7 @@ from explorer.ui.frame import sidebar, talks
 from explorer.ui.frame.page_list import PAGES
 from explorer.ui.widgets import downloads
 
-TALK, VIEW = "talk", "view"  # in the address, with a number from 1
+TALK, VIEW = "talk", "talk_view"  # in the address; the number is from 1
 OF_FRAME = (TALK, VIEW, downloads.PRESENTING)  # no part of a view
 _TO, _UNDER_WAY, _OPENED = "_view to open", "_view that is being opened", "_view that was opened"
 PAGE = "_page"  # in the session: the address of the open page

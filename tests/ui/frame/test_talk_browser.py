@@ -84,7 +84,7 @@ def test_a_view_is_added_where_the_visitor_is_and_opened_again_from_the_drawer(p
     page.get_by_role("heading", name="Results", exact=True).wait_for()
     page.locator(LINE).get_by_text("All scores <b>").wait_for()
     settle(page)
-    assert parameters(page) == {"beside": "run:example", "present": "1", "talk": "My talk", "view": "1"}
+    assert parameters(page) == {"beside": "run:example", "present": "1", "talk": "My talk", "talk_view": "1"}
 
 
 def shown_page():

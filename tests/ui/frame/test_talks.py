@@ -107,7 +107,7 @@ def test_the_drawer_keeps_a_view_with_its_line_and_edits_moves_and_removes_it(ap
 
 
 def test_a_link_to_a_missing_talk_says_so_and_shows_the_page(app):
-    opened(app, "results", talk="no such", view="2")
+    opened(app, "results", talk="no such", talk_view="2")
     assert [one.value for one in app.title] == ["Results"]
     assert any("no such" in one.value for one in app.error)
 
