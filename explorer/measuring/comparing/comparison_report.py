@@ -274,11 +274,14 @@ def _gap(one: object, other: object, digits: int = 4) -> float | None:
 
 
 def most_changed(rows: Rows, count: int = 3) -> tuple[Rows, Rows]:
-    """The rows that gained most and those that lost most, largest change first."""
+    """The rows that gained most and those that lost most: certain changes first, then by size."""
     known = [(row, number) for row in rows if isinstance(number := row["difference"], float)]
-    gained = sorted((one for one in known if one[1] > 0), key=lambda one: -one[1])
-    lost = sorted((one for one in known if one[1] < 0), key=lambda one: one[1])
-    return [row for row, _ in gained[:count]], [row for row, _ in lost[:count]]
+
+    def first(direction: int) -> Rows:
+        there = [(not row[SIGNIFICANT], -direction * number, row) for row, number in known if direction * number > 0]
+        return [row for *_, row in sorted(there, key=lambda one: one[:2])[:count]]
+
+    return first(1), first(-1)
 
 
 def chosen_row(comparison: Comparison, chosen: Interval, metric: str, aggregate: str) -> dict[str, object]:

@@ -8,58 +8,73 @@ import streamlit as st
 from explorer import in_words
 from explorer.data.set_items import counted, several
 from explorer.data.text_sets import GradedPairs, digest_of
+from explorer.drawing.scores import distributions
+from explorer.measuring.comparing import pair_changes
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.item_changes import NO_ITEMS, RANKED, item_changes, pair_rows
+from explorer.measuring.comparing.learned_facts import Learned
 from explorer.measuring.comparing.pair_changes import BROKEN, FAR, FIXED, KINDS, ItemChanges, traits
 from explorer.measuring.scores import metrics
 from explorer.ui import messages
-from explorer.ui.access.sidebar_choice import Choice
+from explorer.ui.access import selection
+from explorer.ui.compare import verdict_view
 from explorer.ui.compare.compared import Compared
 from explorer.ui.widgets import controls, cosine_meaning, downloads, microscope
 
 MOST = 500  # rows of a table; the file contains all
 ANY = "any"
-EXAMPLE = "_example pair"  # two sentences of `examples` that the microscope shows
 DIFFER = "that differ", "that do not"
 NONE_PASSES = "No pair passes the filters. Relax them, or choose another kind."
-SELECT_ROW = "Select a row to see its pair token by token."
+SELECT_ROW = "Select a row to choose its pair for every page."
+PARTS = "Words", "Layers and tokens"  # of a pair
+NO_PAIR = "Choose a pair in the tab Pairs, or on any page."
+LINES, ROW = 8, 35  # of the table of pairs, which scrolls, and pixels of a line
+RANK_ERROR = (
+    "Rank error: distance between the ranks of a pair by cosine and by human score, in percent of all pairs. "
+    f"Lower is better; 0 % is right, random order gives 33 % on average. A pair is wrong if it is above {FAR:.0%}. "
+    "Improved: wrong in A, right in B. Got worse: right in A, wrong in B. Still wrong: wrong in both."
+)
 UNCHANGED = "unchanged"
 SHOWN = 5  # items of either kind; the table has all
 _ICONS = {FIXED: ":material/trending_up:", BROKEN: ":material/trending_down:", UNCHANGED: ":material/trending_flat:"}
 
 
-def flipped_pairs(pairs: GradedPairs | None, comparison: Comparison, choices: tuple[Choice, Choice]) -> None:
+def flipped_pairs(pairs: GradedPairs | None, comparison: Comparison) -> None:
     """The counts, the filters and the rows; nothing unless the set is scored pairs."""
     if pairs is None:
         return
-    st.subheader("Improved and worsened pairs")
+    st.markdown("**Improved and worsened pairs**", help=RANK_ERROR)
     if comparison.chosen_not_measured:
         st.info("  \n".join(comparison.chosen_not_measured), icon=":material/block:")
         return
     errors = comparison.rank_errors()
     found = {kind: errors.places(kind) for kind in KINDS}
-    st.caption(
-        f"A pair is wrong if its rank error is above {FAR:.0%}. Rank error: distance between its ranks by cosine and "
-        f"by gold score, in percent of all {len(pairs):,} pairs. Improved: wrong in A, right in B. Got worse: right "
-        "in A, wrong in B. Still wrong: wrong in both."
-    )
-    kind: str = controls.segments("Kind", list(KINDS), default=FIXED, key="flips")  # in the address, so without a count
-    st.caption(" · ".join(f"{one} {len(found[one]):,}" for one in KINDS))
-    places = _filtered(pairs, found[kind])
-    st.caption(f"{len(places):,} of {len(found[kind]):,} pairs pass the filters.")
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    with row:  # the kind is in the address, so without a count
+        kind: str = controls.segments("Kind", list(KINDS), default=FIXED, key="flips", label_visibility="collapsed")
+    with row.popover("Filter", icon=":material/filter_alt:"):
+        places = _filtered(pairs, found[kind])
+    counts = " · ".join(f"{one} {len(found[one]):,}" for one in KINDS)
+    st.caption(f"{counts}. {len(places):,} of {len(found[kind]):,} pairs pass the filters.")
     if not len(places):
         st.info(NONE_PASSES, icon=":material/filter_alt_off:")
         return
     rows = pair_rows(pairs, comparison, errors, places)
     number = st.column_config.NumberColumn(format="%.3f", width="small", help="−1 to 1. Higher is more similar.")
     error = "Distance between the ranks by cosine and by gold score. Lower is better; 0 % is right."
-    share = st.column_config.NumberColumn(format="percent", width="small", help=error)
+    share = st.column_config.NumberColumn(format="%.1f %%", width="small", help=error)
+    key = f"flipped {kind} {digest_of(map(str, places))[:12]}"  # one for each set of rows: new ones clear the selection
+
+    def choose_selected() -> None:
+        for row in st.session_state[key]["selection"]["rows"]:
+            selection.choose_pair(pairs.first[places[row]], pairs.second[places[row]])
+
     event = st.dataframe(
-        list(map(cosine_meaning.columns, rows[:MOST])),
+        [cosine_meaning.columns(_in_percent(row)) for row in rows[:MOST]],
         hide_index=True,
-        # one table key per set of rows, so that new rows clear the selected row
-        key=f"flipped {kind} {digest_of(map(str, places))[:12]}",
-        on_select=lambda: _open(None),
+        height=ROW * min(LINES, len(rows) + 1) + 3,
+        key=key,
+        on_select=choose_selected,
         selection_mode="single-row",
         column_config={
             **{name: st.column_config.TextColumn(width="medium") for name in ("first", "second")},
@@ -74,17 +89,18 @@ def flipped_pairs(pairs: GradedPairs | None, comparison: Comparison, choices: tu
             "rank error B": share,
         },
     )
-    downloads.rows(rows, f"{pairs.name} {kind}", "Pairs (CSV)")
-    chosen = event["selection"]["rows"]
-    if not chosen:
-        st.caption(SELECT_ROW)
-        return
-    if st.session_state.get(EXAMPLE) is not None:  # the page has one microscope
-        st.caption("The pair microscope above shows an example pair. Select a row to show that pair instead.")
-        return
-    st.subheader(microscope.TITLE)
-    place = places[chosen[0]]
-    microscope.show(*choices, pairs.first[place], pairs.second[place])
+    with st.container(horizontal=True, vertical_alignment="center"):
+        downloads.rows(rows, f"{pairs.name} {kind}", "Pairs (CSV)")
+        if chosen := event["selection"]["rows"]:
+            pair = pairs.first[places[chosen[0]]], pairs.second[places[chosen[0]]]
+            microscope.words_button(microscope.COMPARE, "of the selected pair", *pair)
+        else:
+            st.caption(SELECT_ROW, width="content")
+
+
+def _in_percent(row: dict[str, object]) -> dict[str, object]:
+    """A row with its rank errors in percent."""
+    return {name: 100 * value if "error" in name and isinstance(value, float) else value for name, value in row.items()}
 
 
 def _filtered(pairs: GradedPairs, places: np.typing.NDArray[np.intp]) -> np.typing.NDArray[np.intp]:
@@ -134,7 +150,7 @@ def _differs(does: bool, asked: str) -> bool:
 
 
 def examples(compared: Compared) -> None:
-    """The pairs side by side, and the microscope for the selected one."""
+    """The pairs side by side, each with a button for its words."""
     pairs = compared.sides[0].graded
     if pairs is None:
         return
@@ -144,40 +160,56 @@ def examples(compared: Compared) -> None:
     places = dict(zip((FIXED, BROKEN, UNCHANGED), errors.examples(), strict=True))
     if not any(place is not None for place in places.values()):
         return
-    st.subheader("Example pairs")
-    st.caption(
-        "Rank error: distance between the rank of a pair's cosine and the rank of its human score, in percent of all "
-        "pairs. Lower is better; 0 % is right, random order gives 33 % on average."
-    )
+    st.markdown("**Example pairs**", help=RANK_ERROR)
     about = compared.about
     cosines = about.one.cosines_of(about.one_reading), about.other.cosines_of(about.other_reading)
     before, after = cosines[1 - compared.after], cosines[compared.after]
     for column, (kind, place) in zip(st.columns(3, gap="medium"), places.items(), strict=True):
-        with column.container(border=True):
+        with column.container(border=True, gap="xsmall"):
             st.markdown(f"**{_ICONS[kind]} {kind.capitalize()}**")
             if place is None:
                 st.markdown("No pair.")
                 continue
             pair = pairs.first[place], pairs.second[place]
-            for sentence in pair:
-                st.markdown(f"> {messages.plain(messages.shortened(sentence, 200))}")
-            st.markdown(
+            st.markdown("  \n".join(messages.plain(messages.shortened(sentence, 120)) for sentence in pair))
+            st.caption(
                 f"Human score {pairs.gold[place]:.2f}  \n"
                 f"Cosine {in_words.arrow(before[place], after[place], digits=3)}  \n"
                 f"Rank error {in_words.arrow(100 * errors.one[place], 100 * errors.other[place], digits=1)} %"
             )
-            st.button(
-                "Show token by token", icon=":material/biotech:", key=f"open {kind}", on_click=_open, args=(pair,)
-            )
-    opened: tuple[str, str] | None = st.session_state.get(EXAMPLE)
-    if opened is not None:
-        st.subheader(microscope.TITLE)
-        st.button("Close", icon=":material/close:", key="close microscope", on_click=_open, args=(None,))
-        microscope.show(*compared.choices, *opened)
+            microscope.words_button(microscope.COMPARE, f"open {kind}", *pair)
 
 
-def _open(pair: tuple[str, str] | None) -> None:
-    st.session_state[EXAMPLE] = pair
+def chosen_pair(compared: Compared, changes: Learned | None) -> None:
+    """The visitor's pair word by word and token by token; until one is chosen, a pair that shows what was learned."""
+    shown = [(one.first, one.second) for one in (changes.pairs if changes else ())]
+    pair = selection.pair() or next(iter(shown), None)
+    if pair is None:
+        st.info(NO_PAIR, icon=":material/touch_app:")
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        part = controls.segments("Show", PARTS, default=PARTS[0], key="pair_part")
+        reference = microscope.reference_control() if part == PARTS[0] else ""
+    sides = verdict_view.readers(compared)
+    if part == PARTS[0]:
+        microscope.show_words(sides, *pair, reference, where="tab")
+    else:
+        microscope.of_sides(sides, *pair, words=False)
+
+
+def cosines_by_gold(compared: Compared) -> None:
+    """Histograms of the cosines of A and B by gold score, with their file; nothing unless the set is scored pairs."""
+    if compared.sides[0].graded is None:
+        return
+    st.markdown("**Cosines by gold score**", help=pair_changes.HOW_TO_READ)
+    bins = compared.comparison.gold_bins()
+    downloads.draw(
+        distributions.cosines_by_gold(bins),
+        config=downloads.config("cosines"),
+        alt="Histograms of the cosines of A and B, one for each fifth of the gold score scale. "
+        "The file below has the numbers.",
+    )
+    downloads.rows(pair_changes.gold_bin_rows(bins), f"{compared.stem} cosines", "Histograms (CSV)")
 
 
 def changed_items(compared: Compared) -> None:

@@ -16,7 +16,7 @@ from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.comparing.comparison import Comparison, Differences
 from explorer.measuring.comparing.comparison_report import Findings, NamedAs
 from explorer.measuring.comparing.learned_facts import Learned
-from explorer.measuring.geometry.layer_geometry import LayerGeometry
+from explorer.measuring.comparing.splits import SplitChanges
 from explorer.measuring.scores import best_cell, bootstrap
 from explorer.measuring.sentences.word_pairs import ExplainedPairs, of_pairs
 from explorer.training.record.run_results import verdict_on
@@ -29,7 +29,7 @@ from explorer.ui.widgets import downloads
 ASK = f"Choose model B in the sidebar under **{sidebar_choice.MODEL_B}**, or here."
 EACH, SAME, CHOSEN = "Each model's default", "Same layer & pooling for both", "As chosen in the sidebar"
 KEY = "compared view"
-NOTHING = "nothing"  # in place of a dev set
+NOTHING, PICKED_ON = "nothing", "picked_on"  # in place of a dev set; the key of the menu
 Sides = tuple[sidebar_choice.ModelScores, sidebar_choice.ModelScores]
 Choices = tuple[sidebar_choice.Choice, sidebar_choice.Choice]
 _ASKED = "report asked for"
@@ -164,15 +164,21 @@ def picked(sides: Sides, choices: Choices, metric: str) -> best_cell.DevPick | N
     if here is None:
         return None
     others = [one for one in sets.known() if one != choices[0].evaluation_set]
-    name: str = st.selectbox(
+    st.selectbox(
         "Choose both layers & poolings on",
-        sidebar.with_current([NOTHING, *map(sources.written, others)], "picked_on"),
-        key="picked_on",
+        sidebar.with_current([NOTHING, *map(sources.written, others)], PICKED_ON),
+        key=PICKED_ON,
         bind="query-params",
         width=300,
         help="A dev set. The best layer & pooling of A and of B on it are compared on "
         f"{messages.plain(here.name)}. The result is fair: the choice does not use the pairs that are scored.",
     )
+    return pick(here, choices, metric)
+
+
+def pick(here: text_sets.GradedPairs, choices: Choices, metric: str) -> best_cell.DevPick | None:
+    """The same without the menu, which another tab has."""
+    name = st.session_state.get(PICKED_ON) or NOTHING
     if name == NOTHING:
         return None
     one, other = (
@@ -188,27 +194,18 @@ def picked(sides: Sides, choices: Choices, metric: str) -> best_cell.DevPick | N
         return None
 
 
-def export(
-    compared: Compared,
-    probes: Learned | None,
-    pick: best_cell.DevPick | None,
-    pooling: str,
-    asked: bool,
-    geometry: LayerGeometry | None,
-) -> None:
-    """The table as a file, and the report once its geometry is computed."""
-    st.subheader("Export")
+def export(compared: Compared, probes: Learned | None, split: SplitChanges | None) -> None:
+    """The table as a file, and the report, which has the groups of `split` and what is best on the chosen dev set."""
     rows = compared.cells()
     if rows:
-        downloads.table(rows, lines=8, signed=("difference", "low", "high"), digits=4)
+        downloads.table(rows, lines=12, signed=("difference", "low", "high"))
         downloads.rows(rows, compared.stem, "Table (CSV)")
-    has_geometry = judged(compared.sides[0].pairs).pairs is not None
-    if asked and geometry is None and has_geometry:
-        st.caption("The report can be downloaded once the geometry above has been computed.")
-        return
-    compared = replace(compared, picked=pick, probes=probes or Learned())
-    # the report needs the geometry and the words of pairs: first a button that computes them, then one that downloads
     sides, settings = compared.sides, compared.choices[0].settings
+    here, pooling = sides[0].graded, geometry_view.pooling(*(side.scores for side in sides))
+    has_geometry = judged(sides[0].pairs).pairs is not None
+    picked = None if here is None else pick(here, compared.choices, compared.metric)
+    compared = replace(compared, picked=picked, probes=probes or Learned(), split=split)
+    # the report needs the geometry and the words of pairs: first a button that computes them, then one that downloads
     readings = compared.about.one_reading, compared.about.other_reading
     weighed = dict(zip("AB", zip(compared.found, readings, strict=True), strict=True))
     pairs = [(one.first, one.second) for one in compared.probes.pairs]

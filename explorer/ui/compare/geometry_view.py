@@ -1,6 +1,6 @@
 """Show the embedding geometry of A, or of A and B, by layer, and the drift of each layer; computed on request."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -15,13 +15,13 @@ from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.widgets import controls, downloads
 
+POOLING = "compared_pooling"
 Sides = Sequence[sidebar_choice.ModelScores]
 NO_PAIRS = "Labelled texts have no pairs to compute the geometry of. Choose pairs, triplets or queries in the sidebar."
 
 
 def asked(count: int) -> bool:
     """Whether the visitor wants it, for `count` sides: encoding takes time, so the page does not wait for it."""
-    st.subheader("Embedding geometry and drift" if count > 1 else "Embedding geometry")
     readers = "A and once with B" if count > 1 else "A"
     shown: bool = st.toggle(
         "Compute embedding geometry by layer" + ", and the drift from A to B" * (count > 1),
@@ -35,13 +35,30 @@ def asked(count: int) -> bool:
 
 def pooling_control(*sides: layer_scores.LayerScores) -> str:
     """The pooling of the figures by layer: one that the grids of all sides have."""
-    pooling: str = controls.segments(
-        "Pooling of the curves",
-        [one for one in sides[0].poolings if all(one in scores.poolings for scores in sides)],
-        default="mean",
-        key="compared_pooling",
-    )
-    return pooling
+    chosen: str = controls.segments("Pooling of the curves", _poolings(sides), default="mean", key=POOLING)
+    return chosen
+
+
+def pooling(*sides: layer_scores.LayerScores) -> str:
+    """The same without the control, which another tab has."""
+    chosen: str | None = st.session_state.get(POOLING)
+    return chosen if chosen in _poolings(sides) else "mean"
+
+
+def _poolings(sides: Sequence[layer_scores.LayerScores]) -> list[str]:
+    return [one for one in sides[0].poolings if all(one in scores.poolings for scores in sides)]
+
+
+def of_two(
+    sides: Sides, differences: Callable[[str], bootstrap.Interval | None], settings: Settings, stem: str
+) -> None:
+    """The embedding geometry of A and B, once it is asked for; `differences` are those of the score under a pooling."""
+    if not asked(2):
+        return
+    chosen = pooling_control(*(side.scores for side in sides))
+    geometry = found(sides, chosen, settings)
+    if geometry is not None:
+        show(geometry, differences(chosen), stem)
 
 
 def is_there(sides: Sides, pooling: str, settings: Settings) -> bool:

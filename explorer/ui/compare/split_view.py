@@ -1,7 +1,6 @@
 """Show the difference of A and B in each group of a column of the evaluation set: figure, table and file."""
 
 from collections.abc import Hashable
-from dataclasses import replace
 
 import streamlit as st
 
@@ -14,28 +13,52 @@ from explorer.ui import messages
 from explorer.ui.compare.compared import Compared
 from explorer.ui.widgets import controls, downloads
 
-NOTHING = "nothing"
+NOTHING, KEY = "nothing", "split"
 HELP = (
     "A column of the file, such as its language or source, or the number of words of the texts. Each group has its own "
     "scores and difference."
 )
 
 
-def show(compared: Compared) -> Compared:
-    """The menu of columns, and what the chosen one divides; nothing of a set that no column divides.
-
-    Gives the comparison with it, for the report.
-    """
-    pairs = compared.sides[0].pairs
-    columns = {one.name: one for one in judged(pairs).attributes}
+def show(compared: Compared) -> None:
+    """The menu of columns, and what the chosen one divides; nothing of a set that no column divides."""
+    columns = {one.name: one for one in judged(compared.sides[0].pairs).attributes}
     if not columns:
-        return compared
-    st.subheader("Difference by group")
-    name = controls.menu("Split by", [NOTHING, *columns], default=NOTHING, key="split", width=300, help=HELP)
-    if name == NOTHING:
-        return compared
+        return
+    st.markdown("**Difference by group**", help=HELP)
+    controls.menu("Split by", [NOTHING, *columns], default=NOTHING, key=KEY, width=300)
+    found = chosen(compared)
+    if found is None:
+        return
+    downloads.draw(
+        groups.differences_by_group(found),
+        key="groups",
+        config=downloads.config("groups"),
+        alt=f"B - A in each group of {found.column}, with intervals. The table of groups has the numbers.",
+    )
+    of_all = f" over all {several(compared.pairs.item)} of a group at once" if compared.comparison.one.has_parts else ""
+    st.caption(messages.plain(f"{splits.how_judged(found)} {compared.metric} × 100{of_all}, higher is better.".strip()))
+
+
+def table(compared: Compared) -> None:
+    """The numbers of the groups, folded, and their file."""
+    found = chosen(compared)
+    if found is None:
+        return
+    rows = splits.rows_of(found)
+    with st.expander("Table of groups", icon=":material/table:"):
+        downloads.table(rows, lines=8, signed=("difference", "low", "high"))
+        downloads.rows(rows, f"{compared.stem} {found.column}", "Groups (CSV)")
+
+
+def chosen(compared: Compared) -> splits.SplitChanges | None:
+    """The differences by the column that was chosen, for the report too; None if there is none."""
+    columns = {one.name: one for one in judged(compared.sides[0].pairs).attributes}
+    name = st.session_state.get(KEY)
+    if name not in columns:
+        return None
     comparison = compared.comparison
-    found = changes(
+    return changes(
         tuple(side.measured for side in compared.sides),
         (comparison.one_reading.title, comparison.other_reading.title),
         compared.metric,
@@ -43,18 +66,6 @@ def show(compared: Compared) -> Compared:
         not compared.verdict.score.chose,
         comparison,
     )
-    downloads.draw(
-        groups.differences_by_group(found),
-        key="groups",
-        config=downloads.config("groups"),
-        alt=f"B - A in each group of {name}, with intervals. The table below has the numbers.",
-    )
-    rows = splits.rows_of(found)
-    downloads.table(rows, lines=12, signed=("difference", "low", "high"))
-    downloads.rows(rows, f"{compared.stem} {name}", "Groups (CSV)")
-    of_all = f" over all {several(pairs.item)} of a group at once" if comparison.one.has_parts else ""
-    st.caption(messages.plain(f"{splits.how_judged(found)} {compared.metric} × 100{of_all}, higher is better.".strip()))
-    return replace(compared, split=found)
 
 
 @st.cache_resource(max_entries=32, show_spinner="Computing confidence intervals …")

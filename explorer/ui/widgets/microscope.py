@@ -15,7 +15,7 @@ from explorer.measuring.comparing.pair_words import differing, what_is_right
 from explorer.measuring.scores.judge import PairChange
 from explorer.measuring.sentences import edit_tables, sentence_pair, word_pairs, word_tables
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs
+from explorer.ui.access import cached, jobs, selection
 from explorer.ui.access.sidebar_choice import Choice, Reader, readers
 from explorer.ui.widgets import controls, cosine_meaning, differences, downloads
 
@@ -33,7 +33,6 @@ COSINE = (
 WIDTH = 960  # pixels of the words over a page
 ICON = ":material/format_color_text:"
 COMPARE, SEARCH = "compare", "search"  # pages that show words
-BUTTON_HELP = "What each word of both sentences adds to their cosine"
 _OPEN = "_pair whose words are shown"
 
 Pairs = dict[str, tuple[Reader, sentence_pair.TokenPair]]
@@ -44,8 +43,8 @@ def show(choice: Choice, other: Choice | None, first: str, second: str) -> None:
     of_sides(readers(choice, other), first, second)
 
 
-def of_sides(sides: tuple[Reader, ...], first: str, second: str) -> None:
-    """Both sentences, the cosine by layer, each token's contribution, and the cosines between tokens."""
+def of_sides(sides: tuple[Reader, ...], first: str, second: str, *, words: bool = True) -> None:
+    """Both sentences, their `words`, the cosine by layer, each token's contribution, and the cosines between tokens."""
     encoded = [(side, _token_pair(side, first, second)) for side in sides]
     pairs: Pairs = {side.name: (side, pair) for side, pair in encoded if pair is not None}
     if not pairs or len(pairs) < len(sides):
@@ -71,9 +70,9 @@ def of_sides(sides: tuple[Reader, ...], first: str, second: str) -> None:
             st.caption(f"{name}: {meaning}")
     for _, pair in pairs.values():
         messages.warn_of_cuts((first, second), pair.by_layer.cut, pair.by_layer.max_length)
-    st.markdown(f"**{word_tables.TITLE}**")
-    reference: str = controls.segments("Words are compared with", REFERENCES, default=PAD, key="word_reference")
-    show_words(sides, first, second, reference)
+    if words:
+        st.markdown(f"**{word_tables.TITLE}**")
+        show_words(sides, first, second, reference_control())
     left, right = st.columns([2, 3], gap="medium")
     with left:
         _by_layer(pairs)
@@ -201,6 +200,11 @@ def _tokens(pairs: Pairs) -> dict[str, int]:
         caption += f" Only the first {sentence_pair.MOST} tokens of each are shown; left out: {', '.join(left_out)}."
     st.caption(caption)
     return there
+
+
+def reference_control() -> str:
+    """What words are compared with."""
+    return str(controls.segments("Words are compared with", REFERENCES, default=PAD, key="word_reference"))
 
 
 def show_words(sides: tuple[Reader, ...], first: str, second: str, reference: str = PAD, where: str = "") -> None:
@@ -331,7 +335,7 @@ def words_button(page: str, key: str, first: str, second: str, label: str = "Whi
         key=f"words {key}",
         icon=ICON,
         type="tertiary",
-        help=BUTTON_HELP,
+        help="What each word of both sentences adds to their cosine",
         on_click=open_words,
         args=(page, first, second),
     )
@@ -354,7 +358,8 @@ def pairs_that_show(found: Sequence[PairChange], sides: str = "base → tuned", 
 
 
 def open_words(page: str, first: str, second: str) -> None:
-    """Open the words of two sentences when the page is drawn next."""
+    """Open the words of two sentences when the page is drawn next, and choose the pair for every page."""
+    selection.choose_pair(first, second)
     st.session_state[_OPEN] = page, first, second
 
 

@@ -30,12 +30,11 @@ from explorer.training.record import run_results
 from explorer.ui.access import sidebar_choice
 from explorer.ui.compare import changes_view, compared, verdict_view
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import microscope
 from tests import trainings
 from tests.tiny_models import save_tiny
-from tests.visits import buttons, cards, entered, fetches, measured, opened, pressed, words
+from tests.visits import buttons, entered, fetches, measured, opened, pressed, words
 
-CHARTS = 6  # probe packs, three grids, lines by layer, histograms
+LAYERS, WORDS, PAIRS, GEOMETRY, EXPORT = "Layers", "Words and probes", "Pairs", "Geometry", "Export"  # tabs
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +63,7 @@ def test_a_set_that_holds_some_of_what_chose_the_model_says_how_many(app, place,
     both = tmp_path / "both.csv"
     both.write_text(place.dev.read_text() + "\n".join(place.test.read_text().splitlines()[1:]) + "\n")
     measured(app, sts=str(both), beside="run:tuned")
-    assert any("12 of the 21 test pairs are in the dev set" in one for one in words(app.warning))
+    assert any("12 of the 21 test pairs are in the dev set" in one for one in words(app.caption))
 
 
 def test_it_opens_on_the_verdict_of_the_command_and_its_three_numbers_without_encoding_a_probe_again(app, place):
@@ -72,7 +71,7 @@ def test_it_opens_on_the_verdict_of_the_command_and_its_three_numbers_without_en
     with mock.patch("explorer.ui.access.cached.vectors") as encoded:
         measured(app)
     encoded.assert_not_called()
-    assert len(app.get("plotly_chart")) == CHARTS
+    assert [chart.key for chart in app.get("plotly_chart")] == ["what changed"], "no tab but the open one is computed"
     numbers = told_by_the_command(place)
     verdict, learned = numbers["verdict"], numbers["learned"]
     boxes = [*app.success, *app.error, *app.info, *app.warning]
@@ -82,10 +81,34 @@ def test_it_opens_on_the_verdict_of_the_command_and_its_three_numbers_without_en
     assert f"Where: {numbers['where']}" in said
     for pair in learned["pairs"]:
         assert f"{pair['before']:.2f} → {pair['after']:.2f}" in said
-    shown_cards = cards(app)
-    assert shown_cards[BASE] == f"{verdict['declared_base']:.2f}"
-    assert shown_cards[TUNED] == f"{verdict['exported']:.2f}"
-    assert (BASE_AS_TRAINED in shown_cards) == (verdict["same_reading_base"] is not None)
+    of_models = scores(app)
+    assert of_models[BASE] == f"{verdict['declared_base']:.2f}"
+    assert of_models[TUNED] == f"{verdict['exported']:.2f}"
+    assert (BASE_AS_TRAINED in of_models) == (verdict["same_reading_base"] is not None)
+
+
+def test_the_figure_has_every_pack_and_set_of_the_headline_with_the_numbers_of_the_command(app, place):
+    measured(app, sts=str(place.test), beside="run:tuned")
+    (chart,) = app.get("plotly_chart")
+    figure, numbers = json.loads(chart.proto.spec), told_by_the_command(place)
+    shares = dict(enumerate(sorted(numbers["learned"]["packs"], key=lambda one: -abs(
+        one["after"]["value"] - one["before"]["value"]))))  # fmt: skip
+    for name, side in (("A", "before"), ("B", "after")):
+        drawn = {one["y"][0]: one["x"][0] for one in figure["data"] if one.get("name") == name}
+        assert drawn == {at: pytest.approx(100 * one[side]["value"]) for at, one in shares.items()}
+    gaps = [one["x"][0] for one in figure["data"] if one["xaxis"] == "x2"]
+    assert gaps[0] == pytest.approx(numbers["verdict"]["difference"], abs=1e-3)
+
+
+def test_each_tab_alone_is_computed_and_is_in_the_address(app):
+    measured(app, beside="run:tuned", tab=GEOMETRY)
+    assert "geometry" in {box.key for box in app.toggle}
+    assert not app.dataframe
+    show(app, EXPORT)
+    assert "geometry" not in {box.key for box in app.toggle}
+    assert "B" in app.dataframe[0].value
+    show(app, "Overview")
+    assert scores(app)
 
 
 def test_where_the_probe_packs_cannot_be_encoded_the_line_is_of_the_score_and_the_reason_stands_there(app, place):
@@ -101,32 +124,36 @@ def test_without_b_the_runs_there_are_stand_a_click_away_and_two_readings_of_one
     assert app.info[0].value == compared.ASK
     pressed(app, "beside run:tuned")
     assert app.selectbox(key="beside").value == "run:tuned"
-    assert set(cards(app)) >= {BASE, TUNED}
+    assert set(scores(app)) >= {BASE, TUNED}
     app.selectbox(key="beside").select(str(place.model)).run()
     entered(app, app.selectbox(key="beside_reading"), "cls of layer 1")
-    assert deltas(app, "A", "B") == ["mean of layer 2", "cls of layer 1"]
-    assert cards(app)["A"] != cards(app)["B"]
+    one, other = compared_readings(app)
+    assert (one.startswith("mean of layer 2"), other) == (True, "cls of layer 1")
+    assert scores(app)["A"] != scores(app)["B"]
 
 
 def test_the_verdict_stays_where_another_layer_is_chosen_and_table_and_report_hold_the_numbers_of_the_command(
     app, place
 ):
     measured(app, sts=str(place.test), beside="run:tuned")
-    before = cards(app)
+    before = scores(app)
     assert app.segmented_control(key=compared.KEY).value == compared.EACH
     entered(app, app.segmented_control(key=compared.KEY), compared.SAME)
     assert app.selectbox(key="reading").value == "mean of layer 2"
     assert app.selectbox(key="beside_reading").value == sidebar.SAME
-    after = cards(app)
-    assert {name: after[name] for name in before} == before
+    assert scores(app) == before
+    show(app, LAYERS)
     numbers = told_by_the_command(place, "--same")["chosen"]
-    assert [after[side] for side in "AB"] == [f"{numbers[side]:.2f}" for side in "AB"]
+    assert list(under_chosen(app)) == [f"{numbers[side]:.2f}" for side in "AB"]
     entered(app, app.segmented_control(key=compared.KEY), compared.EACH)
     assert app.selectbox(key="reading").value == "model default"
-    assert cards(app) == before
+    show(app, "Overview")
+    assert scores(app) == before
     numbers = told_by_the_command(place, "--geometry")
-    assert shown(app)[-1] == for_people(numbers["cells"])
-    assert cards(app)[TUNED] == f"{numbers['chosen']['B']:.2f}"
+    assert before[TUNED] == f"{numbers['chosen']['B']:.2f}"
+    show(app, EXPORT)
+    table = pytest.approx([one["B"] for one in numbers["cells"] if one["B"] is not None])
+    assert [row["B"] for row in shown(app)[-1] if row["B"] is not None] == table
     assert compared.FILE not in [one.proto.label for one in app.get("download_button")]
     pressed(app, "create report")
     assert compared.FILE in [one.proto.label for one in app.get("download_button")]
@@ -135,10 +162,10 @@ def test_the_verdict_stays_where_another_layer_is_chosen_and_table_and_report_ho
 def test_a_cut_model_is_compared_with_its_base_under_the_layer_where_it_was_cut(app, place):
     run = trainings.train(trainings.new(place, "distil", name="cut", settings={"steps": 2}))
     measured(app, sts=str(place.test), beside="run:cut")
-    shown, found = cards(app), run.status().verdict.test
-    scores = {BASE: found.declared_base, BASE_AS_TRAINED: found.same_reading_base, TUNED: found.exported}
-    assert {name: float(shown[name]) for name in scores} == pytest.approx(scores, abs=0.01)
-    assert scores[BASE] != pytest.approx(scores[BASE_AS_TRAINED], abs=0.01), "the premise"
+    shown, found = scores(app), run.status().verdict.test
+    judged = {BASE: found.declared_base, BASE_AS_TRAINED: found.same_reading_base, TUNED: found.exported}
+    assert {name: float(shown[name]) for name in judged} == pytest.approx(judged, abs=0.01)
+    assert judged[BASE] != pytest.approx(judged[BASE_AS_TRAINED], abs=0.01), "the premise"
 
 
 def test_a_set_that_is_not_on_this_disk_is_offered_once_for_both_models(app, tmp_path, monkeypatch):
@@ -148,8 +175,10 @@ def test_a_set_that_is_not_on_this_disk_is_offered_once_for_both_models(app, tmp
 
 
 @pytest.mark.parametrize("exchanged", [False, True])
-def test_the_three_pairs_are_those_of_the_rank_errors_and_open_in_the_microscope(app, place, exchanged):
-    measured(app, **({"model": "run:tuned", "beside": str(place.model)} if exchanged else {"beside": "run:tuned"}))
+def test_the_three_pairs_are_those_of_the_rank_errors_and_a_click_chooses_one_for_the_app(app, place, exchanged):
+    measured(
+        app, tab=PAIRS, **({"model": "run:tuned", "beside": str(place.model)} if exchanged else {"beside": "run:tuned"})
+    )
     found = [find(one) for one in (str(place.model), "run:tuned")]
     scores = [finish(measure(one, sample.pairs(), Settings("float32"))) for one in found]
     comparison = as_used(Comparison(*scores, default_reading(scores[0]), default_reading(scores[1])))
@@ -157,43 +186,41 @@ def test_the_three_pairs_are_those_of_the_rank_errors_and_open_in_the_microscope
     told = " ".join(one.value.replace("\\", "") for one in app.markdown)
     for place_of in (better, worse):
         assert sample.pairs().first[place_of] in told
-    assert microscope.TITLE not in [one.value for one in app.subheader]
-    pressed(app, "open improved")
-    assert [one.value for one in app.subheader].count(microscope.TITLE) == 1
-    pressed(app, "close microscope")
-    assert microscope.TITLE not in [one.value for one in app.subheader]
+    pressed(app, "words open improved")
+    pair = sample.pairs().first[better], sample.pairs().second[better]
+    assert words_of_dialog(app, pair)
+    show(app, WORDS)
+    assert words_of_dialog(app, pair), "it is the pair of every page now"
 
 
 def test_an_address_says_a_and_b_and_their_readings_and_one_key_changes_their_places(app):
     measured(app, beside="run:tuned", reading="cls of layer 1", beside_reading="max of layer 2")
-    assert deltas(app, "A", "B") == ["cls of layer 1", "max of layer 2"]
+    show(app, LAYERS)
+    assert under_chosen(app, readings=True) == ["cls of layer 1", "max of layer 2"]
     assert app.segmented_control(key=compared.KEY).value == compared.CHOSEN
-    assert len(app.get("plotly_chart")) == CHARTS
-    before = cards(app)
+    before = under_chosen(app)
     pressed(app, "exchange A and B")
-    after = cards(app)
     assert app.selectbox(key="model").value == "run:tuned"
-    assert (after["A"], after["B"]) == (before["B"], before["A"])
-    assert deltas(app, "A", "B") == ["max of layer 2", "cls of layer 1"]
+    assert under_chosen(app) == before[::-1]
+    assert under_chosen(app, readings=True) == ["max of layer 2", "cls of layer 1"]
 
 
 def test_an_encoder_beside_itself_has_changed_nothing(app, place):
-    measured(app, beside=str(place.folder / "." / "tiny" / ".." / "tiny"))
-    assert cards(app)["B - A"] == "+0.00 (+0.00 to +0.00)"
+    measured(app, beside=str(place.folder / "." / "tiny" / ".." / "tiny"), tab=LAYERS)
+    assert any("B - A **+0.00 (+0.00 to +0.00)**" in one for one in words(app.markdown))
 
 
 def test_readings_picked_on_development_pairs_are_shown_with_what_they_are_worth_here(app, place):
-    measured(app, beside="run:tuned", sts=str(place.test), reading="cls of layer 1")
-    before = [card.value for card in app.metric]
-    count = len(before)
+    measured(app, beside="run:tuned", sts=str(place.test), reading="cls of layer 1", tab=LAYERS)
+    before = under_chosen(app)
     entered(app, app.selectbox(key="picked_on"), "Sample pairs").run()
-    assert [card.value for card in app.metric][:count] == before, "what the sidebar says stays"
-    readings = [card.delta for card in app.metric][count : count + 2]
+    assert under_chosen(app) == before, "what the sidebar says stays"
+    best = under_chosen(app, start="Best on the dev set")
+    readings = under_chosen(app, readings=True, start="Best on the dev set")
     assert any(told.startswith(CHOSEN_ON.format("Sample pairs", "240 pairs")) for told in words(app.caption))
     pressed(app, "use picked")
-    assert deltas(app, "A", "B")[::2] == readings
-    values = [card.value for card in app.metric]
-    assert values[-3:] == values[-6:-3]
+    assert under_chosen(app, readings=True) == readings
+    assert under_chosen(app) == best
     assert "use picked" not in buttons(app)
 
 
@@ -205,14 +232,13 @@ def test_the_start_page_puts_a_run_beside_the_encoder(app):
 
 
 def test_geometry_and_drift_are_looked_at_when_asked_for(app, place):
-    measured(app, sts=str(place.test), beside="run:tuned", compared_pooling="max")
-    assert len(app.get("plotly_chart")) == CHARTS, "until then the page does not wait for it"
+    measured(app, sts=str(place.test), beside="run:tuned", compared_pooling="max", tab=GEOMETRY)
+    assert len(app.get("plotly_chart")) == 1, "until then the page does not wait for it"
     app.toggle(key="geometry").set_value(True)
     with mock.patch("explorer.ui.access.jobs.MOMENT", 0):
         app.run()
-    assert "create report" not in buttons(app), "it is under way, and once is enough"
     measured(app)
-    assert len(app.get("plotly_chart")) == CHARTS + len(MEASURES) + 2
+    assert len(app.get("plotly_chart")) == 1 + len(MEASURES) + 2
     numbers = told_by_the_command(place, "--geometry", "--pooling", "max")
     assert for_people(numbers["geometry"]["layers"]) in shown(app)
     assert for_people(numbers["geometry"]["drift"]) in shown(app)
@@ -220,14 +246,14 @@ def test_geometry_and_drift_are_looked_at_when_asked_for(app, place):
 
 def test_geometry_of_a_alone_is_that_beside_b(app, place):
     measured(app, sts=str(place.test), geometry="true")
-    assert len(app.get("plotly_chart")) == len(MEASURES) + 1
+    assert len(app.get("plotly_chart")) == 1 + len(MEASURES) + 1, "the grid of A, and the geometry"
     (alone,) = shown(app)
     rows = told_by_the_command(place, "--geometry")["geometry"]["layers"]
     assert alone == for_people([row for row in rows if row["encoder"] == "A"])
 
 
 def test_another_reading_does_not_read_the_sentences_of_both_again(app, place):
-    measured(app, sts=str(place.test), geometry="true", beside="run:tuned", compared_pooling="cls")
+    measured(app, sts=str(place.test), geometry="true", beside="run:tuned", compared_pooling="cls", tab=GEOMETRY)
     with mock.patch("explorer.ui.compare.geometry_view.layer_geometry.layer_geometry") as again:
         for reading in ("max of layer 1", "cls of layer 1"):
             entered(app, app.selectbox(key="beside_reading"), reading)
@@ -235,9 +261,35 @@ def test_another_reading_does_not_read_the_sentences_of_both_again(app, place):
     again.assert_not_called()
 
 
-def deltas(app, *labels):
-    """What is noted below the numbers that are called so."""
-    return [card.delta for label in labels for card in app.metric if card.label == label]
+def show(app, tab):
+    """Open a tab of the page that is drawn."""
+    entered(app, app.segmented_control(key="tab"), tab)
+    return measured(app)
+
+
+def scores(app):
+    """The scores that the overview lists, by what they are of."""
+    (listed,) = [one for one in words(app.markdown) if one.startswith("- ")]
+    return dict(re.findall(r"^- (.+?): \*\*(.+?)\*\*", listed, re.MULTILINE))
+
+
+def compared_readings(app):
+    """The layers & poolings that the overview lists."""
+    (listed,) = [one for one in words(app.markdown) if one.startswith("- ")]
+    return re.findall(r", ([^,]+)$", listed, re.MULTILINE)
+
+
+def under_chosen(app, *, readings=False, start="Under the chosen"):
+    """Both scores below the grids, or the layers & poolings that they are of."""
+    (line,) = [one for one in words(app.markdown) if one.startswith(start)]
+    found = re.findall(r"[AB] \*\*(\S+?)\*\* \((.+?)\)[,.]", line)
+    return [one[readings] for one in found]
+
+
+def words_of_dialog(app, pair):
+    """Whether the words of both sentences of a pair are shown."""
+    told = " ".join(re.sub(r":small\[[^]]*\]|:gray-background|[\[\]\\]", "", one.value) for one in app.markdown)
+    return all(" ".join(re.findall(r"\w+", text)) in " ".join(re.findall(r"\w+", told)) for text in pair)
 
 
 def told_by_the_command(place, *flags):
@@ -255,17 +307,17 @@ def shown(app):
 
 
 def test_cameras_keep_what_was_chosen(app):
-    measured(app, beside="run:tuned", pictures="<b>")
+    measured(app, beside="run:tuned", pictures="<b>", tab=LAYERS)
     for chosen, kept in ((None, "svg"), ("PNG", "png"), ("SVG", "svg")):
         if chosen:
             app.segmented_control(key="pictures").set_value(chosen).run()
         options = [json.loads(chart.proto.config)["toImageButtonOptions"] for chart in app.get("plotly_chart")]
         assert {one["format"] for one in options} == {kept}, chosen
-        assert len({one["filename"] for one in options}) == len(options) == CHARTS
+        assert len({one["filename"] for one in options}) == len(options) == 5
 
 
 def test_filters_let_through_the_pairs_they_name(app):
-    measured(app, beside="run:tuned", flips="still wrong")
+    measured(app, beside="run:tuned", flips="still wrong", tab=PAIRS)
     assert app.segmented_control(key="flips").value == "still wrong"
     wrong = shown(app)[0]
     told = [traits(row["first"], row["second"]) for row in wrong]
@@ -287,13 +339,19 @@ def test_filters_let_through_the_pairs_they_name(app):
 def test_every_filter_of_flipped_pairs_can_be_in_the_address(app):
     asked = {"shared": "under half", "negation": "in neither", "numbers": "that do not", "names": "that do not"}
     asked["part"] = max(sample.pairs().parts)
-    measured(app, beside="run:tuned", flips="still wrong", **{f"flips_{name}": said for name, said in asked.items()})
+    measured(
+        app,
+        beside="run:tuned",
+        tab=PAIRS,
+        flips="still wrong",
+        **{f"flips_{name}": said for name, said in asked.items()},
+    )
     assert {name: app.selectbox(key=f"flips_{name}").value for name in asked} == asked
 
 
 def test_filters_can_leave_no_pair_and_nonsense_in_the_address_is_no_filter(app):
     filters = ("flips_shared", "flips_numbers", "flips_names", "flips_part")
-    measured(app, beside="run:tuned", flips_words="500", **dict.fromkeys(filters, "<b>"))
+    measured(app, beside="run:tuned", tab=PAIRS, flips_words="500", **dict.fromkeys(filters, "<b>"))
     assert changes_view.NONE_PASSES in words(app.info)
     assert {app.selectbox(key=name).value for name in filters} == {"any"}
 
@@ -308,10 +366,12 @@ def test_a_reading_that_bfloat16_cannot_measure_has_no_difference_and_no_pairs(a
     save_tiny("bert", tmp_path / "tiny")  # as its weights are made up, every [CLS] is almost the same
     app.query_params["model"] = app.query_params["beside"] = str(tmp_path / "tiny")
     title, reason = "cls of layer 1", NOT_MEASURABLE.format("bfloat16")
-    measured(app, precision="bfloat16", reading=title)
-    assert [cards(app)[name] for name in ("A", "B", "B - A")] == [NO_SCORE] * 3
+    measured(app, precision="bfloat16", reading=title, tab=LAYERS)
+    assert under_chosen(app) == [NO_SCORE] * 2
+    assert any(f"B - A **{NO_SCORE}**" in one for one in words(app.markdown))
     told = [said for said in words(app.caption) if NOT_MEASURED.partition(": ")[0].format("bfloat16") in said]
     assert [said[:2] for said in told] == ["A:", "B:"]
+    show(app, PAIRS)
     assert any(title in said and reason in said for said in words(app.info))
     assert not [one for one in app.get("arrow_data_frame") if "error A" in one.value]
 
@@ -331,13 +391,13 @@ def test_compare_with_base_opens_on_the_rows_that_the_run_held_out(app, own):
     app.button(key="run compare").click().run()
     opened(app, "compare")
     assert app.selectbox(key="sts").value == "test rows of run:own"
-    found, shown = own.status().verdict.test, cards(app)
+    found, shown = own.status().verdict.test, scores(app)
     assert shown[BASE] == f"{found.declared_base:.2f}"
     assert shown[TUNED] == f"{found.exported:.2f}"
 
 
 def test_the_report_of_queries_can_be_made_and_downloaded(app, own):
-    opened(app, "compare", sts="test rows of run:own", beside="run:own")
+    opened(app, "compare", sts="test rows of run:own", beside="run:own", tab=EXPORT)
     assert compared.FILE not in [one.proto.label for one in app.get("download_button")]
     pressed(app, "create report")
     assert not app.exception
@@ -345,7 +405,7 @@ def test_the_report_of_queries_can_be_made_and_downloaded(app, own):
 
 
 def test_queries_that_improved_and_got_worse_are_listed_with_their_ranks(app, own, place):
-    opened(app, "compare", sts="test rows of run:own", beside="run:own")
+    opened(app, "compare", sts="test rows of run:own", beside="run:own", tab=PAIRS)
     given = run_results.load_test_rows(SetIdentity(SetKind.TEST_ROWS, "own"))
     scores = [finish(judged(given).measured(find(name), Settings())) for name in (str(place.model), "run:own")]
     ranks = [side.details_of(default_reading(side))["rank"] for side in scores]
@@ -359,8 +419,7 @@ def test_queries_that_improved_and_got_worse_are_listed_with_their_ranks(app, ow
 
 
 def test_a_split_shows_the_groups_of_the_command_and_is_in_the_address(app, place):
-    app.query_params["beside"], app.query_params["split"] = "run:tuned", "domain"
-    measured(app)
+    measured(app, beside="run:tuned", split="domain", tab=PAIRS)
     assert app.selectbox(key="split").value == "domain"
     told = io.StringIO()
     with redirect_stdout(told):
@@ -390,6 +449,6 @@ def test_windows_are_offered_for_passages_and_give_the_scores_of_the_command(app
     found = json.loads(told.getvalue())
     assert found["A"]["in_windows"] == len(rows.queries) == 10
     assert any("A reads 10 long passages in overlapping windows" in one for one in words(app.caption))
-    assert f"{found['verdict']['exported']:.2f}" in cards(app).values()
+    assert f"{found['verdict']['exported']:.2f}" in scores(app).values()
     app.selectbox(key="sts").set_value("Sample pairs").run()
     assert "windows" not in {box.key for box in app.toggle}, "pairs have no passages"
