@@ -93,8 +93,9 @@ def lecturer(walk: Walk) -> None:
     walk.until("how sure", page.locator("p", has_text="How sure:"))
     walk.until("where", page.locator("p", has_text=re.compile("^Where:")))
     walk.until("pairs that show it", page.get_by_text("Pairs that show it"))
-    walk.click(page.get_by_role("button", name="Show token by token").first)
-    walk.until("a pair, token by token", page.get_by_text("Contribution of each token's state to the cosine"))
+    walk.click(page.get_by_role("button", name="Which words?").first)
+    walk.until("which words did it", page.get_by_role("dialog").get_by_text("Blue words raise the cosine"))
+    page.keyboard.press("Escape")
     for title, what, shown in (
         ("Sentences", "similarities under A and B", page.get_by_text("Pair microscope")),
         ("Map", "maps of A and B", page.locator(FIGURES).nth(1)),
@@ -159,6 +160,7 @@ def engineer(walk: Walk, queries: Path) -> None:
     walk.click(keyed(page, "run compare"))
     page.get_by_role("heading", name="Compare", exact=True).wait_for()
     walk.until("what was learned", page.get_by_test_id("stAlert").first)
+    walk.click(page.get_by_role("radio", name="Pairs"))
     walk.until("own queries that changed", page.get_by_text("Queries that improved and got worse"))
     walk.go("Layers")
     walk.until("best layer for own queries", page.get_by_test_id("stMetric").first)

@@ -18,7 +18,7 @@ from explorer.ui import layers
 from tests import shown_numbers
 from tests.commands.test_made_up_metric import MADE_UP, slowly
 from tests.evaluating.results_by_hand import task
-from tests.visits import cards, layer_table, opened
+from tests.visits import cards, layer_table, opened, words
 
 
 @pytest.fixture(autouse=True)
@@ -54,15 +54,18 @@ def test_layers_shows_it_with_its_help(app, scores):
 
 
 def test_compare_shows_the_difference_with_an_interval(app, place, scores):
-    opened(app, "compare", beside=str(place.model), beside_reading="cls of layer 1", reading="max of layer 2")
+    chosen = {"beside_reading": "cls of layer 1", "reading": "max of layer 2"}
+    opened(app, "compare", beside=str(place.model), tab="Layers", **chosen)
     titles = {"A": "max of layer 2", "B": "cls of layer 1"}
-    assert {side: cards(app)[side] for side in titles} == {side: by_hand(scores, at) for side, at in titles.items()}
+    (line,) = [one for one in words(app.markdown) if one.startswith("Under the chosen")]
+    for side, title in titles.items():
+        assert f"{side} **{by_hand(scores, title)}** ({title})" in line
     difference = bootstrap.difference(
         scores.gold, *(scores.cosines_of(parse(title, scores.last)) for title in titles.values()), metric=MADE_UP.name
     )
     of_cards = shown_numbers.difference(*(float(by_hand(scores, title)) for title in titles.values()))
     low, high = (shown_numbers.written(float(end)) for end in (difference.low, difference.high))
-    assert cards(app)["B - A"] == f"{of_cards} ({low} to {high})"
+    assert f"B - A **{of_cards} ({low} to {high})**" in line
 
 
 def test_results_offers_it(app, pairs, scores, tmp_path, monkeypatch):

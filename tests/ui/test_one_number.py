@@ -127,14 +127,14 @@ def of_layers(run):
 
 def of_compare(run):
     app = opened(run, "compare", beside=f"run:{run.name}")
-    shown = cards(app)
-    figures = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
-    bars = next(one["data"] for one in figures if one["data"][0]["type"] == "bar")
-    at = bars[0]["x"].index("negation")
+    (listed,) = [one for one in words(app.markdown) if one.startswith("- ")]
+    shown = dict(re.findall(r"^- (.+?): \*\*(.+?)\*\*", listed, re.MULTILINE))
+    figure = json.loads(next(one for one in app.get("plotly_chart") if one.key == "what changed").proto.spec)
+    points = [one for one in figure["data"] if str(one.get("hovertemplate")).startswith("negation, ")]
     return {
         BASE: shown[comparison_verdict.BASE],
         TUNED: shown[comparison_verdict.TUNED],
-        **{name: percent(bar["text"][at]) for name, bar in zip(PROBED, bars, strict=True)},
+        **{name: percent(f"{one['x'][0]:.0f} %") for name, one in zip(PROBED, points, strict=True)},
     }
 
 

@@ -38,7 +38,7 @@ CHOOSE_ON_DEV = (
     "Click a cell to choose it. Choosing a cell on the pairs that it is scored on inflates its score: to report a "
     "number, choose on a dev set and report on a test set."
 )
-NO_CELLS = "No differences by cell. {} The chosen layers & poolings are compared above."
+NO_CELLS = "No differences by cell. {} The chosen layers & poolings are compared below."
 
 
 def answer(compared: comparing.Compared, changes: Learned | None) -> None:
