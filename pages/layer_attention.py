@@ -1,24 +1,45 @@
-"""Layer attention: weights of a pooler over layers, or a pair's cosine by layer, and self-attention."""
+"""Layer attention: what layers decide of two sentences, under A and B side by side, and self-attention by head."""
 
 import streamlit as st
 
+from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
-from explorer.ui.layer_attention import pair_view, pooler_view
+from explorer.ui.layer_attention import pair_view, pooler_view, shown_sides
+from explorer.ui.widgets import first_screen
 
 page_frame.enter()
-choice = sidebar_choice.chosen()
-found = sidebar_choice.encoder(choice.source)
-sentences = pair_view.sentences()
-if found is None or sentences is None:
+choice, sentences = sidebar_choice.chosen(), shown_sides.pair()
+answer = first_screen.answer()
+with first_screen.controls_row():
+    st.markdown(
+        " / ".join(f"“{messages.plain(messages.shortened(one))}”" for one in sentences), help=shown_sides.OTHERS
+    )
+    sides = shown_sides.sides(choice)
+with first_screen.figure():
+    for column, side in zip(st.columns(max(1, len(sides)), gap="medium"), sides, strict=False):
+        with column:
+            (pooler_view if side.has_pooler else pair_view).figure(side, sentences)
+if not sides:
     st.stop()
-encoder = sidebar_choice.loaded(found, choice.settings)
-if encoder is None:
-    st.stop()
-if encoder.head is not None and encoder.head.attention is not None:
-    pooler_view.show(found, sentences, choice)
-    pair_view.folded_heads(found, sentences)
+with answer:
+    parts = ((pooler_view if side.has_pooler else pair_view).answer(side, sentences) for side in sides)
+    st.markdown(f"#### {messages.plain('; '.join(filter(None, parts)))}")
+poolers = [side for side in sides if side.has_pooler]
+tabs = [pooler_view.WEIGHTS, pooler_view.SCORES, pooler_view.PARTS, pooler_view.OVER_TRAINING] if poolers else []
+tab = first_screen.tabs([*tabs, pair_view.HEADS_TITLE, pooler_view.MORE])
+if tab == pooler_view.WEIGHTS:
+    pooler_view.show_weights(poolers, sentences)
+elif tab == pooler_view.SCORES:
+    pooler_view.show_scores(sides, sentences)
+elif tab == pooler_view.PARTS:
+    pooler_view.show_parts(poolers, sentences)
+elif tab == pooler_view.OVER_TRAINING:
+    pooler_view.show_history(poolers, sentences)
+elif tab == pair_view.HEADS_TITLE:
+    pair_view.show_heads(sides[0].found, sentences)
 else:
-    pair_view.show(found, sentences, choice)
-    st.subheader(pair_view.HEADS_TITLE)
-    pair_view.show_heads(found, sentences)
+    pooler_view.ways_to_more()
+for side in sides:
+    if not side.has_pooler:
+        pair_view.file(side, sentences)

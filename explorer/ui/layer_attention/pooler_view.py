@@ -1,6 +1,6 @@
 """Show a pooler's layer weights for two sentences, next to the scores of layers, to model B, and over its training."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import streamlit as st
@@ -20,16 +20,12 @@ from explorer.measuring.sentences import attention_weights, sentence_vectors
 from explorer.training.record import recorder, runs
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
-from explorer.ui.layer_attention.pair_view import has_pooler
-from explorer.ui.runs import run_status
+from explorer.ui.layer_attention.shown_sides import Side, has_pooler, shown_name
+from explorer.ui.runs import run_status, training_form
 from explorer.ui.widgets import downloads
 
 UNIFORM = "nearly uniform: no layer is preferred"
-WEIGHTS, SCORES, PARTS = (
-    "Weights between layers",
-    "Layer weights and layer scores",
-    "With and without the last layer's [CLS]",
-)
+WEIGHTS, SCORES, PARTS, MORE = "Weights", "Scores", "Parts of the vector", "About poolers"
 FILE = "Weights (CSV)"
 SHARE = "Attention's share in {}, {} sentence"
 ATTENTION_ALONE = "This pooler uses the attention over layers only; it has no \\[CLS\\] part to remove."
@@ -37,59 +33,138 @@ SCORES_ON = "Lines: scores on {}."
 HIGHEST = "Layer {} has the highest weight in"
 BEST_SCORE = "Under {}, layer {} has the best score ({})"
 CORRELATION = "Rank correlation of weights and scores over {} layers: ρ = {} (−1 to 1)."
-OVER_TRAINING = "Over training"
+OVER_TRAINING = "In training"
 HISTORY_FILE = "Path (CSV)"
 NO_HISTORY = "No history: run {} did not keep the weights, because an older version made it. Train it again."
 HISTORY = (
     "Seed {} of the run {}: the mean weight of each layer at each evaluation step. It is averaged over query layers "
     "and at most {} sentences of the dev set. Equal weights would be {:.3f}."
 )
-COMPARED = "Compared with model B"
-ASK = (
-    f"To compare two poolers, choose the second in the sidebar under **{sidebar_choice.MODEL_B}**. The Train page has "
-    "all nine poolers of the paper's Table 2, with and without the last layer's \\[CLS\\]."
+HAS_NONE = "{}, {}, has no pooler over its layers. It uses one layer & pooling: {}."
+WEIGHS = "{} weighs layers {} to {}. {} The highest weights are {:.2f} and {:.2f}; equal weights would be {:.2f}."
+COSINES = "Cosine of the two sentences: {}."
+NOT_SCORED = "{} has no score on {} yet. Open the Layers or the Compare page with it to measure it."
+HEIGHT = 400  # pixels
+ALIKE = "{}, {}: weights are {}"
+MOST_WEIGHT = "{}, {}: {} most, by {:.2f} ({:.2f} if equal)"
+PAPER = (
+    "A pooler weighs the layers of each sentence. Oh and others (2022, Figure 3) find the highest weight on the last "
+    "layer if its \\[CLS\\] is a part of the vector, different for a short and a long sentence, and balanced weights "
+    "if it is not. A pooler begins with uniform weights. On the included encoder, 200 steps at the paper's learning "
+    "rate, 2e-5, leave them nearly uniform; 1e-3 does not. The included example shows such weights. As an encoder it "
+    "is no better than its base."
 )
-B_HAS_NONE = "B, {}, has no pooler over its layers. It uses one layer & pooling: {}."
-WEIGHS = "A weighs layers {} to {}. {} The highest weights are {:.2f} and {:.2f}; equal weights would be {:.2f}."
-COSINES = "Cosine of the two sentences: {} under A, {} under B."
-NOT_SCORED = "B has no score on {} yet. Open the Layers or the Compare page with B to measure it."
+SETTINGS = "Settings of {}"
 
 
-def show(found: Found, sentences: tuple[str, str], choice: sidebar_choice.Choice) -> None:
-    """The whole view, for an encoder with a pooler over its layers."""
-    weights = layer_weights(found, sentences, choice.settings)
+def answer(side: Side, sentences: tuple[str, str]) -> str:
+    """Which layers have the highest weights."""
+    weights = layer_weights(side.found, sentences, side.choice.settings)
+    if all(weights.nearly_uniform):
+        return ALIKE.format(side.name, shown_name(side), UNIFORM)
+    first, second = weights.highest_layers
+    layers = f"layer {first} weighs" if first == second else f"layers {first} and {second} weigh"
+    highest = max(float(np.nanmax(of_layers)) for of_layers in weights.by_layer)
+    return MOST_WEIGHT.format(side.name, shown_name(side), layers, highest, 1 / len(weights.layers))
+
+
+def figure(side: Side, sentences: tuple[str, str]) -> None:
+    """The weight of each layer in either sentence, and below the score of each layer if it was measured."""
+    weights = layer_weights(side.found, sentences, side.choice.settings)
     messages.warn_of_cuts(sentences, weights.cut, weights.max_length)
-    model_b = _weights_of_b(sentences)
-    _attention_shares(weights, "A")
-    if model_b is not None:
-        _attention_shares(model_b[1], "B")
-    else:
-        _b_in_words(found, weights, sentences, choice)
-    models = [(found, weights), *([] if model_b is None else [model_b])]
-    _heatmaps(models, sentences)
-    st.subheader(SCORES)
-    scored = sidebar_choice.scored(choice)
-    _bars(found, weights, sentences, scored.scores if scored else None, scored.pairs.name if scored else "")
-    if model_b is not None:
-        st.markdown(f"**{messages.plain(_name(model_b[0]))}**")
-        scores = cached.kept_scores(model_b[0], scored.pairs, choice.settings) if scored else None
-        _bars(*model_b, sentences, scores, scored.pairs.name if scored else "")
-    st.subheader(PARTS)
-    if len(weights.parts) == 1:
-        st.caption(ATTENTION_ALONE)
-    else:
+    st.markdown(f"**{side.name}** {messages.plain(shown_name(side))}", help=messages.plain(_highest_layers(weights)))
+    by_pooling, _ = _scores(side, weights)
+    downloads.draw(
+        drawn.weights_and_scores(weights.by_layer, weights.layers, sentences, by_pooling),
+        height=HEIGHT,
+        key=f"mean weights {side.name}",
+        config=downloads.config("listening"),
+        alt="The weight of each layer, a bar for each sentence, and the score of each layer.",
+    )
+
+
+def show_weights(sides: Sequence[Side], sentences: tuple[str, str]) -> None:
+    """A heatmap of query and key layers for either sentence, of each side with a pooler."""
+    _heatmaps([(side, layer_weights(side.found, sentences, side.choice.settings)) for side in sides], sentences)
+
+
+def show_scores(sides: Sequence[Side], sentences: tuple[str, str]) -> None:
+    """Whether the layers with high weights have high scores, and the verdict on B against A."""
+    lines = []
+    if len(sides) > 1 and (line := _scores_of_both(*sides)):
+        lines.append(line)  # the verdict first
+    for side in sides:
+        reading = side.choice.reading_of(side.found.folder)
+        if not side.has_pooler:
+            described = declared.described(reading, side.found.folder)
+            lines.append(HAS_NONE.format(side.name, shown_name(side), described))
+            continue
+        weights = layer_weights(side.found, sentences, side.choice.settings)
+        highest = [float(np.nanmax(of_layers)) for of_layers in weights.by_layer]
+        layers, uniform = weights.layers, 1 / len(weights.layers)
+        lines.append(WEIGHS.format(side.name, layers[0], layers[-1], _highest_layers(weights), *highest, uniform))
+        by_pooling, pairs = _scores(side, weights)
+        if by_pooling:
+            lines.append(f"{SCORES_ON.format(pairs)} {_compared(weights, by_pooling[weights.key_pooling])}")
+    if cosines := _cosines(sides, sentences):
+        lines.append(COSINES.format(" and ".join(cosines)))
+    st.markdown("\n".join(f"- {messages.plain(line)}" for line in lines))
+
+
+def _cosines(sides: Sequence[Side], sentences: tuple[str, str]) -> list[str]:
+    found = []
+    for side in sides:
+        settings = side.choice.settings
+        encoded = cached.vectors(side.found, sentences, side.choice.reading_of(side.found.folder), settings)
+        if encoded is None:
+            return []  # they are being computed, and the page says so
+        cosine = in_words.number(sentence_vectors.similarities(encoded)[0, 1], 3)
+        found.append(f"{cosine} under {side.name}")
+    return found
+
+
+def show_parts(sides: Sequence[Side], sentences: tuple[str, str]) -> None:
+    """Of each side, what each part of the pooler's head adds to the vectors."""
+    for side in sides:
+        weights = layer_weights(side.found, sentences, side.choice.settings)
+        st.markdown(f"**{side.name}** {messages.plain(shown_name(side))}: {messages.plain(' + '.join(weights.parts))}")
+        _attention_shares(weights, side.name)
+        if len(weights.parts) == 1:
+            st.caption(ATTENTION_ALONE)
+            continue
         rows = attention_weights.part_rows([messages.shortened(sentence, 36) for sentence in sentences], weights)
         three = st.column_config.NumberColumn(format="%.3f")
         st.dataframe(rows, hide_index=True, column_config={"share": three, "cosine without it": three})
-        st.caption(
-            "The head concatenates these parts and maps them with a dense layer. Share: the part's contribution to the "
-            "dense layer's output before the activation (its inner product with the whole, divided by the whole's "
-            "squared norm). The shares and the bias sum to 1; a negative share works against the other parts. Cosine "
-            "without it: between the sentence's vector and the vector with this part set to zero; 1 means the part "
-            "changes nothing."
+    st.caption(
+        "The head concatenates these parts and maps them with a dense layer. Share: the part's contribution to the "
+        "dense layer's output before the activation (its inner product with the whole, divided by the whole's "
+        "squared norm). The shares and the bias sum to 1; a negative share works against the other parts. Cosine "
+        "without it: between the sentence's vector and the vector with this part set to zero; 1 means the part "
+        "changes nothing."
+    )
+
+
+def show_history(sides: Sequence[Side], sentences: tuple[str, str]) -> None:
+    """Of each side, how its weights changed in training."""
+    for side in sides:
+        _history(side, layer_weights(side.found, sentences, side.choice.settings))
+
+
+def ways_to_more() -> None:
+    """What the paper found, the settings of the example, and the way to train a pooler."""
+    st.caption(PAPER)
+    with st.container(horizontal=True):
+        for run in runs.examples():
+            if has_pooler(run.model):
+                label, address = SETTINGS.format(messages.plain(run.name)), {"run": run.name}
+                st.page_link("pages/train.py", label=label, icon=":material/settings:", query_params=address)
+        method = next(name for name, card in training_form.methods().items() if "pooler" in card.knobs)
+        st.page_link(
+            "pages/train.py",
+            label="Train a pooler over layers",
+            icon=":material/model_training:",
+            query_params={"method": method},
         )
-    st.subheader(OVER_TRAINING)
-    _history(found, weights)
 
 
 @cached.by_stamp(lambda found, sentences, settings: (found.digest, digest_of(sentences), settings), 32)
@@ -98,21 +173,6 @@ def layer_weights(
 ) -> attention_weights.LayerWeights:
     """The layer weights of an encoder's pooler for sentences."""
     return attention_weights.layer_weights(cached.encoder(_found, _settings), _sentences, _settings.max_length)
-
-
-def _weights_of_b(sentences: tuple[str, str]) -> tuple[Found, attention_weights.LayerWeights] | None:
-    other = sidebar_choice.model_b()
-    if other is None:
-        st.caption(ASK)
-        return None
-    try:
-        found = sidebar_choice.encoder(other.source)
-        if found is None or not has_pooler(found.folder) or sidebar_choice.loaded(found, other.settings) is None:
-            return None
-        return found, layer_weights(found, sentences, other.settings)
-    except StrataError as error:
-        messages.trouble(error)
-        return None
 
 
 def _attention_shares(weights: attention_weights.LayerWeights, side: str) -> None:
@@ -133,52 +193,40 @@ def _attention_shares(weights: attention_weights.LayerWeights, side: str) -> Non
         )
 
 
-def _b_in_words(
-    found: Found, weights: attention_weights.LayerWeights, sentences: tuple[str, str], choice: sidebar_choice.Choice
-) -> None:
-    """What A weighs, what a B without a pooler uses, the cosine under both, and both scores if they are known."""
-    other = sidebar_choice.model_b()
-    if other is None:
-        return
-    try:
-        found_b = cached.found(other.source)
-        if has_pooler(found_b.folder):
-            return  # it is being loaded, and the page says so
-        cosines = []
-        for model, its in ((found, choice), (found_b, other)):
-            encoded = cached.vectors(model, sentences, its.reading_of(model.folder), its.settings)
-            if encoded is None:
-                return  # they are being computed, and the page says so
-            cosines.append(in_words.number(sentence_vectors.similarities(encoded)[0, 1], 3))
-        highest = [float(np.nanmax(of_layers)) for of_layers in weights.by_layer]
-        layers, uniform = weights.layers, 1 / len(weights.layers)
-        lines = (
-            _scores_of_both(found, found_b, choice, other),  # the verdict first
-            B_HAS_NONE.format(found_b.name, declared.described(other.reading_of(found_b.folder), found_b.folder)),
-            WEIGHS.format(layers[0], layers[-1], _highest_layers(weights), *highest, uniform),
-            COSINES.format(*cosines),
-        )
-    except StrataError:
-        return  # the page says what is wrong with B
-    st.subheader(COMPARED)
-    st.markdown("\n".join(f"- {messages.plain(line)}" for line in lines))
-
-
-def _scores_of_both(found: Found, found_b: Found, choice: sidebar_choice.Choice, other: sidebar_choice.Choice) -> str:
-    """Better, worse or could be chance on the evaluation set; without B's scores, how to get them."""
-    scored = sidebar_choice.scored(choice)
+def _scores_of_both(side: Side, side_b: Side) -> str:
+    """Better, worse or could be chance on the set; "" while A is measured, and how to get the scores of B."""
+    scored = sidebar_choice.scored(side.choice)
     if scored is None:
-        return NOT_SCORED.format(choice.evaluation_set.title)
-    scores = cached.kept_scores(found_b, scored.pairs, other.settings)
+        return ""
+    name, settings = shown_name(side_b), side_b.choice.settings
+    scores = cached.kept_scores(side_b.found, scored.pairs, settings)
     if scores is None:
-        return NOT_SCORED.format(scored.pairs.name)
-    reading = other.reading_of(found_b.folder)
+        return NOT_SCORED.format(name, scored.pairs.name)
+    reading = side_b.choice.reading_of(side_b.found.folder)
     metric = scores.metrics[0]
     comparison = Comparison(scored.scores, scores, scored.reading, reading)
-    gap = difference((*scored.measured, found_b.digest, other.settings), comparison)
+    gap = difference((*scored.measured, side_b.found.digest, settings), comparison)
     one, two = scored.scores.score(scored.reading, metric), scores.score(reading, metric)
     verdict = Verdict.of(one, two, gap)
-    return sentence(verdict, f"A, {found.name},", f"B, {found_b.name},", scored.pairs.name).text
+    return sentence(verdict, f"A, {side.found.name},", f"B, {name},", scored.pairs.name).text
+
+
+def _scores(side: Side, weights: attention_weights.LayerWeights) -> tuple[dict[str, attention_weights.Floats], str]:
+    """The main metric by layer, under the key pooling first, if it was measured before; and the name of the set."""
+    try:
+        pairs = side.choice.evaluated()
+    except StrataError:
+        return {}, ""  # it is not on this disk
+    scores = cached.kept_scores(side.found, pairs, side.choice.settings)
+    if scores is None or weights.key_pooling not in scores.poolings:
+        return {}, pairs.name
+    poolings = dict.fromkeys((weights.key_pooling, weights.query_pooling))
+    by_pooling = {
+        name: np.array([scores.score(Reading(Row((layer,)), name), scores.metrics[0]) for layer in weights.layers])
+        for name in poolings
+        if name in scores.poolings
+    }
+    return by_pooling, pairs.name
 
 
 @cached.by_stamp(lambda measured, it: (measured, it.one_reading.title, it.other_reading.title), 32)
@@ -187,8 +235,7 @@ def difference(_measured: Hashable, _comparison: Comparison) -> bootstrap.Interv
     return _comparison.chosen(_comparison.one.metrics[0])
 
 
-def _heatmaps(models: list[tuple[Found, attention_weights.LayerWeights]], sentences: tuple[str, str]) -> None:
-    st.subheader(WEIGHTS)
+def _heatmaps(models: list[tuple[Side, attention_weights.LayerWeights]], sentences: tuple[str, str]) -> None:
     weights = models[0][1]
     st.caption(
         f"Rows are query layers ({weights.query_pooling}), columns are key layers ({weights.key_pooling}). A cell is "
@@ -198,7 +245,9 @@ def _heatmaps(models: list[tuple[Found, attention_weights.LayerWeights]], senten
     low, high = (float(every.min()), float(every.max())) if len(every) else (0.0, 1.0)
     for model, one in models:
         if len(models) > 1:
-            st.markdown(f"**{messages.plain(_name(model))}**: {messages.plain(' + '.join(one.parts))}")
+            st.markdown(
+                f"**{model.name}** {messages.plain(shown_name(model))}: {messages.plain(' + '.join(one.parts))}"
+            )
         columns = st.columns(2, gap="medium")
         for place, (text, of_sentence) in enumerate(zip(sentences, one.weights, strict=True)):
             with columns[place]:
@@ -206,44 +255,12 @@ def _heatmaps(models: list[tuple[Found, attention_weights.LayerWeights]], senten
                 st.markdown(f"“{messages.plain(messages.shortened(text, 36))}”")
                 downloads.draw(
                     drawn.query_by_key(of_sentence, one.layers, low, high, one.query_pooling, one.key_pooling),
-                    key=f"weights {model.folder} {place}",
+                    key=f"weights {model.name} {place}",
                     config=downloads.config("listening"),
                     alt="Weights of the pooler for one sentence, a row for each query layer and a column for each key "
                     "layer. The file below has the numbers.",
                 )
-        downloads.rows(attention_weights.weight_rows(sentences, one), f"{_name(model)} layer weights", FILE)
-
-
-def _bars(
-    found: Found,
-    weights: attention_weights.LayerWeights,
-    sentences: tuple[str, str],
-    scores: layer_scores.LayerScores | None,
-    pairs: str,
-) -> None:
-    by_pooling: dict[
-        str, attention_weights.Floats
-    ] = {}  # the main metric by layer under the key pooling, first, and the query pooling
-    if scores is not None and weights.key_pooling in scores.poolings:
-        poolings = dict.fromkeys((weights.key_pooling, weights.query_pooling))
-        by_pooling = {
-            name: np.array([scores.score(Reading(Row((layer,)), name), scores.metrics[0]) for layer in weights.layers])
-            for name in poolings
-            if name in scores.poolings
-        }
-    downloads.draw(
-        drawn.weights_and_scores(weights.by_layer, weights.layers, sentences, by_pooling),
-        key=f"mean weights {found.folder}",
-        config=downloads.config("listening"),
-        alt="The weight of each layer, a bar for each sentence, and the score of each layer.",
-    )
-    caption = (
-        f"{_highest_layers(weights)} Bars: the mean weight of a layer over query layers, drawn from "
-        f"{1 / len(weights.layers):.3f} (equal weights)."
-    )
-    if by_pooling:
-        caption += f" {SCORES_ON.format(pairs)} {_compared(weights, by_pooling[weights.key_pooling])}"
-    st.caption(messages.plain(caption))
+        downloads.rows(attention_weights.weight_rows(sentences, one), f"{shown_name(model)} layer weights", FILE)
 
 
 def _highest_layers(weights: attention_weights.LayerWeights) -> str:
@@ -278,14 +295,9 @@ def _compared(weights: attention_weights.LayerWeights, scores: attention_weights
     return f"{text} {CORRELATION.format(known.sum(), in_words.signed(together))}" if np.isfinite(together) else text
 
 
-def _name(found: Found) -> str:
-    run = runs.of_model(found.folder)
-    return found.name if run is None else run.called
-
-
-def _history(found: Found, weights: attention_weights.LayerWeights) -> None:
+def _history(side: Side, weights: attention_weights.LayerWeights) -> None:
     """The mean weight of each layer at each evaluation of the model's run, or the reason why there are none."""
-    run = runs.of_model(found.folder)
+    run = runs.of_model(side.found.folder)
     if run is None:
         st.caption("No history: this model's folder does not belong to a run. Models trained here keep it.")
         return
