@@ -18,7 +18,7 @@ from explorer.ui import layers
 from tests import shown_numbers
 from tests.commands.test_made_up_metric import MADE_UP, slowly
 from tests.evaluating.results_by_hand import task
-from tests.visits import cards, layer_table, opened, words
+from tests.visits import layer_table, opened, words
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import streamlit as st
-
 from explorer import errors, run_folder
 from explorer.encoding.locate import layout, model_names
 from explorer.encoding.locate.model_names import Found
