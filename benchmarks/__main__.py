@@ -11,19 +11,8 @@ import tempfile
 QUICK = ("grid", "step", "start", "compare")
 SLOW = (
     *("memory", "batches", "alongside", "sharing", "methods", "efficiency", "search", "large", "maps", "dragging"),
-    *(
-        "panning",
-        "exact",
-        "demonstration",
-        "blend",
-        "advice",
-        "walks",
-        "words",
-        "deletion",
-        "edits",
-        "coverage",
-        "groups",
-    ),
+    *("panning", "exact", "demonstration", "blend", "advice", "walks", "words", "deletion", "edits", "coverage"),
+    *("groups", "marked_pairs"),
     *("few_rows", "few_labels", "quoted", "gpu"),
 )
 

@@ -4,7 +4,7 @@ import streamlit as st
 
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
-from explorer.ui.sentences import exports, matrices, own_sentences, pair_tab, probe_view
+from explorer.ui.sentences import exports, layers_tab, matrices, own_sentences, pair_tab, probe_view
 from explorer.ui.widgets import cosine_meaning, first_screen
 
 LAYERS, PAIR, PACKS, EXPORT = "Layers", "Pair", "Probe packs", "Export"
@@ -31,9 +31,11 @@ with answer:
     matrices.answer(found)
 with place:
     matrices.draw(found, matrices.order(found, order))
-tab = first_screen.tabs((PAIR, PACKS, EXPORT))
+tab = first_screen.tabs((LAYERS, PAIR, PACKS, EXPORT))
 cosine_meaning.find_for(sides)
-if tab == PAIR:
+if tab == LAYERS:
+    layers_tab.show(found)
+elif tab == PAIR:
     pair_tab.show(found)
 elif tab == PACKS:
     probe_view.show(sides)

@@ -62,12 +62,13 @@ class LayerCosines:
 
 @dataclass(frozen=True, eq=False)
 class RandomCosines:
-    """Mean and middle 90 % (layer & pooling,) of the cosines of random pairs."""
+    """Mean, middle 90 % and standard deviation (layer & pooling,) of the cosines of random pairs."""
 
     readings: tuple[Reading, ...]
     mean: Floats
     low: Floats
     high: Floats
+    spread: Floats
 
     def of(self, reading: Reading) -> tuple[float, float, float]:
         """Mean, low and high under a layer & pooling."""
@@ -104,7 +105,7 @@ def random_cosines(
     found = yield from layer_cosines(encoder, random_sentences(), also, max_length)
     pairs = found.pairs.astype(np.float64)
     low, high = np.nanquantile(pairs, MIDDLE, axis=1)
-    return RandomCosines(found.readings, np.nanmean(pairs, axis=1), low, high)
+    return RandomCosines(found.readings, np.nanmean(pairs, axis=1), low, high, np.nanstd(pairs, axis=1))
 
 
 def random_sentences(seed: int = 0) -> tuple[str, ...]:

@@ -10,8 +10,10 @@ import streamlit as st
 
 from explorer.data import selections
 from explorer.errors import StrataError
+from explorer.measuring.sentences.marked_pairs import Mark
 
-SENTENCES, PAIR = "sentences", "pair"  # in the address
+SENTENCES, PAIR, MARKS = "sentences", "pair", "marks"  # in the address
+SAME, DIFFERENT = "same", "different"  # of a mark on the disk
 MOST = 200
 # exchanged roles, synonyms, negation; few shared words; one word with two meanings; another number
 FIRST_SEEN = (
@@ -33,7 +35,7 @@ def into_address(*others: str) -> None:
     """Bind the marks of both, and other texts of the frame, to the address, where they outlast a change of page."""
     with st.container(key="selection in address"):
         st.html("<style>.st-key-selection-in-address { display: none; }</style>")
-        for key in (SENTENCES, PAIR, *others):
+        for key in (SENTENCES, PAIR, MARKS, *others):
             st.text_input(key, key=key, bind="query-params", label_visibility="collapsed")
 
 
@@ -48,6 +50,26 @@ def pair() -> tuple[str, str] | None:
     return (chosen[0], chosen[1]) if len(chosen) == 2 else None
 
 
+def marks() -> tuple[Mark, ...]:
+    """The pairs that the visitor has marked as same or different."""
+    kept = _of(MARKS)
+    return tuple(
+        Mark(first, second, kind == SAME)
+        for kind, first, second in zip(kept[::3], kept[1::3], kept[2::3], strict=False)
+        if kind in (SAME, DIFFERENT)
+    )
+
+
+def mark(first: str, second: str, same: bool | None) -> None:
+    """Mark a pair as same or different in meaning, or with None as neither; in a callback."""
+    others = [one for one in marks() if {one.first, one.second} != {first, second}]
+    kept = [*others, *([] if same is None else [Mark(first, second, same)])]
+    if kept:
+        _choose(MARKS, tuple(part for one in kept for part in (SAME if one.same else DIFFERENT, one.first, one.second)))
+    else:
+        clear(MARKS)
+
+
 def is_chosen(key: str) -> bool:
     """Whether SENTENCES, or PAIR, are the visitor's own."""
     return bool(_of(key))
@@ -56,7 +78,7 @@ def is_chosen(key: str) -> bool:
 def faults() -> list[str]:
     """Why sentences that the address names cannot be shown."""
     found = []
-    for key in (SENTENCES, PAIR):
+    for key in (SENTENCES, PAIR, MARKS):
         try:
             _read(st.session_state.get(key) or "")
         except StrataError as error:

@@ -19,7 +19,7 @@ from explorer.progress import finish
 from explorer.ui import messages
 from explorer.ui.access import selection, sidebar_choice
 from explorer.ui.compare import changes_view
-from explorer.ui.sentences import matrices, own_sentences, pair_tab
+from explorer.ui.sentences import layers_tab, matrices, own_sentences, pair_tab
 from explorer.ui.widgets import microscope
 from tests import shown_numbers
 from tests.shown_numbers import value_of
@@ -110,8 +110,9 @@ def test_the_boxes_choose_the_pair_of_the_app_and_one_sentence_twice_is_no_pair(
 
 
 def test_a_pair_of_other_sentences_is_shown_and_framed_nowhere(app):
-    app.query_params["pair"] = selections.keep(("a bird sings", "no bird sings"))
     typed(app, TYPED)
+    app.session_state[selection.PAIR] = selections.keep(("a bird sings", "no bird sings"))
+    measured(app)
     assert [app.selectbox(key=label).value for label in pair_tab.BOXES] == [None, None]
     assert not figures(app)[0]["layout"].get("shapes")
     assert any(one.value == "> a bird sings" for one in app.markdown)
@@ -161,6 +162,29 @@ def test_a_chosen_layer_and_pooling_that_is_no_single_layer_has_a_step_of_its_ow
     slider = figures(app)[0]["layout"]["sliders"][0]
     assert [step["label"] for step in slider["steps"]] == ["0", "1", "2", matrices.AS_CHOSEN]
     assert slider["active"] == 3
+
+
+def test_marked_pairs_name_a_layer_and_pooling_that_one_click_chooses_for_every_page(app):
+    app.query_params["tab"] = "Layers"
+    typed(app, TYPED)
+    assert any(one.startswith(layers_tab.MARK) for one in words(app.caption))
+    pairs = (("a man plays a guitar", "the dog runs"), ("no", "the dog runs"), ("no", "a man plays a guitar"))
+    for pair, label in zip(pairs, ("Same", "Different", "Different"), strict=True):
+        app.session_state[selection.PAIR] = selections.keep(pair)
+        measured(app)
+        pressed(app, f"mark {label}")
+    (told,) = (one for one in words(app.markdown) if one.startswith("**A: "))
+    assert "3 marks" in told
+    assert layers_tab.GUESS in told
+    use = app.button(key="use the best of A")
+    assert use.label.removeprefix("Use ") in told
+    pressed(app, "use the best of A")
+    assert app.session_state["reading"] == use.label.removeprefix("Use ")
+    pressed(app, "mark Different")  # the mark of the chosen pair is taken back
+    (told,) = (one for one in words(app.markdown) if one.startswith("**A: "))
+    assert "2 marks" in told
+    pressed(app, "clear marks")
+    assert any(one.startswith(layers_tab.MARK) for one in words(app.caption))
 
 
 def test_a_clustered_order_is_that_of_every_matrix(app, place):
