@@ -147,6 +147,7 @@ def run() -> None:
     # updated at intervals.
     st.fragment(lambda: None, run_every="1h")()
     try:
+        go_on()
         talk_steps.go_on()
         with st.sidebar:
             selection.into_address(*talk_steps.OF_FRAME)
@@ -155,6 +156,7 @@ def run() -> None:
                 training_line()
             if fault := cache_fault():
                 st.warning(messages.plain(fault), icon=":material/block:")
+        _above(entry)
         st.session_state[_FRAMED] = True
         with controls.page_run(), talk_export.noting():
             page.run()
@@ -166,7 +168,7 @@ def run() -> None:
 
 
 def enter() -> None:
-    """First statement of every page: its title and purpose, inside the frame.
+    """First statement of every page, which puts it inside the frame.
 
     Until some visitor of this process has opened the menu, Streamlit runs a page that is asked for by its
     address in place of app.py. Opening the menu here and starting over puts the frame around it.
@@ -174,8 +176,10 @@ def enter() -> None:
     if not st.session_state.pop(_FRAMED, False):  # set anew by every run of app.py
         _opened()
         st.rerun()
-    go_on()
-    page = named(st.session_state[talk_steps.PAGE])
+
+
+def _above(page: PageEntry) -> None:
+    """What is above every page, with buttons that outlast a change of page: a second click may come during it."""
     st.html(f"{_LOOK}{_RING}<style>{downloads.LOOK}</style>")
     st.html(_STOPPED.replace("{port}", str(st.get_option("server.port"))))
     controls.scroll()

@@ -22,6 +22,7 @@ TALK, VIEW = "talk", "talk_view"  # in the address; the number is from 1
 OF_FRAME = (TALK, VIEW, downloads.PRESENTING)  # no part of a view
 _TO, _UNDER_WAY, _OPENED = "_view to open", "_view that is being opened", "_view that was opened"
 PAGE = "_page"  # in the session: the address of the open page
+_QUICK = 1.0  # seconds
 _DELIVERED = 0.05  # seconds until the browser has its new address: a run that starts over discards what was not sent
 
 
@@ -72,10 +73,14 @@ def go(name: str, number: int) -> None:
 
 
 def step(by: int) -> None:
-    """Open a view before or after; in a callback. The second of two quick clicks goes on from the first."""
+    """Open a view before or after; in a callback. The second of two quick clicks goes on from the first.
+
+    It may come before the browser has the number of the new view, and says the old one.
+    """
     if found := current():
         talk, number = found
-        go(talk.name, _number(st.session_state.get(_UNDER_WAY, number) + by, talk))
+        to, when = st.session_state.get(_UNDER_WAY, (number, 0.0))
+        go(talk.name, _number((to if time.monotonic() - when < _QUICK else number) + by, talk))
 
 
 def leave() -> None:
@@ -90,7 +95,6 @@ def go_on() -> None:
         asked = st.query_params[TALK], st.query_params.get(VIEW)
     st.session_state[_OPENED] = True
     if asked is None:
-        st.session_state.pop(_UNDER_WAY, None)
         return
     try:
         talk = talks.read(asked[0])
@@ -102,7 +106,7 @@ def go_on() -> None:
     except StrataError:  # `fault` says why
         return
     state = st.session_state
-    state[_UNDER_WAY] = number
+    state[_UNDER_WAY] = number, time.monotonic()
     for key in (*sidebar.KEPT, "model", PAIR, SENTENCES):
         state.pop(key, None)
     sidebar.set_by_hand("sts" in query)
