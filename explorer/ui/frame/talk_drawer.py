@@ -84,6 +84,8 @@ def _edit() -> None:
         _row(talk, number, view)
     if not talk.views:
         st.caption("No views yet. Add what this page shows, then open another page and add that.")
+        shipped = talks.Talk(talks.SHIPPED)
+        st.button(f"Present “{shipped.name}”", key="present shipped", on_click=_present, args=(shipped,))
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.button("Present it", key="present talk", icon=":material/present_to_all:", on_click=_present, args=(talk,))
