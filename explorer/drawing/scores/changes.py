@@ -38,9 +38,13 @@ def what_changed(
     packs = sorted(packs, key=lambda one: -abs(one.difference))
     draft = style.Draft(1, 2)
     _packs(draft, packs, sides)
-    _sets(draft, sets)
-    ends = [1.0] if not sets else [PACKS_END] if packs else [0.0]
-    draft.x_axes(col=1, domain=[0, ends[0] or 0.001], title="cases that are right, %", range=[-3, 112], zeroline=False)
+    _sets(draft, sets, SETS_START if packs else 0.02)
+    if not packs:
+        draft.x_axes(col=1, visible=False, domain=[0, 0.01])
+        draft.y_axes(col=1, visible=False)
+        return draft.figure(height, margin={"l": 8, "t": 26, "b": 40, "r": 16})
+    end = PACKS_END if sets else 1.0
+    draft.x_axes(col=1, domain=[0, end], title="cases that are right, %", range=[-3, 112], zeroline=False)
     draft.y_axes(
         col=1,
         tickvals=list(range(len(packs))),
@@ -92,7 +96,7 @@ def _packs(draft: style.Draft, packs: Sequence[PackChange], sides: tuple[int, in
     draft.note("a coin", x=50, y=1, yref="paper", yanchor="bottom", xanchor="center")
 
 
-def _sets(draft: style.Draft, sets: Sequence[SetChange]) -> None:
+def _sets(draft: style.Draft, sets: Sequence[SetChange], start: float) -> None:
     known = [one for one in sets if one.verdict.difference is not None]
     ends = [0.0, *(end for one in known for end in (one.verdict.low, one.verdict.high, one.verdict.difference) if end)]
     low, high = min(-LEAST, *ends), max(LEAST, *ends)
@@ -121,12 +125,14 @@ def _sets(draft: style.Draft, sets: Sequence[SetChange]) -> None:
             "yanchor": "bottom",
             "yshift": 10,
         }
-        text = f"{style.short_text(one.name, 46)}<br>{scores}, {verdict.gap_alone}"
+        text = (
+            f"{style.short_text(one.name, round(46 * (1 - start) / (1 - SETS_START)))}<br>{scores}, {verdict.gap_alone}"
+        )
         draft.note(text, align="left", font={"size": TEXT - 1}, **where)
     if known:
         draft.line(x=0, col=2, color=style.QUIET, width=1.5)
     title = "difference, score × 100" if known else ""
-    draft.x_axes(col=2, domain=[SETS_START, 1], title=title, range=[1.1 * low, 1.1 * high], zeroline=False)
+    draft.x_axes(col=2, domain=[start, 1], title=title, range=[1.1 * low, 1.1 * high], zeroline=False)
     draft.y_axes(col=2, showticklabels=False, range=[len(known) - 0.4, -0.75], **style.STILL)
     if not known:
         draft.x_axes(col=2, visible=False)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from statistics import NormalDist
 from string import ascii_lowercase
 
 import numpy as np
@@ -31,6 +32,8 @@ class Ranking:
     scores: Floats  # (model): means over tasks and seeds
     letters: tuple[str, ...]
     p: Floats  # (model, model): corrected by Holm; NaN on the diagonal
+    low: Floats  # (model): the 95 % interval of each score, by the same standard errors
+    high: Floats
 
 
 def ranking(models: Mapping[str, Runs], resamples: int = RESAMPLES, seed: int = 0) -> Ranking | None:
@@ -40,8 +43,8 @@ def ranking(models: Mapping[str, Runs], resamples: int = RESAMPLES, seed: int = 
         return None
     # scores × 100 (model, resample), averaged over tasks and seeds; each task is resampled on its own
     by_task = [_resampled(task, resamples, seed + at) for at, task in enumerate(zip(*every, strict=True))]
-    ends = np.cumsum([len(runs) for runs in models.values()])[:-1]
-    draws = np.stack([runs.mean(axis=0) for runs in np.split(np.mean(by_task, axis=0), ends)])
+    parts = np.cumsum([len(runs) for runs in models.values()])[:-1]
+    draws = np.stack([runs.mean(axis=0) for runs in np.split(np.mean(by_task, axis=0), parts)])
     of_models = [np.array([[task.score() for task in run] for run in runs]) for runs in models.values()]  # (seed, task)
     scores = np.array([table.mean() for table in of_models])
     if not (np.isfinite(scores).all() and np.isfinite(draws).all()):
@@ -51,7 +54,9 @@ def ranking(models: Mapping[str, Runs], resamples: int = RESAMPLES, seed: int = 
     order = np.argsort(-scores, kind="stable")
     p = holm(p_values(scores[order], draws[order], np.array(variances)[order]))
     names = list(models)
-    return Ranking(tuple(names[at] for at in order), scores[order], letters_of(p <= ERROR), p)
+    half = NormalDist().inv_cdf(1 - ERROR / 2) * np.sqrt(np.var(draws, axis=1, ddof=1) + np.array(variances))
+    ends = (scores - half)[order], (scores + half)[order]
+    return Ranking(tuple(names[at] for at in order), scores[order], letters_of(p <= ERROR), p, *ends)
 
 
 def ranked(rows: Sequence[ModelRow], tasks: Sequence[ScoredTask]) -> Ranking | None:

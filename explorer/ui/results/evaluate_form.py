@@ -47,14 +47,18 @@ def fields() -> dict[str, Knob]:
     return {**knobs, "max_length": Settings.knobs["max_length"], "again": again}
 
 
-def show(*, unfolded: bool) -> None:
-    """The form, or the progress of the evaluation under way."""
+def collect() -> None:
+    """Take the result of an evaluation that has ended, and show its suite; before the menu of suites is drawn."""
     job = jobs.find(JOB)
     if job is not None and job.state == jobs.DONE:
         st.session_state[LAST] = job.result
         st.session_state[filters.SUITE] = filters.suite_of(job.result.results[0].task)
         jobs.forget(JOB)
-        job = None
+
+
+def show() -> None:
+    """The form, or the progress of the evaluation under way."""
+    job = jobs.find(JOB)
     if job is not None and job.live:
         jobs.progress_of(job)
         return
@@ -77,11 +81,10 @@ def show(*, unfolded: bool) -> None:
         for repeated in found.repeated:
             st.info(messages.plain(repeated), icon=":material/content_copy:")
         _tell_troubles(found)
-    with st.expander("Evaluate models", icon=":material/play_arrow:", expanded=unfolded, key="open evaluation"):
-        with st.container():  # a place of its own: otherwise an error would move the fold below, which closes it
-            controls.refused()
-        _fields()
-        _buttons(_chosen())
+    with st.container():  # a place of its own: otherwise an error would move the fold below, which closes it
+        controls.refused()
+    _fields()
+    _buttons(_chosen())
 
 
 def _chosen() -> EvaluationChoice:

@@ -9,6 +9,7 @@ from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating import tasks as kinds
 from explorer.evaluating.results import result_files, result_table, scored_task
 from explorer.ui import messages
+from explorer.ui.widgets import first_screen
 
 ALL = "all tasks"
 OTHERS, RUNS = "others", "test sets of runs"
@@ -37,7 +38,7 @@ class FilteredResults:
 
 
 def chosen(results: Sequence[result_files.Result]) -> FilteredResults:
-    """Draw the controls above the table."""
+    """Draw the controls: one row, and what is set rarely behind a button."""
     rows, known = result_table.models(results), kinds.published()
     places = {task: place for place, task in enumerate(known)}
     # every task once, in the order of their suites, then by name
@@ -45,52 +46,51 @@ def chosen(results: Sequence[result_files.Result]) -> FilteredResults:
         {result.task.digest: result.task for result in results}.values(),
         key=lambda task: (places.get(task.name, len(known)), task.name, task.folder),
     )
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        suites = list(dict.fromkeys(map(suite_of, tasks)))
-        suite = st.selectbox(
-            "Suite",
-            [*suites, ALL],
-            key=SUITE,
-            bind="query-params",
-            width=220,
-            help=f"{OTHERS}: files of your own. {RUNS}: as each run scored itself. {ALL}: without {RUNS}, since no "
-            "other model could have an average.",
-        )
-        if suite == ALL:  # less the test sets that only runs scored themselves on, if any other is left
-            shown = [one for one in tasks if one.kind != scored_task.RUN_TEST] or tasks
-        else:
-            shown = [one for one in tasks if suite_of(one) == (suite or suites[0])]
-        shown = _under_some_settings(shown)
-        digests = {task.digest for task in shown}
-        measures = dict.fromkeys(
-            name for one in results if one.task.digest in digests for name in one.measured.measures
-        )
-        measure = st.selectbox(
-            "Measure",
-            [MAIN, *measures],
-            key="measure",
-            bind="query-params",
-            width=180,
-            help="The main measure of a task: Spearman × 100 for STS, average precision for pairs with two labels, "
-            "accuracy for transfer, MRR@10 for search, nDCG@10 for retrieval. Higher is better, at most 100. mean and "
-            "wmean average the sub-corpora of a set. Of ms per query and index MB, lower is better.",
-        )
-        titles = dict.fromkeys(title for one in results for title in one.measured.titles if title != MODEL_DEFAULT)
-        title = st.selectbox(
-            "Layer & pooling",
-            [MODEL_DEFAULT, *titles],
-            key="results_reading",
-            bind="query-params",
-            width=240,
-            help="The layer & pooling of every model. Choosing the best one here inflates its score: choose on a dev "
-            "set, as on the Layers page.",
-        )
+    suites = list(dict.fromkeys(map(suite_of, tasks)))
+    suite = st.selectbox(
+        "Suite",
+        [*suites, ALL],
+        key=SUITE,
+        bind="query-params",
+        width=185,
+        help=f"{OTHERS}: files of your own. {RUNS}: as each run scored itself. {ALL}: without {RUNS}, since no "
+        "other model could have an average.",
+    )
+    if suite == ALL:  # less the test sets that only runs scored themselves on, if any other is left
+        shown = [one for one in tasks if one.kind != scored_task.RUN_TEST] or tasks
+    else:
+        shown = [one for one in tasks if suite_of(one) == (suite or suites[0])]
+    shown = _under_some_settings(shown)
+    digests = {task.digest for task in shown}
+    measures = dict.fromkeys(name for one in results if one.task.digest in digests for name in one.measured.measures)
+    measure = st.selectbox(
+        "Measure",
+        [MAIN, *measures],
+        key="measure",
+        bind="query-params",
+        width=155,
+        help="The main measure of a task: Spearman × 100 for STS, average precision for pairs with two labels, "
+        "accuracy for transfer, MRR@10 for search, nDCG@10 for retrieval. Higher is better, at most 100. mean and "
+        "wmean average the sub-corpora of a set. Of ms per query and index MB, lower is better.",
+    )
+    titles = dict.fromkeys(title for one in results for title in one.measured.titles if title != MODEL_DEFAULT)
+    title = st.selectbox(
+        "Layer & pooling",
+        [MODEL_DEFAULT, *titles],
+        key="results_reading",
+        bind="query-params",
+        width=175,
+        help="The layer & pooling of every model. Choosing the best one here inflates its score: choose on a dev "
+        "set, as on the Layers page.",
+    )
     names = [row.name for row in rows]
-    picked = st.multiselect("Models", names, key="models", bind="query-params", placeholder="All models")
-    measured = [row for row in rows if any(map(row.has, shown))]
-    kept = tuple(row for row in measured if not picked or row.name in picked)
+    with first_screen.settings("Models"):
+        picked = st.multiselect("Models", names, key="models", bind="query-params", placeholder="All models")
+        measured = [row for row in rows if any(map(row.has, shown))]
+        kept = tuple(row for row in measured if not picked or row.name in picked)
+        renamed = _renamed(kept)
     lacking, by = result_table.without_base(kept, rows, shown), None if measure in (None, MAIN) else measure
-    return FilteredResults(_renamed(kept), tuple(shown), title or MODEL_DEFAULT, by, lacking)
+    return FilteredResults(renamed, tuple(shown), title or MODEL_DEFAULT, by, lacking)
 
 
 def _renamed(rows: tuple[result_table.ModelRow, ...]) -> tuple[result_table.ModelRow, ...]:
@@ -99,15 +99,14 @@ def _renamed(rows: tuple[result_table.ModelRow, ...]) -> tuple[result_table.Mode
         return rows
     given: dict[str, str] = st.session_state.setdefault(NAMES, {})
     by_key = {row.key: row for row in rows}
-    with st.popover("Rename rows", icon=":material/edit:"):
-        key: str = st.selectbox("Row", list(by_key), format_func=lambda key: by_key[key].name, key="row to rename")
-        typed = st.text_input(
-            "Name in the table and in exports",
-            given.get(key, by_key[key].name),
-            key=f"name of row {key}",
-            max_chars=LONGEST_NAME,
-            help="Empty: the name that the row had at first. The name is kept until this tab is closed.",
-        )
+    key: str = st.selectbox("Rename", list(by_key), format_func=lambda key: by_key[key].name, key="row to rename")
+    typed = st.text_input(
+        "Name in the table and in exports",
+        given.get(key, by_key[key].name),
+        key=f"name of row {key}",
+        max_chars=LONGEST_NAME,
+        help="Empty: the name that the row had at first. The name is kept until this tab is closed.",
+    )
     others = {given.get(row.key, row.name) for row in rows if row.key != key}
     name = typed.strip()
     if name in others:
@@ -137,7 +136,7 @@ def _under_some_settings(tasks: list[scored_task.ScoredTask]) -> list[scored_tas
         [*known, EVERY],
         key="results_settings",
         bind="query-params",
-        width=240,
+        width=175,
         help="Results under different settings are different columns. Averages and rank groups are of the columns "
         "shown.",
     )

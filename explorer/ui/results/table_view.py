@@ -30,7 +30,8 @@ NO_BASE = "Not evaluated on all of these tasks: {}, the base of a row. Evaluate 
 SCORES_ARE, COSTS_ARE = "Scores × 100; higher is better, at most 100.", "Lower is better."
 EXPLAINED = (
     "± is the standard deviation over the seeds of a recipe; where some "
-    "of them have no score, the cell says of how many it is. An empty cell was not measured."
+    "of them have no score, the cell says of how many it is. An empty cell was not measured. Bold: significantly "
+    "better than every other model."
 )
 AVERAGE_OF = "The average is over {}; a model without a score on one of them has none."
 NO_AVERAGE = "There is no average, since the tasks have different measures."
@@ -46,13 +47,29 @@ SCORES, DIFFERENCES = "published", "measured - published"
 CHOSEN = "chosen layer & pooling"
 
 
+def ranking(chosen: FilteredResults) -> rank_groups.Ranking | None:
+    """The rank groups of what is chosen; None unless it is the main measures of the model defaults."""
+    return ranking_of(chosen.rows, chosen.tasks) if chosen.is_main and chosen.tasks else None
+
+
+def measure_of(chosen: FilteredResults) -> str:
+    """The measures of the chosen tasks, in words."""
+    return chosen.measure or " or ".join(
+        dict.fromkeys(result_table.measure_of(chosen.rows, task) for task in chosen.tasks)
+    )
+
+
+def show_ranking(found: rank_groups.Ranking, chosen: FilteredResults) -> None:
+    """The best model and which it is significantly better than; green only if that is all others."""
+    certain = all(found.p[0, at] <= rank_groups.ERROR for at in range(1, len(found.names)))
+    draw = st.success if certain else st.info
+    draw(ranking_text(found, len(chosen.tasks), measure_of(chosen)), icon=":material/leaderboard:")
+
+
 def show(chosen: FilteredResults) -> None:
-    """The verdict on the best model, the table, and its downloads."""
-    ranking = ranking_of(chosen.rows, chosen.tasks) if chosen.is_main and chosen.tasks else None
-    if ranking is not None:
-        by = " or ".join(dict.fromkeys(result_table.measure_of(chosen.rows, task) for task in chosen.tasks))
-        st.info(ranking_text(ranking, len(chosen.tasks), by), icon=":material/leaderboard:")
-    letters = dict(zip(ranking.names, ranking.letters, strict=True)) if ranking else {}
+    """The table, and its downloads."""
+    groups = ranking(chosen)
+    letters = dict(zip(groups.names, groups.letters, strict=True)) if groups else {}
     columns, rows = result_table.cells(chosen.rows, chosen.tasks, chosen.title, chosen.measure, letters)
     header = list(map(str, columns))
     labels = {task.digest: title for task, title in zip(chosen.tasks, header[1:], strict=False)}
@@ -133,7 +150,7 @@ def _listed(names: list[str], most: int = 5) -> str:
 def _numbers(
     chosen: FilteredResults, columns: table_formats.Header, rows: table_formats.Rows
 ) -> pd.io.formats.style.Styler:
-    """The table with sortable numbers; the best of each column is bold, with its standard deviation."""
+    """The table with sortable numbers; the best of a column is bold if it really is better than every other."""
     import pandas as pd
 
     header, scores = list(map(str, columns)), [str(column) for column in columns if not column.is_text]
@@ -147,8 +164,14 @@ def _numbers(
             if isinstance(cell, table_formats.Number) and str(cell) != in_words.number(cell.mean):
                 at = pd.IndexSlice[place, title]
                 styled = styled.format(lambda value, text=str(cell): text, subset=at)
-    best = styled.highlight_min if chosen.measure in scored_task.COSTS else styled.highlight_max
-    return best(subset=scores, props="font-weight: bold")
+    titles = dict(zip(header[1:], chosen.tasks, strict=False))
+    for title in scores:  # bold is the best, if it is significantly better than every other model of its column
+        tasks = [titles[title]] if title in titles else list(chosen.tasks)
+        best = ranking_of(chosen.rows, tasks) if chosen.is_main else None
+        if best is not None and all(best.p[0, at] <= rank_groups.ERROR for at in range(1, len(best.names))):
+            places = [place for place, row in enumerate(chosen.rows) if row.name == best.names[0]]
+            styled = styled.set_properties(subset=pd.IndexSlice[places, [title]], **{"font-weight": "bold"})
+    return styled
 
 
 def every_result() -> list[result_files.Result]:
@@ -189,7 +212,7 @@ def _stored(stamp: Hashable) -> tuple[tuple[result_files.Result, ...], tuple[Pat
     return result_files.read_all()
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@st.cache_resource(max_entries=64, show_spinner=False)
 def _ranking(
     key: Hashable, _rows: Sequence[result_table.ModelRow], _tasks: Sequence[scored_task.ScoredTask]
 ) -> rank_groups.Ranking | None:
@@ -201,7 +224,6 @@ def show_published(chosen: FilteredResults) -> None:
     published = result_table.rows_for([task.name for task in chosen.tasks if task.kind != scored_task.FINE_TUNING])
     if not published or not chosen.rows:
         return
-    st.subheader("Published scores")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         sources = list(dict.fromkeys(row.source for row in published))
         source = st.selectbox("Table", sources, key="published", bind="query-params", width=320) or sources[0]
@@ -248,7 +270,6 @@ def show_by_layer(chosen: FilteredResults) -> None:
     known = [name for name in POOLINGS if any(lines_of(chosen, task, name) for task in chosen.tasks)]
     if not known:
         return
-    st.subheader("Scores by layer")
     pooling = controls.segments(
         "Pooling",
         known,

@@ -42,7 +42,7 @@ def test_a_value_that_is_not_allowed_is_refused_in_one_line(casing, capsys):
 
 def test_it_is_a_field_whose_value_reaches_the_evaluation(casing, app, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
-    opened(app)
+    opened(app, tab="Evaluate models")
     field = app.radio(key=controls.key_of(evaluate_form.FORM, "casing"))
     assert (field.label, field.options, field.value) == ("Casing", ["kept", "lower"], "kept")
     assert field.help == "lower: every letter is a small one."
@@ -57,7 +57,7 @@ def test_it_is_a_setting_that_results_are_filed_under(casing):
 
 def test_the_form_has_every_setting_as_it_is_declared(app, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RESULTS", str(tmp_path / "results"))
-    opened(app)
+    opened(app, tab="Evaluate models")
     kinds = (app.radio, app.text_input, app.selectbox, app.number_input, app.toggle)
     fields = {drawn.key: drawn for kind in kinds for drawn in kind}
     for name, one in evaluate_form.fields().items():

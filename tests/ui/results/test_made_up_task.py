@@ -24,7 +24,7 @@ from explorer.ui.plans import plan_form
 from explorer.ui.results import evaluate_form, filters
 from tests.live import ROOT
 from tests.tiny_models import save_tiny
-from tests.visits import opened, pressed, words
+from tests.visits import entered, opened, pressed, words
 
 SUITE, TASK = "word-order", "Reversed words"
 
@@ -88,13 +88,14 @@ def test_a_file_of_its_own_is_taken_before_the_kind_that_takes_any(model, tmp_pa
 
 def test_results_evaluates_it_and_has_its_column(app, model):
     app.session_state[evaluate_form.MODELS] = [model]
-    opened(app, "results")
+    opened(app, "results", tab="Evaluate models")
     assert TASK in app.multiselect(key=evaluate_form.TASKS).options
     app.multiselect(key=evaluate_form.SUITES_KEY).set_value([SUITE])
     pressed(app, evaluate_form.START)
     assert words(app.success) == ["1 result measured."]
     assert app.selectbox(key=filters.SUITE).value == SUITE
     (found,) = result_files.read_all()[0]
+    entered(app, app.segmented_control(key="tab"), "Table")
     column = f"{TASK} ({found.measured.measures[0]})"
     assert app.dataframe[0].value[column].tolist() == [pytest.approx(found.measured.score())]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer.evaluating.results import result_files, result_table
+from explorer.evaluating.results import rank_groups, result_files, result_table
 from explorer.evaluating.results.result_files import ScoredModel
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks import retrieval
@@ -28,6 +28,7 @@ RIGHT = {name: RANDOM.uniform(size=200) < share for name, share in (("good", 0.9
 
 
 TASKS = ("STS12", "STS13")
+TABLE, LAYERS, PUBLISHED, EVALUATE = "Table", "By layer", "Published scores", "Evaluate models"  # tabs
 
 
 @pytest.fixture(autouse=True)
@@ -53,8 +54,15 @@ def opened(app, **link):
     return visits.opened(app, "results", **link)
 
 
+def show(app, tab):
+    """Open a tab of the page that is drawn."""
+    return entered(app, app.segmented_control(key="tab"), tab)
+
+
 def table(app):
     """The table with the names of its columns alone, each of which names its measure."""
+    if app.segmented_control(key="tab").value != TABLE:
+        show(app, TABLE)
     frame = app.dataframe[0].value
     measure = re.compile(r" \((accuracy|Spearman|nDCG@10)\)$")
     assert all(measure.search(name) for name in frame.columns.drop(["model", "rank group"], errors="ignore"))
@@ -76,10 +84,49 @@ def test_the_table_has_the_best_first_and_its_groups(app, saved):
     assert list(ours["rank group"]) == ["a", "a", "b"]
 
 
-def test_it_opens_on_a_sentence_about_the_best_model(app, saved):
+def test_it_opens_on_a_sentence_about_the_best_model_and_draws_intervals_and_groups(app, saved):
     (told,) = [text for text in words(opened(app).info) if "good" in text]
     assert "significantly better than bad" in told
     assert "difference to fine could be chance" in told
+    found = rank_groups.ranked(result_table.models(result_files.read_all()[0]), chosen_tasks())
+    assert found.names == ("good", "fine", "bad")
+    for at, name in enumerate(found.names):
+        share = RIGHT[name].mean()  # the mean of two tasks with the same items, each resampled on its own
+        slow = 196 * np.sqrt(share * (1 - share) / len(RIGHT[name]) / len(TASKS))
+        assert (found.high - found.scores)[at] == pytest.approx(slow, rel=0.1)
+        assert (found.scores - found.low)[at] == pytest.approx(slow, rel=0.1)
+    (chart,) = app.get("plotly_chart")
+    data = json.loads(chart.proto.spec)["data"]
+    assert sum(one["xaxis"] == "x" for one in data) == 3
+    assert sum(one["xaxis"] == "x2" for one in data) == 2, "good and fine share a group"
+
+
+def chosen_tasks():
+    """The two tasks of the saved results."""
+    return list({one.task.digest: one.task for one in result_files.read_all()[0]}.values())
+
+
+def test_without_evaluations_it_says_how_the_runs_differ_from_their_bases(app):
+    opened(app)
+    (told,) = [text for text in words(app.info) if "runs differ" in text]
+    shipped = {run.called: run.status().verdict.test for run in runs.examples()}
+    assert not any(one.low > 0 or one.high < 0 for one in shipped.values()), "the premise"
+    assert "None of 2 runs differs from its base by more than chance" in told
+    for name, one in shipped.items():
+        assert f"{name} over all-MiniLM-L6-v2 {one.gap_alone}" in told.replace("\\", "")
+    assert "Press *Evaluate models*" in told
+    pressed(app, "open evaluation")
+    assert app.multiselect(key=evaluate_form.MODELS).value == ["all-MiniLM-L6-v2"]
+
+
+def test_one_model_alone_is_not_compared(app):
+    result_files.write(result("alone", "STS12", 70))
+    assert any("Only **alone** was evaluated" in text for text in words(opened(app, suite="sts").info))
+
+
+@pytest.mark.parametrize(("models", "bold"), [(["good", "fine", "bad"], False), (["good", "bad"], True)])
+def test_a_best_score_is_bold_only_if_it_is_significantly_better_than_every_other(app, saved, models, bold):
+    assert ("bold" in str(opened(app, models=models).dataframe[0].proto)) == bold
 
 
 def test_the_address_brings_filters_back(app, saved):
@@ -115,7 +162,7 @@ def test_nonsense_in_the_address_shows_everything(app, saved, name, said):
 
 
 def test_one_figure_shows_every_task_by_layer(app, saved):
-    (chart,) = opened(app).get("plotly_chart")
+    _, chart = opened(app, tab=LAYERS).get("plotly_chart")
     figure = json.loads(chart.proto.spec)
     assert {trace["name"] for trace in figure["data"]} == set(RIGHT)
     assert len(figure["data"]) == 2 * len(RIGHT)
@@ -126,7 +173,7 @@ def test_the_layer_that_queries_chose_stands_below_the_figure(app, saved):
     stated = retrieval.intervals(("mean of layer 0", "mean of layer 1", "model default"), scores, "ab" * 15, every=True)
     searched = result("good", "Questions", 50.0, layers=(40.0, 45.0), measure="nDCG@10")
     result_files.write(replace(searched, measured=replace(searched.measured, intervals=stated)))
-    opened(app, suite="others")
+    opened(app, suite="others", tab=LAYERS)
     tables = [one.value for one in app.dataframe if table_view.CHOSEN in one.value.columns]
     ((row,),) = (one.to_dict("records") for one in tables)
     assert (row["task"], row["model"]) == ("Questions", "good")
@@ -143,7 +190,7 @@ def test_it_can_be_downloaded(app, saved):
 def test_a_name_that_is_markup_stays_text(app, saved):
     result_files.write(result("**bold** <b>x</b>", "STS13", 99, items=RIGHT["good"]))
     result_files.write(result("**bold** <b>x</b>", "STS12", 99, items=RIGHT["good"]))
-    assert any(r"\*\*bold\*\* \<b\>" in text for text in [one.value for one in opened(app).info])
+    assert any(r"\*\*bold\*\* \<b\>" in text for text in [one.value for one in [*opened(app).info, *app.success]])
 
 
 @pytest.fixture
@@ -152,7 +199,7 @@ def form(app, place, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_DATA", str(tmp_path / "data"))
     write_set(tmp_path / "data", "STS17_en/test.tsv", 250)
     app.session_state[evaluate_form.MODELS] = [str(place.model)]
-    opened(app)
+    opened(app, tab=EVALUATE)
     app.multiselect(key=evaluate_form.SUITES_KEY).set_value([])
     return app
 
@@ -160,6 +207,8 @@ def form(app, place, tmp_path, monkeypatch):
 def choose_tasks(app, *tasks):
     """Type tasks in; AppTest refuses to set what is no option."""
     app.session_state[evaluate_form.TASKS] = list(tasks)
+    if app.segmented_control(key="tab").value != EVALUATE:
+        show(app, EVALUATE)
     app.run()
 
 
@@ -171,10 +220,10 @@ def test_models_are_evaluated_in_the_background_and_stay(form, tmp_path):
     form.multiselect(key=evaluate_form.SUITES_KEY).set_value(["sts-more"])
     evaluate(form)
     (found,) = result_files.read_all(tmp_path / "results")[0]
+    assert any("STS14-es" in text for text in words(form.warning)), "what was not there is named"
     frame = table(form)
     (score,) = frame[frame["model"] == found.model.name]["STS17"]
     assert score == pytest.approx(found.measured.score())
-    assert any("STS14-es" in text for text in words(form.warning)), "what was not there is named"
     assert jobs.find(evaluate_form.JOB) is None
 
 
@@ -304,6 +353,7 @@ def test_a_run_of_a_plan_has_the_name_of_its_row_and_its_seed_wherever_runs_are_
     run = trainings.train(runs.new(recipe, "of-a-plan", row="CLS_All attention"))
     base, called = Path(recipe.model).name, f"CLS_All attention, seed {recipe.seeds[0]}"
     assert f"CLS_All attention, simcse on {base}, seed {recipe.seeds[0]}" in list(table(opened(app))["model"])
+    show(app, EVALUATE)
     assert f"{called} (run:of-a-plan)" in app.multiselect(key=evaluate_form.MODELS).options
     visits.opened(app, "train", run=run.name)
     assert called in words(app.subheader)
@@ -330,6 +380,7 @@ def test_the_name_that_a_row_is_given_is_that_of_the_table_the_sentence_and_the_
     assert "good" not in list(table(app)["model"])
     (told,) = [text for text in words(app.info) if "significantly" in text]
     assert "Ours" in told
+    show(app, EVALUATE)
     app.multiselect(key=evaluate_form.SUITES_KEY).set_value([])
     app.button(key=evaluate_form.START).click().run()
     assert any("at least one" in text for text in words(app.error))
@@ -337,8 +388,8 @@ def test_the_name_that_a_row_is_given_is_that_of_the_table_the_sentence_and_the_
 
 
 def test_published_scores_stand_beside_the_measured_ones(app, saved):
-    opened(app, published_beside="fine")
-    published = app.dataframe[1].value
+    opened(app, published_beside="fine", tab=PUBLISHED)
+    published = app.dataframe[0].value
     assert list(published.loc[0, ["model", "base"]]) == ["fine", table_view.HERE]
     of_paper = (published["model"] == "SG-OPT") & (published["base"] == "BERT-base")
     (row,) = published[of_paper].to_dict("records")
@@ -347,8 +398,8 @@ def test_published_scores_stand_beside_the_measured_ones(app, saved):
 
 def test_differences_from_a_paper_are_shown_on_request(app):
     result_files.write(result("m", "STS12", 70, measure="spearman"))
-    opened(app, published_as=table_view.DIFFERENCES)
-    published = app.dataframe[1].value
+    opened(app, published_as=table_view.DIFFERENCES, tab=PUBLISHED)
+    published = app.dataframe[0].value
     of_paper = (published["model"] == "SG-OPT") & (published["base"] == "BERT-base")
     (row,) = published[of_paper].to_dict("records")
     assert row["STS12 (Spearman)"] == pytest.approx(70 - 66.84)

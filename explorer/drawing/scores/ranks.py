@@ -1,0 +1,103 @@
+"""Models by their score, with intervals, and which of them do not differ significantly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from explorer import in_words
+from explorer.drawing import style
+from explorer.drawing.scores.changes import GAIN
+from explorer.evaluating.results.rank_groups import Ranking
+
+MOST = 14  # models, the best first
+SCORES, GROUPS = 0.8, 0.84  # shares of the width: where the scores end, where the groups begin
+TEXT = 14  # pixels
+
+
+def ranked(ranking: Ranking, measure: str, height: int) -> go.Figure:
+    """Scores with their 95 % intervals, the best on top, and a bar through the models of each group.
+
+    Models that share a bar do not differ significantly. The best is green if it is better than every other.
+    """
+    draft = style.Draft(1, 2)
+    names, count = list(ranking.names[:MOST]), min(MOST, len(ranking.names))
+    alone = ranking.letters[0] not in "".join(ranking.letters[1:])
+    for at in range(count):
+        score, low, high = (float(numbers[at]) for numbers in (ranking.scores, ranking.low, ranking.high))
+        colour = GAIN if alone and at == 0 else style.QUIET
+        draft.add(
+            "scatter",
+            x=[score],
+            y=[at],
+            mode="markers+text",
+            text=[in_words.number(score)],
+            textposition="top center",
+            textfont={"size": TEXT},
+            marker={"size": 13, "color": colour},
+            error_x=style.error_bars([score], [low], [high], color=colour, thickness=4, width=0),
+            hovertemplate=f"{style.hover_text(names[at])}<br>{in_words.number(score)} "
+            f"({in_words.interval(low, high)})<extra></extra>",
+            showlegend=False,
+        )
+    letters = sorted({one for letter in ranking.letters[:count] for one in letter})
+    for column, letter in enumerate(letters):
+        rows = [at for at in range(count) if letter in ranking.letters[at]]
+        draft.add(
+            "scatter",
+            col=2,
+            x=[column] * len(rows),
+            y=rows,
+            mode="lines+markers",
+            line={"color": style.ACCENT, "width": 8},
+            marker={"size": 12, "color": style.ACCENT},
+            hovertemplate=f"group {letter}: no significant difference<extra></extra>",
+            showlegend=False,
+        )
+    _axes(draft, names, measure)
+    draft.x_axes(
+        col=2,
+        domain=[GROUPS, 1],
+        title="groups",
+        tickvals=list(range(len(letters))),
+        ticktext=letters,
+        range=[-0.6, max(2.0, len(letters) - 0.4)],
+        **style.STILL,
+    )
+    draft.y_axes(col=2, showticklabels=False, range=[count - 0.5, -0.8], **style.STILL)
+    return draft.figure(height, margin={"l": 8, "t": 10, "b": 42})
+
+
+def unranked(scores: Sequence[tuple[str, float]], measure: str, height: int) -> go.Figure:
+    """The scores of models of which no difference can be judged, the best on top."""
+    draft = style.Draft(1, 2)
+    shown = sorted(scores, key=lambda one: -one[1])[:MOST]
+    draft.add(
+        "scatter",
+        x=[score for _, score in shown],
+        y=list(range(len(shown))),
+        mode="markers+text",
+        text=[in_words.number(score) for _, score in shown],
+        textposition="top center",
+        textfont={"size": TEXT},
+        marker={"size": 13, "color": style.QUIET},
+        hoverinfo="skip",
+        showlegend=False,
+    )
+    _axes(draft, [name for name, _ in shown], measure)
+    draft.x_axes(col=2, visible=False, domain=[0.99, 1])
+    draft.y_axes(col=2, visible=False)
+    return draft.figure(height, margin={"l": 8, "t": 10, "b": 42})
+
+
+def _axes(draft: style.Draft, names: Sequence[str], measure: str) -> None:
+    draft.x_axes(col=1, domain=[0, SCORES], title=f"{measure} × 100", zeroline=False)
+    draft.y_axes(
+        col=1,
+        tickvals=list(range(len(names))),
+        ticktext=[style.short_text(name, 34) for name in names],
+        tickfont={"size": TEXT},
+        range=[len(names) - 0.5, -0.8],
+        **style.STILL,
+    )
