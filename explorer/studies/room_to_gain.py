@@ -1,8 +1,9 @@
-"""Read a text and score the base of a run before the start: what is too long, what there is to gain, what is missed."""
+"""Score the base of a run before the start: what is too long in the text, what there is to gain, where it begins."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,19 +13,21 @@ from explorer.data.set_items import size_of
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
 from explorer.measuring.neighbours.ranking_judge import MRR, RankingJudge
-from explorer.measuring.scores import bootstrap, metrics
+from explorer.measuring.scores import bootstrap, metrics, pair_cosines
 from explorer.measuring.scores.judge import FIRST, Judge, PairJudge, TripletJudge
 from explorer.progress import Work
-from explorer.training.loop import judging, training_texts
+from explorer.training.loop import judging, preparing, training_texts
 from explorer.training.recipe import Recipe
 
 if TYPE_CHECKING:
     from explorer.data.sources import RunSet
+    from explorer.data.watched_pairs import WatchedPair
     from explorer.encoding.read.encoder import Encoder
     from explorer.measuring.sentences.cut_texts import CutTexts
 
 SHARE = 0.05  # of items that are missed
 SHOWN = 3  # queries
+MOST_TEXTS = 1000  # of a dev set that is scored before the start
 SEARCHED = "The base puts a right passage at rank 1 for {right:,} of your {of}; it misses {missed:,}."
 ORDERED = "The base has {score:.1f} % of your {of} in the right order."
 CORRELATED = "The base has a Spearman of {score:.1f} on your {of}."
@@ -122,3 +125,29 @@ def room_to_gain(encoder: Encoder, test: RunSet | None) -> Work[RoomToGain | Non
         )
         return RoomToGain(100 * right / count, count, of, count - right, SEARCHED, misses)
     return RoomToGain(100 * right / count, count, of, count - right, ORDERED)
+
+
+@dataclass(frozen=True)
+class FirstPoint:
+    """Where the curves of a run begin: what its base scores on the dev set, and the cosines of the watched pairs."""
+
+    dev: float | None  # None of a large set, which is scored when the run starts, and of one without a score
+    measure: str
+    pairs: tuple[WatchedPair, ...]
+    cosines: tuple[float, ...]
+
+
+def first_point(recipe: Recipe) -> Work[FirstPoint]:
+    """Encode a dev set of at most MOST_TEXTS sentences and the watched pairs, under the model default of the base."""
+    prepared = yield from preparing.prepare(replace(recipe, elsewhere=()), recipe.device, mine=False)
+    encoder, judge = prepared.encoder, prepared.dev
+    texts = [text for pair in prepared.watched for text in (pair.first, pair.second)]
+    score = None
+    if len(judge.texts) <= MOST_TEXTS and not prepared.folds:
+        (vectors,) = yield from judging.under_heads(encoder, judge.texts, (encoder.default_head,), "testing the base")
+        found = judge.score(judge.items(vectors))
+        score = None if math.isnan(found) else found
+    (vectors,) = yield from judging.under_heads(encoder, texts, (encoder.default_head,), "encoding pairs")
+    first, second = np.arange(len(texts)).reshape(-1, 2).T
+    cosines = tuple(map(float, pair_cosines.exact_cosines(vectors, first, second)))
+    return FirstPoint(score, judge.measure, prepared.watched, cosines)

@@ -84,15 +84,26 @@ def verdict(*verdicts: Sentence, icon: str = "") -> None:
     draw("\n\n".join(marked(one.pieces) for one in verdicts), icon=icon or usual)
 
 
-def learned(found: Learned) -> bool:
-    """The headline in a box, coloured by its kind, then how sure it is; False without one."""
+def answer(found: Learned) -> bool:
+    """The headline in a box, coloured by its kind; False without one."""
     text = line(found)
-    if text is None:
+    if text is not None:
+        verdict(text)
+    return text is not None
+
+
+def how_sure(found: Learned) -> bool:
+    """How sure the `answer` is; False without one."""
+    if line(found) is None:
         return False
-    verdict(text)
-    help = HOW_SURE if found.packs else None
-    st.markdown(f"**How sure:** {plain(sure(found))}", help=help)
+    st.markdown(f"**How sure:** {plain(sure(found))}", help=HOW_SURE if found.packs else None)
     return True
+
+
+def learned(found: Learned) -> bool:
+    """The `answer`, and `how_sure` it is; False without one."""
+    answer(found)
+    return how_sure(found)
 
 
 def marked(pieces: Marked) -> str:

@@ -25,7 +25,7 @@ Line = TypeVar("Line", bound=MetricLine)
 # after Okabe and Ito, ordered for contrast; more than five seeds differ by dashes
 SEED_COLOURS = MODEL_COLOURS[:5]
 DASHES = ("solid", "dash", "dot", "dashdot")
-HEIGHT = 330
+HEIGHT = 350
 KEPT = "kept"  # one revision, so that zoom and hidden lines stay when the figure is redrawn
 STEP_HEIGHT = 430
 STEP_MARGIN = {"t": 12}
@@ -55,9 +55,9 @@ def dev_scores(
     """
     draft = Draft()
     best: list[Evaluation] = []
-    for number, seed, own in _by_seed(lines):
+    for number, seed, own in by_seed(lines):
         evaluations = [line for line in own if isinstance(line, Evaluation)]
-        points = _with_gaps(evaluations)
+        points = with_gaps(evaluations)
         draft.add(
             "scatter",
             x=[one and one.step for one in points],
@@ -101,17 +101,17 @@ def dev_scores(
             )
     if at is not None:
         draft.line(x=at, color=ACCENT, width=2)
-    _steps(draft, lines, total, parts)
-    draft.y_axes(title=f"{measure} × 100", zeroline=False)
+    step_axis(draft, lines, total, parts)
+    draft.y_axes(title=f"{measure} × 100", zeroline=False, range=None if lines else [0, 100])
     return draft.figure(HEIGHT, showlegend=bool(best) or _several(lines) or held_out, uirevision=KEPT)
 
 
 def losses(lines: Lines, total: int = 0, parts: Sequence[str] = ()) -> go.Figure:
     """The loss of every step (faint) and smoothed."""
     draft = Draft()
-    for number, seed, own in _by_seed(lines):
+    for number, seed, own in by_seed(lines):
         steps = [line for line in own if isinstance(line, TrainingStep) and line.smooth is not None]
-        shown = _with_gaps(steps)
+        shown = with_gaps(steps)
         common: dict[str, Any] = {"x": [one and one.step for one in shown], "mode": "lines", "legendgroup": str(number)}
         draft.add(
             "scatter",
@@ -131,7 +131,7 @@ def losses(lines: Lines, total: int = 0, parts: Sequence[str] = ()) -> go.Figure
             line=_line(number),
             hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.3g}} smoothed<extra></extra>",
         )
-    _steps(draft, lines, total, parts)
+    step_axis(draft, lines, total, parts)
     draft.y_axes(title="loss", zeroline=False)
     return draft.figure(HEIGHT, showlegend=_several(lines), uirevision=KEPT)
 
@@ -144,14 +144,14 @@ def geometry(lines: Lines, total: int = 0, parts: Sequence[str] = ()) -> go.Figu
         "uniformity of all sentences (lower is better)",
     )
     draft = Draft(rows=3, shared=True, titles=titles, down=0.09)
-    for number, seed, own in _by_seed(lines):
+    for number, seed, own in by_seed(lines):
         for row, name, dash, label in (
             (1, "positive", "solid", "positive pairs"),
             (1, "negative", "dot", "random pairs"),
             (2, "alignment", None, "alignment"),
             (3, "uniformity", None, "uniformity"),
         ):
-            known = _with_gaps([line for line in own if getattr(line, name, None) is not None])
+            known = with_gaps([line for line in own if getattr(line, name, None) is not None])
             draft.add(
                 "scatter",
                 row=row,
@@ -164,14 +164,14 @@ def geometry(lines: Lines, total: int = 0, parts: Sequence[str] = ()) -> go.Figu
                 marker={"size": 6},
                 hovertemplate=f"seed {seed}, step %{{x}}: {label} %{{y:.3f}}<extra></extra>",
             )
-    _steps(draft, lines, total, parts, rows=3)
+    step_axis(draft, lines, total, parts, rows=3)
     draft.x_axes(title="", row=1)
     draft.x_axes(title="", row=2)
     draft.y_axes(zeroline=False)
     return draft.figure(640, margin={"t": 70}, showlegend=True, legend={"y": 1.06}, uirevision=KEPT)
 
 
-def _by_seed(lines: Lines) -> Iterator[tuple[int, int, list[MetricLine]]]:
+def by_seed(lines: Lines) -> Iterator[tuple[int, int, list[MetricLine]]]:
     """(index of the seed from 0, the seed, its lines)."""
     seeds: dict[int, list[MetricLine]] = {}
     for line in lines:
@@ -190,7 +190,7 @@ def _line(number: int) -> dict[str, Any]:
     return {"color": SEED_COLOURS[place], "width": 2.5, "dash": DASHES[rounds % len(DASHES)]}
 
 
-def _with_gaps(lines: Sequence[Line]) -> list[Line | None]:
+def with_gaps(lines: Sequence[Line]) -> list[Line | None]:
     """Lines of a seed, with None between stages: a stage starts from the best checkpoint, not the end, of the last."""
     found: list[Line | None] = []
     for line in lines:
@@ -200,8 +200,11 @@ def _with_gaps(lines: Sequence[Line]) -> list[Line | None]:
     return found
 
 
-def _steps(draft: Draft, lines: Lines, total: int, parts: Sequence[str], rows: int = 1) -> None:
-    """The axis of steps, up to the planned end of the run, with a line where each stage, or part, begins."""
+def step_axis(draft: Draft, lines: Lines, total: int, parts: Sequence[str], rows: int = 1, room: float = 0.02) -> None:
+    """The axis of steps, up to the planned end of the run, with a line where each stage, or part, begins.
+
+    `room` is left at its end, as a share.
+    """
     ends: dict[tuple[int, int], int] = {}  # by stage and seed, since a stage may stop early
     for line in lines:
         if line.stage is not None:
@@ -224,8 +227,8 @@ def _steps(draft: Draft, lines: Lines, total: int, parts: Sequence[str], rows: i
                 yanchor="bottom",
             )
     done = max((line.step for line in lines), default=0)
-    end = max(1, done, min(total, 2 * done))
-    draft.x_axes(title="step", zeroline=False, range=[-0.02 * end, 1.02 * end])
+    end = max(1, done, min(total, 2 * done) if done else total)
+    draft.x_axes(title="step", zeroline=False, range=[-0.02 * end, (1 + room) * end])
 
 
 def _chosen_by(best: Sequence[Evaluation]) -> str:
@@ -240,8 +243,8 @@ def _chosen_by(best: Sequence[Evaluation]) -> str:
 def _add_held_out(draft: Draft, lines: Lines) -> None:
     """The score of held-out rows, if it chooses the best checkpoint: a faint line for each seed."""
     label = "dash-dotted: score of held-out rows, which are not trained on"
-    for number, seed, own in _by_seed(lines):
-        known = _with_gaps([line for line in own if isinstance(line, Evaluation) and line.held_out is not None])
+    for number, seed, own in by_seed(lines):
+        known = with_gaps([line for line in own if isinstance(line, Evaluation) and line.held_out is not None])
         if known:
             draft.add(
                 "scatter",

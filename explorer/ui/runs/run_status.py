@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer import in_words, progress, run_folder
 from explorer.data import sources
-from explorer.drawing.scores import run_figures
+from explorer.drawing.scores import run_figures, watched
 from explorer.measuring.comparing import headline
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
@@ -58,6 +58,11 @@ AT_BEST_STEP = "Dev at best step"  # not the dev score of the tuned model
 HOW_AT_BEST_STEP = (
     "Dev score × 100 when the best step was evaluated: in the precision of the training, before a blend with the base."
 )
+WATCHED = (
+    "Recorded at every evaluation: your own pair if one is chosen, pairs of held-out rows, or a negation, a number and "
+    "a role swap of the probe packs. Where two sentences differ in meaning, lower is better."
+)
+NOT_WATCHED = "Not recorded: this run was made before cosines of pairs were. Train it again to see them."
 BLENDED = "Steps are evaluated as they are trained; the tuned model is blended with the base at α = {:g}."
 
 Line = TypeVar("Line", bound=run_folder.MetricLine)
@@ -300,15 +305,19 @@ def numbers(folder: Path) -> RunNumbers:
     return RunNumbers(folder)
 
 
-def figures(run: runs.Run, status: statuses.Status) -> None:
-    """The dev score next to the loss; embedding geometry is folded."""
-    lines = numbers(run.folder).lines()
-    if not lines:
-        return
+def figures(run: runs.Run) -> None:
+    """The dev score, and the cosines of the watched pairs, step by step."""
+    status, lines = training_queue.standing(run), numbers(run.folder).lines()
     evaluations = [line for line in lines if isinstance(line, run_folder.Evaluation)]
     last = max(evaluations, key=lambda one: (one.number, one.step), default=None)
     if last is not None and last.random_pairs is not None and last.random_pairs >= ALIKE:
         st.warning(COLLAPSED.format(last.step, last.seed, last.random_pairs), icon=":material/compress:")
+    if evaluations or status.live:
+        curves(lines, status, run.name)
+
+
+def curves(lines: Sequence[run_folder.MetricLine], status: statuses.Status, name: str) -> None:
+    """Both figures of lines, side by side; those of a run that is not started have one evaluation, of its base."""
     total = status.total if status.live else 0  # an ended run needs no room for further steps
     parts = status.facts.folds.parts if status.facts.folds else ()
     left, right = st.columns(2, gap="medium")
@@ -320,7 +329,7 @@ def figures(run: runs.Run, status: statuses.Status) -> None:
             run_figures.dev_scores(
                 lines, status.base, total, same_reading=same_reading(status), measure=measure, parts=parts
             ),
-            key=f"dev {run.name}",
+            key=f"dev {name}",
             config=downloads.config("run"),
             alt="The dev score by step, with the base's scores as horizontal lines. The log holds the numbers.",
         )
@@ -329,31 +338,45 @@ def figures(run: runs.Run, status: statuses.Status) -> None:
         if status.facts.blend not in (None, 1.0):
             st.caption(BLENDED.format(status.facts.blend))
     with right:
-        st.markdown("**Loss**, each step and smoothed")
+        st.markdown("**Cosines of watched pairs**", help=WATCHED)
+        pairs = status.facts.watched
+        if not pairs or (lines and not any(isinstance(line, run_folder.Evaluation) and line.cosines for line in lines)):
+            st.caption(NOT_WATCHED if lines else "Recorded at every evaluation.")
+            return
         downloads.draw(
-            run_figures.losses(lines, total, parts=parts),
-            key=f"loss {run.name}",
+            watched.watched_cosines(lines, pairs, total, parts),
+            key=f"watched {name}",
             config=downloads.config("run"),
-            alt="The loss by step, as it is and smoothed.",
+            alt="The cosine of each watched pair by step. `train --json` prints the numbers.",
         )
-    # drawn only while it is open
-    folded = st.expander(
-        "Embedding geometry", icon=":material/scatter_plot:", key=f"open geometry {run.name}", on_change="rerun"
-    )
-    if not folded.open:
+
+
+def loss_and_geometry(run: runs.Run) -> None:
+    """The loss of every step, and the embedding geometry at evaluations."""
+    status, lines = training_queue.standing(run), numbers(run.folder).lines()
+    if not lines:
         return
-    with folded:
-        st.caption(
-            "Mean cosine in training batches: of positive pairs (higher is better) and of random pairs (lower is "
-            "better; near 1 is collapse). Alignment and uniformity (Wang and Isola 2020) on the dev set: lower is "
-            "better for both."
-        )
-        downloads.draw(
-            run_figures.geometry(lines, total, parts=parts),
-            key=f"geometry {run.name}",
-            config=downloads.config("run"),
-            alt="Mean cosines of positive pairs and random pairs, alignment and uniformity by step.",
-        )
+    total = status.total if status.live else 0
+    parts = status.facts.folds.parts if status.facts.folds else ()
+    st.markdown("**Loss**, each step and smoothed")
+    downloads.draw(
+        run_figures.losses(lines, total, parts=parts),
+        key=f"loss {run.name}",
+        config=downloads.config("run"),
+        alt="The loss by step, as it is and smoothed.",
+    )
+    st.markdown(
+        "**Embedding geometry**",
+        help="Mean cosine in training batches: of positive pairs (higher is better) and of random pairs (lower is "
+        "better; near 1 is collapse). Alignment and uniformity (Wang and Isola 2020) on the dev set: lower is "
+        "better for both.",
+    )
+    downloads.draw(
+        run_figures.geometry(lines, total, parts=parts),
+        key=f"geometry {run.name}",
+        config=downloads.config("run"),
+        alt="Mean cosines of positive pairs and random pairs, alignment and uniformity by step.",
+    )
 
 
 def same_reading(status: statuses.Status) -> float | None:

@@ -34,8 +34,10 @@ from explorer.data.wordnet import Need
 from explorer.errors import BadChoice, RunNotFound, StrataError
 from explorer.knobs import Knob, Values
 from explorer.training.record import runs
+from explorer.training.record import status as statuses
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
+from explorer.ui.runs import training_queue
 from explorer.ui.widgets import controls
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from explorer.training.text_defaults import TextDefaults
 
 RUN = "run"
+_LEFT = "_runs that were left for the form"
 GONE = "{} is no longer there: it was renamed or deleted."
 Shown = TypeVar("Shown")
 SOURCES, METHOD = "data", "method"  # the names of the widgets, and of their parameters in the address
@@ -59,7 +62,15 @@ ALL_OF, SOME_OF = "all {} sentences", "{:,} of the {:,} {} sentences"
 
 
 def asked_for() -> runs.Run | None:
-    """The run that the address names; None if it names none, or a missing one (with an error)."""
+    """The run that the address names, else one that trains; None without one, or if it is missing (with an error).
+
+    A run that trains is not shown to who has left it for the form, or follows a link with a text or a method.
+    """
+    if RUN not in st.query_params and {SOURCES, METHOD}.isdisjoint(st.query_params):
+        left = st.session_state.get(_LEFT, ())
+        names = [run.name for run, status in training_queue.under_way() if status.state == statuses.RUNNING]
+        if names and names[0] not in left:
+            st.query_params[RUN] = names[0]
     return shown_under(RUN, "_run that was shown", runs.find, GONE)
 
 
@@ -70,8 +81,9 @@ def choose(run: runs.Run) -> None:
 
 
 def leave() -> None:
-    """Show the form."""
+    """Show the form, also while a run trains."""
     st.query_params.pop(RUN, None)
+    st.session_state[_LEFT] = {run.name for run, _ in training_queue.under_way()}
 
 
 def shown_under(key: str, seen: str, find: Callable[[str], Shown], gone: str) -> Shown | None:

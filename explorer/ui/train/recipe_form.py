@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer import errors, knobs, places, run_folder
 from explorer.data import sources, text_sets
@@ -16,23 +18,24 @@ from explorer.data.sources import HELD_OUT, OWN_ROWS, identity, is_file, shown
 from explorer.encoding.locate import layout, model_names
 from explorer.training.record import runs
 from explorer.ui import messages
-from explorer.ui.access import sidebar_choice
+from explorer.ui.access import selection, sidebar_choice
 from explorer.ui.frame import page_list, sidebar
 from explorer.ui.runs import training_form
 from explorer.ui.train import knob_form, stage_form, text_and_method
 from explorer.ui.widgets import controls
 
 if TYPE_CHECKING:
-    from explorer.training.recipe import Recipe
+    from explorer.training.recipe import Recipe, Stage
 
 KEEP_DUPLICATES = "keep_duplicates"
 PRECISION, DEVICE = "recipe precision", "recipe device"
 VISITED = "_form was visited"
-DEMONSTRATION = "Demonstration: teach negation and numbers (30 s)"
+SETTINGS, SETS, STAGES, ABOUT = "Settings", "Dev and test sets", "Stages", "Text and method"  # panes
 ABOUT_DEMONSTRATION = (
-    "The included encoder learns to distinguish a sentence from its negation, and from one with another number. Press "
-    "**Start** below, or upload your own text."
+    "**Demonstration: teach negation and numbers.** The included encoder learns to distinguish a sentence from its "
+    "negation, and from one with another number."
 )
+FINE_TUNES = "Fine-tunes a copy of **{}**; the original is not changed."
 OF_PAPER, OF_DEFAULTS = "The paper's values", "Those for many rows"
 FITTED = (
     "Batch, steps and share are set for a text of {:,} rows, as measured. {} are below each field, and would hardly "
@@ -50,61 +53,83 @@ MOST_ELSEWHERE, CORPUS = "recipe most elsewhere", "recipe corpus"
 NO_CORPUS = "the passages of the text"
 
 
-def recipe() -> Recipe | None:
-    """The recipe of the form; None if a field is invalid, with the error shown at the field."""
+def recipe(row: DeltaGenerator, answer: DeltaGenerator, panes: Mapping[str, DeltaGenerator]) -> Recipe | None:
+    """The recipe of the form; None if a field is invalid, with the error shown at the field.
+
+    Text and method are in the row, the other fields in the panes; what was found in them is in the answer.
+    """
     _first_visit()
-    head = st.container()
-    model = base()
+    head = answer.container()
+    with answer:
+        model = base()
     there = model is not None and sidebar_choice.encoder(model) is not None
     family = model_names.family(model) if model is not None and there else ""
-    left, right = st.columns(2, gap="medium")
-    with left:
+    with row:
         sources = text_and_method.chosen_text()
-    with right:
         plain = text_and_method.method()
-        card = training_form.MethodCard(plain.kind, family)
-        knob_form.follow_encoder(card, plain)
+    card = training_form.MethodCard(plain.kind, family)
+    knob_form.follow_encoder(card, plain)
+    with panes[ABOUT]:
         text_and_method.about(card)
-        ready = text_and_method.ready(card)
-    is_shown = is_demonstration(model, sources, card) and not st.session_state.get(stage_form.STAGES)
-    with head:
-        st.subheader(DEMONSTRATION if is_shown else "Model, text and method")
-        if is_shown:
-            st.caption(ABOUT_DEMONSTRATION)
-    with left:
         text_and_method.choose_columns(sources, card.kind.rows)
         corpus = _corpus() if card.kind.rows.pairs_up and any(map(is_file, sources)) else None
-        rows = text_and_method.rows(sources, card, bool(knob_form.value(card, KEEP_DUPLICATES)))
-        text_and_method.explain(sources, card, rows is not None)
         page_list.offer_advice(sources)
-    text_and_method.every(sources)
-    settings, steps = _settings(card, rows)
-    before = stage_form.stages(sources, text_and_method.columns(sources, card.kind.rows), family, plan)
-    judging = _judging(sources, card)
+    with answer:
+        ready = text_and_method.ready(card)
+        keeps = bool(knob_form.value(card, KEEP_DUPLICATES))
+        rows = text_and_method.rows(sources, card, keeps, panes[ABOUT])
+        text_and_method.explain(sources, card, rows is not None)
+    with panes[ABOUT]:
+        text_and_method.every(sources)
+    steps = panes[SETTINGS].container()
+    with panes[SETTINGS]:
+        settings = _settings(card, rows)
+    with panes[STAGES]:
+        before = stage_form.stages(sources, text_and_method.columns(sources, card.kind.rows), family, plan)
+    with panes[SETS]:
+        judging = _judging(sources, card, answer)
     judged_on = () if judging is None else (judging.dev, *judging.tests)
     batch = int((settings or {}).get("batch_size", card.knobs["batch_size"].default)) if card.kind.trains() else 1
-    if rows is not None and settings is not None and judging is not None and card.kind.rows == text_sets.SCORED_PAIRS:
-        named = tuple(name for name in judged_on if name not in OWN_ROWS)
-        rows = text_and_method.left(sources, card.kind.rows, named, batch)
-    if rows is not None and settings is not None:
-        try:
-            folds = judging.folds if judging is not None and judging.is_cross_fitted else 0
-            steps.caption(plan(card, settings, rows, judged_on.count(HELD_OUT), folds))
-        except errors.StrataError as error:  # `rows` is more than there are, or less than a batch
-            messages.trouble(error)
-            return None
-    if model is None or not (there and ready) or rows is None or settings is None or judging is None:
-        return None
-    if before is None:
+    is_shown = is_demonstration(model, sources, card) and not st.session_state.get(stage_form.STAGES)
+    lead = ABOUT_DEMONSTRATION if is_shown else FINE_TUNES.format(messages.plain(shown(model))) if model else ""
+    head.markdown(lead)
+    with answer:
+        if rows is not None and settings is not None and judging and card.kind.rows == text_sets.SCORED_PAIRS:
+            named = tuple(name for name in judged_on if name not in OWN_ROWS)
+            rows = text_and_method.left(sources, card.kind.rows, named, batch)
+        if rows is not None and settings is not None:
+            try:
+                folds = judging.folds if judging is not None and judging.is_cross_fitted else 0
+                steps.caption(plan(card, settings, rows, judged_on.count(HELD_OUT), folds))
+            except errors.StrataError as error:  # `rows` is more than there are, or less than a batch
+                messages.trouble(error)
+                return None
+        return _checked(card, model if there and ready else None, sources, rows, settings, judging, before, corpus)
+
+
+def _checked(
+    card: training_form.MethodCard,
+    model: str | None,
+    sources: tuple[str, ...],
+    rows: int | None,
+    settings: knobs.Values | None,
+    judging: Recipe | None,
+    before: tuple[Stage, ...] | None,
+    corpus: str | None,
+) -> Recipe | None:
+    """The recipe of these values; None if one of them is missing or not allowed, with the error shown."""
+    if model is None or rows is None or settings is None or judging is None or before is None:
         return None
     if not text_and_method.generators_ready(card, model, sources, settings):
         return None
+    batch = int(settings.get("batch_size", card.knobs["batch_size"].default)) if card.kind.trains() else 1
     if card.kind.items(settings, rows) < batch and card.kind.trains():
         messages.trouble(TOO_FEW_ROWS.format(rows, batch))
         return None
     state = st.session_state
     try:
         how = {"precision": state[PRECISION], "device": state[DEVICE], "elsewhere_most": state[MOST_ELSEWHERE]}
+        how["watch"] = selection.pair() or ()
         found = replace(judging, model=model, settings=settings, stages=before, corpus=corpus, **how).checked()
         layers = layout.last_layer(model_names.find(model).folder)
         found.kind.check_layers(found.method_values(), shown(model), layers)
@@ -122,11 +147,8 @@ def _corpus() -> str | None:
     return (typed or "").strip() or None
 
 
-def _settings(
-    card: training_form.MethodCard, rows: int | None
-) -> tuple[knobs.Values | None, st.delta_generator.DeltaGenerator]:
-    """The hyperparameters: the important ones open, the rest folded; with a container for the number of steps."""
-    st.subheader("Training settings" if card.kind.trains() else "Settings")
+def _settings(card: training_form.MethodCard, rows: int | None) -> knobs.Values | None:
+    """The hyperparameters: the important ones open, the rest folded."""
     from explorer.methods import few_rows
 
     fitted = {} if rows is None else knob_form.fit(card, few_rows(card.kind, rows))
@@ -139,7 +161,6 @@ def _settings(
     if card.of_encoders:
         values = [f"{name.replace('_', ' ')} {knobs.Knob.text(value)}" for name, value in card.of_encoders.items()]
         st.caption(OF_ENCODERS.format(card.encoders, messages.plain(", ".join(values))))
-    place = st.container()
     with st.expander("More settings", icon=":material/tune:"):
         rest = knob_form.fields(card, folded)
         boxes = st.container(horizontal=True)
@@ -150,7 +171,7 @@ def _settings(
                 controls.draw("recipe", Recipe.knobs[name], key=key, menu=True, width=220)
         with boxes:
             controls.draw("recipe", Recipe.knobs["elsewhere_most"], key=MOST_ELSEWHERE, width=220)
-    return (None if few is None or rest is None else {**card.of_encoders, **few, **rest}), place
+    return None if few is None or rest is None else {**card.of_encoders, **few, **rest}
 
 
 def plan(
@@ -239,10 +260,6 @@ def base() -> str | None:
     source = sidebar_choice.chosen().source
     run = _run_of(source)
     if run is None:
-        st.markdown(
-            f"Fine-tunes a copy of **{messages.plain(sources.shown(source))}**, the model of the sidebar. The original "
-            "is not changed; a new model is saved."
-        )
         return source
     options = [source]
     with suppress(errors.StrataError):  # an unreadable recipe names no base
@@ -286,7 +303,7 @@ def _run_of(source: str) -> runs.Run | None:
         return None
 
 
-def _judging(sources: tuple[str, ...], card: training_form.MethodCard) -> Recipe | None:
+def _judging(sources: tuple[str, ...], card: training_form.MethodCard, answer: DeltaGenerator) -> Recipe | None:
     """A recipe without model and settings, with the values of these fields; None if one of them is invalid."""
     staged = bool(st.session_state.get(stage_form.STAGES))
     training_form.fill_untouched(sources, (card,), (DEV, TEST), staged=staged)
@@ -306,7 +323,8 @@ def _judging(sources: tuple[str, ...], card: training_form.MethodCard) -> Recipe
         )
         elsewhere = training_form.elsewhere_field()
     columns = text_and_method.columns(sources, card.kind.rows)
-    training_form.warn(sources, columns, card, dev_set, test_set)
+    with answer:
+        training_form.warn(sources, columns, card, dev_set, test_set)
     if (
         not seeds
         or not training_form.is_usable(dev, dev_set, held_out)

@@ -17,14 +17,15 @@ from explorer.training.loop.computed import PROCESSOR, THREADS
 from explorer.training.loop.measured_facts import StageScores, spread
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import DISCARD, KEEP, Run
-from explorer.ui import messages
+from explorer.ui import blend, messages
 from explorer.ui.access import jobs
 from explorer.ui.frame import page_list
 from explorer.ui.runs import run_status, training_form, training_queue
 from explorer.ui.train import recipe_form
-from explorer.ui.widgets import controls, downloads, microscope
+from explorer.ui.widgets import controls, downloads, first_screen, microscope
 
 REDRAWN = 3.0  # seconds
+SCORES, CURVES, LOG, BLEND, RUNS = "Scores", "Loss and geometry", "About and log", "Blend", "Runs"  # tabs
 INTERRUPTED = (
     "The training process ended before the run finished. Press **Resume** to continue from the last saved checkpoint, "
     "or from the start if there is none."
@@ -55,12 +56,30 @@ OF_CLASSES = {
 }
 
 
-def show(run: Run) -> None:
-    """The run; while it is live, update its progress every second and its curves every few seconds."""
+def page(run: Run) -> None:
+    """The run: its buttons, its verdict or its progress, its curves, and the rest in tabs.
+
+    While it is live, its progress is updated every second and its curves every few seconds.
+    """
     live = training_queue.standing(run).live
-    st.fragment(_place, run_every=1.0 if live else None)(run, live)
-    # replacing a figure is visible, so not every second
-    st.fragment(_traces, run_every=REDRAWN if live else None)(run)
+    with first_screen.controls_row():
+        actions(run)
+    with first_screen.answer():
+        st.fragment(_place, run_every=1.0 if live else None)(run, live)
+    with first_screen.figure():
+        # replacing a figure is visible, so not every second
+        st.fragment(run_status.figures, run_every=REDRAWN if live else None)(run)
+    tab = first_screen.tabs([SCORES, CURVES, LOG, BLEND, RUNS])
+    if tab == SCORES:
+        card(run, training_queue.standing(run))
+    elif tab == CURVES:
+        st.fragment(run_status.loss_and_geometry, run_every=REDRAWN if live else None)(run)
+    elif tab == LOG:
+        st.fragment(_log, run_every=REDRAWN if live else None)(run)
+    elif tab == BLEND:
+        blend.of_run(run)
+    else:
+        run_status.table(run.name, training_form.choose, "show its run")
 
 
 def _place(run: Run, was_live: bool) -> None:
@@ -68,9 +87,23 @@ def _place(run: Run, was_live: bool) -> None:
     if was_live != status.live or not run.folder.is_dir():  # ended, resumed or discarded, here or in another tab
         st.rerun()  # the whole page: its list of runs, and this fragment's clock
     controls.refused()
-    line = run_status.heading(run.called, status.state)
-    if run.is_example:
-        line.badge("example, read-only", icon=":material/school:", color="violet")
+    if status.live:
+        _under_way(run, status)
+        return
+    if status.state == statuses.FAILED:
+        messages.trouble(status.error or "The run failed.", status.details)
+    elif status.state == statuses.INTERRUPTED:
+        st.warning(INTERRUPTED, icon=":material/power_off:")
+    elif status.state == statuses.STOPPED:
+        text = STOPPED_AT.format(status.step, status.total) if status.total else STOPPED_EARLY
+        st.info(text, icon=":material/stop_circle:")
+    if not messages.answer(status.learned) and status.verdict is not None:
+        st.info(NOT_TESTED, icon=":material/science_off:")
+
+
+def _log(run: Run) -> None:
+    """What the run was made with, and its log."""
+    status = training_queue.standing(run)
     facts = status.facts
     text = " + ".join(map(sources.shown, facts.data))
     rows = "" if facts.rows is None else f" ({facts.rows:,} rows)"
@@ -85,27 +118,8 @@ def _place(run: Run, was_live: bool) -> None:
         parts.append(f"{facts.precision} on {facts.device}")
     parts += facts.listed(statuses.PAGE).values()
     st.caption(messages.plain(" · ".join(parts)))
-    if status.live:
-        _under_way(run, status)
-        return
-    if status.state == statuses.FAILED:
-        messages.trouble(status.error or "The run failed.", status.details)
-    elif status.state == statuses.INTERRUPTED:
-        st.warning(INTERRUPTED, icon=":material/power_off:")
-    elif status.state == statuses.STOPPED:
-        text = STOPPED_AT.format(status.step, status.total) if status.total else STOPPED_EARLY
-        st.info(text, icon=":material/stop_circle:")
-    card(run, status)
-
-
-def _traces(run: Run) -> None:
-    run_status.figures(run, training_queue.standing(run))
-    folded = st.expander("Log", icon=":material/article:", key=f"open log {run.name}", on_change="rerun")
-    if not folded.open:
-        return
-    with folded:
-        st.code(run.log_tail() or "The log is empty.", language=None, wrap_lines=True)
-        downloads.file("Download the log", lambda: run.log_tail(10**9).encode(), f"{run.name}.log", "text/plain")
+    st.code(run.log_tail() or "The log is empty.", language=None, wrap_lines=True)
+    downloads.file("Download the log", lambda: run.log_tail(10**9).encode(), f"{run.name}.log", "text/plain")
 
 
 def _under_way(run: Run, status: statuses.Status) -> None:
@@ -162,6 +176,7 @@ def actions(run: Run) -> None:
     def button(label: str, key: str, act: Callable[[], object], **style: Any) -> None:
         st.button(label, key=key, on_click=controls.attempt, args=(act,), **style)
 
+    run_status.heading(run.called, "example, read-only" if run.is_example else status.state)
     with st.container(horizontal=True):
         st.button("New run", key="run new", icon=":material/add:", on_click=training_form.leave, help="Open the form.")
         button(
@@ -195,14 +210,12 @@ def actions(run: Run) -> None:
 def card(run: Run, status: statuses.Status) -> None:
     """The verdict, its scores and the model, as far as the run has them."""
     learned = status.learned
-    if messages.learned(learned):
+    if messages.how_sure(learned):
         microscope.pairs_that_show(status.verdict.pairs if status.verdict else ())
         if status.facts.packs_held_out is False:
             st.caption(NOT_HELD_OUT)
         if learned.score is not None and learned.score.kind == WORSE and not learned.score.is_untrained:
             st.caption(WHAT_TO_TRY)
-    elif not status.live and status.verdict is not None:
-        st.info(NOT_TESTED, icon=":material/science_off:")
     scores(status)
     classes(status)
     cards = st.container(horizontal=True)

@@ -1,41 +1,66 @@
-"""Start a run: its name, the buttons, the estimate, what the base leaves to gain, and the same run from a command."""
+"""The form of a run: the row that starts it, the estimate, what the base leaves to gain, and where the run begins."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from explorer import progress
+from explorer import in_words, progress, run_folder
 from explorer.data import sources
 from explorer.data.graded.sets import SetKind
+from explorer.training.record import status as statuses
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
 from explorer.ui.runs import run_status, training_form, training_queue
-from explorer.ui.train import knob_form
-from explorer.ui.widgets import controls, downloads
+from explorer.ui.train import knob_form, recipe_form
+from explorer.ui.widgets import controls, downloads, first_screen
 
 if TYPE_CHECKING:
     from explorer.measuring.sentences.cut_texts import CutTexts
-    from explorer.studies.room_to_gain import BeforeStart
+    from explorer.studies.room_to_gain import BeforeStart, FirstPoint
+    from explorer.training.loop.measured_facts import Estimate
     from explorer.training.recipe import Recipe
 
 NAME = "run name"
 _STARTED, _TIMED = "_run started", "_recipe timed"
-FEW = 2000  # rows, of which a step is timed without being asked
+FEW = FEW_OF_OTHERS = 2000  # rows of the visitor, and of texts that ship, of which a step is timed without being asked
 ESTIMATE = "Estimate: {}."
+TAKES, MEASURING = "It takes about **{}** for {:,} steps.", "Measuring one step …"
+PREVIEWED = 20_000  # rows, of which the base is scored before the start
 READ_MORE = "Read {:,} tokens"
+COMMAND, RUNS = "Command", "Runs"  # tabs
+FIX = "Fix the highlighted fields to start: *Settings*, *Dev and test sets* or *Stages*."
 
 
-def buttons(recipe: Recipe | None) -> None:
-    """Start, estimate, and the same run from the command line."""
+def page() -> None:
+    """Text, method and Start in a row, the plan, what the run will draw, and the other fields in tabs."""
+    row, answer, figure = first_screen.controls_row(), first_screen.answer(), first_screen.figure()
+    names = [recipe_form.SETTINGS, recipe_form.ABOUT, recipe_form.SETS, recipe_form.STAGES, COMMAND, RUNS]
+    chosen, panes = first_screen.panes(names)
+    recipe = recipe_form.recipe(row, answer, panes)
+    _start(recipe, row, answer, panes[COMMAND])
+    first, found = _scoring(recipe), None
+    with answer:
+        if first is not None and first.live:  # a step at the same time would take longer
+            st.fragment(_until_done, run_every=0.5)(first)
+        elif recipe is not None and recipe.trains:
+            found = _estimate(recipe, row)
+    with figure:
+        _preview(recipe, first, found.steps // len(recipe.seeds) if recipe is not None and found is not None else 0)
+    if chosen == RUNS:
+        with panes[RUNS]:
+            run_status.table("the form", training_form.choose, "show its run")
+
+
+def _start(recipe: Recipe | None, row: DeltaGenerator, answer: DeltaGenerator, pane: DeltaGenerator) -> None:
+    """The name, Start, and the same run from the command line."""
     if st.session_state.pop(_STARTED, False):
         st.session_state[NAME] = ""  # the next run has another name
-    if recipe is not None:
-        _base_on_test(recipe)
-    line = st.container(horizontal=True, vertical_alignment="bottom")
-    name = line.text_input(
+    name = pane.text_input(
         "Run name",
         key=NAME,
         width=280,
@@ -50,24 +75,77 @@ def buttons(recipe: Recipe | None) -> None:
         st.session_state[_STARTED] = True
 
     act = None if recipe is None else partial(start, recipe)
-    controls.button(line, "Start", act, key="run start", type="primary", icon=":material/play_arrow:")
+    controls.button(row, "Start", act, key="run start", type="primary", icon=":material/play_arrow:")
     if recipe is None:
         asked = st.session_state.get(training_form.ASKED_FOR_FILE)
-        st.caption("A text is needed to start." if asked else "Fix the highlighted fields to start.")
+        answer.caption("A text is needed to start." if asked else FIX)
         return
-    if recipe.trains:
-        job = jobs.find(training_queue.trial_key(recipe)) or _timed(recipe)
-        found = run_status.estimate(
-            job, line, "run estimate", "on the longest rows", lambda: training_queue.try_one_step(recipe)
-        )
-        if found is not None:
-            st.info(messages.plain(ESTIMATE.format(found.words)), icon=":material/speed:")
-            if found.cut is not None and not _reads_own(recipe):  # else it is said before
-                _cut_texts(recipe, found.cut)
-    st.caption("The same run from the command line:")
-    st.code(recipe.command(), language=None, wrap_lines=True)
-    again = "Repeat the run with `python -m explorer train --recipe recipe.yaml`."
-    downloads.file("recipe.yaml", recipe.as_yaml(), "recipe.yaml", help=again)
+    with answer:
+        _base_on_test(recipe)
+    with pane:
+        st.caption("The same run from the command line:")
+        st.code(recipe.command(), language=None, wrap_lines=True)
+        again = "Repeat the run with `python -m explorer train --recipe recipe.yaml`."
+        downloads.file("recipe.yaml", recipe.as_yaml(), "recipe.yaml", help=again)
+
+
+def _estimate(recipe: Recipe, row: DeltaGenerator) -> Estimate | None:
+    """How long the run takes, once a step has been tried: of few rows without being asked, else by a button."""
+    job = jobs.find(training_queue.trial_key(recipe)) or _timed(recipe)
+    if job is not None and job.live:
+        st.fragment(_until_done, run_every=0.5)(job)
+        return None
+    found: Estimate | None = run_status.estimate(
+        job, row, "run estimate", "on the longest rows", lambda: training_queue.try_one_step(recipe)
+    )
+    if found is not None:
+        time = in_words.duration(found.seconds)
+        st.markdown(TAKES.format(time, found.steps), help=messages.plain(ESTIMATE.format(found.words)))
+        if found.cut is not None and not _reads_own(recipe):  # else it is said before
+            _cut_texts(recipe, found.cut)
+    return found
+
+
+def _scoring(recipe: Recipe | None) -> jobs.Job | None:
+    """The job that scores the base where the run begins; None without a recipe, or of a large text."""
+    text = training_form.text_defaults(recipe.data, recipe.method, recipe.columns) if recipe else None
+    if recipe is None or text is None or text.rows > PREVIEWED:
+        return None
+    # what decides it: base, texts and pairs as they are, and how they are read
+    now = cached.inputs_digest((recipe.model,), (*recipe.data, recipe.dev))
+    parts = (
+        recipe.dev,
+        recipe.watch,
+        recipe.device,
+        sorted(recipe.columns.items()),
+        recipe.kind.rows,
+        recipe.every_setting(),
+    )
+    return jobs.follow(f"first point {now} {parts}", "what the run begins with", lambda: _first_point(recipe))
+
+
+def _preview(recipe: Recipe | None, job: jobs.Job | None, total: int) -> None:
+    """The dev score and the cosines of the base, where the run will begin; empty without them."""
+    status = statuses.Status(state=statuses.WAITING, total=total)
+    lines: list[run_folder.MetricLine] = []
+    found: FirstPoint | None = None if job is None else job.result
+    if found is not None and recipe is not None:
+        facts = statuses.RunFacts(watched=found.pairs, measures={"dev": found.measure})
+        status = replace(status, base=found.dev, facts=facts)
+        lines = [run_folder.Evaluation(1, recipe.seeds[0], 0, dev=found.dev, cosines=found.cosines)]
+    run_status.curves(lines, status, "of the form")
+
+
+def _until_done(job: jobs.Job) -> None:
+    if not job.live:
+        st.rerun()
+    st.caption(MEASURING)
+
+
+def _first_point(recipe: Recipe) -> progress.Work[FirstPoint]:
+    from explorer.studies.room_to_gain import first_point
+
+    return (yield from first_point(recipe))
 
 
 def _is_on_own_rows(recipe: Recipe) -> bool:
@@ -93,7 +171,8 @@ def _timed(recipe: Recipe) -> jobs.Job | None:
     """The job that says how long a training on few own rows takes, without being asked; None beside another run."""
     _stop_timing()  # of a form that has changed since
     text = training_form.text_defaults(recipe.data, recipe.method, recipe.columns)
-    if text is None or text.rows > FEW or not _is_on_own_rows(recipe) or training_queue.under_way():
+    few = FEW if _is_on_own_rows(recipe) else FEW_OF_OTHERS
+    if text is None or text.rows > few or training_queue.under_way():
         return None
     st.session_state[_TIMED] = training_queue.trial_key(recipe)
     return training_queue.try_one_step(recipe)

@@ -7,6 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer import knobs, places, progress
 from explorer.data import corpora, reference_scores, sample, sources, splitting, text_sets, wordnet
@@ -83,8 +84,13 @@ def _upload_box(*, opened: bool) -> None:
     )
 
 
-def rows(chosen: tuple[str, ...], card: training_form.MethodCard, keep_duplicates: bool = False) -> int | None:
-    """The number of rows the text has for a method; None, with the error shown, if they do not fit."""
+def rows(
+    chosen: tuple[str, ...], card: training_form.MethodCard, keep_duplicates: bool, about: DeltaGenerator
+) -> int | None:
+    """The number of rows the text has for a method, with more on them in `about`.
+
+    None, with the error shown, if they do not fit.
+    """
     if not chosen and st.session_state.get(training_form.ASKED_FOR_FILE):
         st.info(ASKED, icon=":material/upload_file:")
         return None
@@ -108,12 +114,12 @@ def rows(chosen: tuple[str, ...], card: training_form.MethodCard, keep_duplicate
         text += f", of {min(one.least_words for one in kept)} to {max(one.most_words for one in kept)} words each"
     if duplicates and keep_duplicates:
         text += f". {duplicates:,} of them are duplicates, which *keep duplicates* keeps"
-    st.caption(f"{text}.")
+    about.caption(f"{text}.")
     for report in reports:
         for dropped in report.dropped:
             st.warning(messages.plain(str(dropped)), icon=":material/filter_alt:")
     if divided:
-        st.caption(messages.plain(f"{divided}."))
+        about.caption(messages.plain(f"{divided}."))
     return count
 
 
@@ -251,18 +257,18 @@ def method() -> training_form.MethodCard:
         key=training_form.METHOD,
         on_change=lambda: st.session_state.update({training_form.METHOD_BY_HAND: True}),
         bind="query-params",
-        help="Sorted by family. The list below says which methods fit the text. The name is the same on the command "
-        "line.",
+        width=230,
+        help="Sorted by family. The tab *Text and method* says which methods fit the text. The name is the same on the "
+        "command line.",
     )
-    card = cards[name]
-    st.caption(f"{messages.plain(card.kind.title())} Trains on {card.kind.rows.title}.")
-    if card.kind.when_to_use:
-        st.caption(_advice(card), help=messages.plain(reference_scores.measured_source()))
-    return card
+    return cards[name]
 
 
 def about(card: training_form.MethodCard) -> None:
-    """What the method does, and its paper."""
+    """What the method does, when to use it, and its paper."""
+    st.caption(f"{messages.plain(card.kind.title())} Trains on {card.kind.rows.title}.")
+    if card.kind.when_to_use:
+        st.caption(_advice(card), help=messages.plain(reference_scores.measured_source()))
     with st.expander(f"About {messages.plain(card.name)}", icon=":material/menu_book:"):
         st.markdown(messages.plain(card.kind.about()))
         st.markdown(f"Paper: [{messages.plain(card.kind.paper.line)}]({card.kind.paper.link})")

@@ -34,6 +34,17 @@ def figure() -> DeltaGenerator:
     return st.container(key=FIGURE, gap="small")
 
 
+def panes(names: Sequence[str]) -> tuple[str, dict[str, DeltaGenerator]]:
+    """The open tab, and the places of all: every field is drawn, to keep what was typed; others are hidden."""
+    chosen, found = tabs(names), {}
+    for number, name in enumerate(names):
+        key = f"pane-{number}"
+        found[name] = st.container(key=key)
+        if name != chosen:
+            found[name].html(f"<style>.st-key-{key} {{ display: none; }}</style>")
+    return chosen, found
+
+
 def tabs(names: Sequence[str]) -> str:
     """The open tab, which is in the address; the page computes and draws that one alone."""
     chosen: str = controls.segments(

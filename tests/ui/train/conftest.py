@@ -4,6 +4,7 @@ import pytest
 
 from explorer.training.record import runs
 from explorer.ui.runs import training_form, training_queue
+from explorer.ui.train import start_form
 from tests.train_visits import PAGE
 from tests.visits import by_link
 
@@ -12,6 +13,8 @@ from tests.visits import by_link
 def no_runs(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
     monkeypatch.delenv("STRATA_DATA", raising=False)
+    monkeypatch.setattr(start_form, "FEW_OF_OTHERS", 0)  # no step is tried, and no base is scored, without being asked
+    monkeypatch.setattr(start_form, "PREVIEWED", 0)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from explorer.encoding.locate import model_names
 from explorer.progress import finish
 from explorer.studies.blend import blending
 from explorer.ui import blend
+from explorer.ui.train import run_view
 from tests import trainings
 from tests.live import ROOT
 from tests.visits import buttons, cards, entered, measured, pressed, words
@@ -25,7 +26,7 @@ def its_folder(run, no_runs, monkeypatch):
 
 def test_any_share_is_scored_made_a_model_and_exported_and_a_folder_that_is_there_is_told_and_stays(run, app, tmp_path):
     app.session_state[f"open blend {run.name}"] = True
-    measured(app, run=run.name)
+    measured(app, run=run.name, tab=run_view.BLEND)
     _, curve = finish(blending.of_runs([run], (0.35,)))
     assert any(f"α = {app.slider[0].value:g} is the best on the dev set." in one for one in words(app.caption))
     entered(app, app.slider[0], 0.35)
@@ -58,7 +59,7 @@ def test_the_numbers_of_a_run_have_its_name_also_if_another_run_has_its_weights(
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
         app.switch_page("pages/train.py")
         app.session_state[f"open blend {one.name}"] = True
-        measured(app, run=one.name)
+        measured(app, run=one.name, tab=run_view.BLEND)
         (numbers,) = [button.key for button in app.get("download_button") if "all α" in button.key]
         assert f"run:{one.name} " in numbers
 

@@ -7,10 +7,10 @@ from explorer.methods import suggested
 from explorer.training.recipe import Stage
 from explorer.training.record import runs
 from explorer.ui.runs import training_form
-from explorer.ui.train import stage_form, text_and_method
+from explorer.ui.train import run_view, stage_form, text_and_method
 from tests import trainings
 from tests.train_visits import START, refusals, show
-from tests.visits import words
+from tests.visits import tab, words
 
 
 def stage_words(app) -> list[list[str]]:
@@ -80,10 +80,11 @@ def test_a_run_with_stages_shows_them_and_is_duplicated_with_them(visit, place):
     run = runs.new(trainings.recipe(place, "contrast", stages=stages))
     trainings.train(run)
     show(visit, run)
+    table = next(one.value for one in visit.dataframe if "Stage" in one.value)
+    tab(visit, run_view.LOG)
     captions = " ".join(words(visit.caption))
     assert "tsdae, then contrast on " in captions
     assert "1. tsdae on text.csv (24 rows), 2. contrast on triplets.csv (24 rows)" in captions.replace("\\", "")
-    table = next(one.value for one in visit.dataframe if "Stage" in one.value)
     assert list(table["Ends at step"]) == [6, 12]
     result = run.status().results[0]
     assert list(table["Best checkpoint"]) == [result.stages[0].best_step, result.best_step]

@@ -12,7 +12,7 @@ import pytest
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.frame import page_frame
-from explorer.ui.train import run_view
+from explorer.ui.train import recipe_form, run_view, start_form
 from tests import app_kills, kill_points, live, trainings
 from tests.app_kills import Trial, unbroken
 from tests.live import keyed, parameters, settle
@@ -51,14 +51,17 @@ def start(page, address, query="", **fields):
     settle(page)
     for label, value in fields.items():
         field = page.get_by_label(label.replace("_", " "), exact=True)
-        if not field.is_visible():
+        if label == "Run_name":
+            page.get_by_role("radio", name=start_form.COMMAND).click()
+            settle(page)
+        elif not field.is_visible():
             page.get_by_text("More settings").click()
         field.fill(value)
         field.press("Enter")
         settle(page)
     told = page.get_by_test_id("stCode").filter(has_text=" train ")
     for label in fields.keys() - {"Run_name"}:  # the server may hear of a field after the next one was filled
-        told.filter(has_text=f"={fields[label]}").wait_for()
+        told.filter(has_text=f"={fields[label]}").wait_for(state="attached")
     keyed(page, START).click()
     page.wait_for_url("**run=*")
     return runs.find(parameters(page)["run"])
@@ -135,12 +138,14 @@ def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, addres
     settle(page)
     press(page, "Upload a file")
     page.locator("input[type=file]").set_input_files(path)
+    page.get_by_role("radio", name=recipe_form.ABOUT).click()
     page.get_by_text("40 sentences, of 5 to 5 words each.").wait_for()
     kept = parameters(page)["data"]
     assert kept.startswith("my-b-text.txt (")
     page.get_by_test_id("stCode").filter(has_text=folders["STRATA_CACHE"]).first.wait_for()
     page.goto("about:blank")
     page.goto(f"{address}/train?method=sg-opt&data={kept}")
+    page.get_by_role("radio", name=recipe_form.ABOUT).click()
     page.get_by_text("40 sentences, of 5 to 5 words each.").wait_for()
 
 

@@ -7,12 +7,20 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import torch
 
-from explorer import methods
+from explorer import in_words, methods
 from explorer.data import corpora, sample, wordnet
+from explorer.data.tables.text_rows import read_graded_pairs
 from explorer.data.text_sets import BACK_TRANSLATIONS, LABELLED_TEXTS, SCORED_PAIRS
+from explorer.encoding.load.loading import load
+from explorer.encoding.locate.model_names import find
 from explorer.knobs import Knob
+from explorer.measuring.comparing.comparison import default_reading
+from explorer.measuring.scores.layer_scores import score_layers
+from explorer.progress import finish
 from explorer.training import generator
+from explorer.training.loop.judging import under_heads
 from explorer.training.recipe import demonstration
 from explorer.training.record import runs
 from explorer.ui.access import jobs, sidebar_choice
@@ -40,11 +48,11 @@ def test_a_first_visit_can_start_the_demonstration(visit):
     visit.run()
     assert refusals(visit) == []
     assert sorted(shlex.split(visit.code[0].value)) == sorted(shlex.split(demonstration().command()))
-    assert visit.subheader[0].value == recipe_form.DEMONSTRATION
+    assert recipe_form.ABOUT_DEMONSTRATION in words(visit.markdown)
     assert visit.segmented_control(key="preset contrast-hard").value == "Demonstration"
     assert marks(visit) == []
     visit.number_input(key="knob contrast-hard steps").set_value(90).run()
-    assert visit.subheader[0].value != recipe_form.DEMONSTRATION
+    assert recipe_form.ABOUT_DEMONSTRATION not in words(visit.markdown)
 
 
 def test_the_model_of_a_run_is_a_base_only_when_the_visitor_says_so(app, place):
@@ -389,7 +397,9 @@ def test_a_step_on_few_own_rows_is_tried_without_being_asked(tiny):
     wait_until(lambda: not any(job.live for job in jobs._jobs.values()))
     tiny.run()
     (job,) = (job for job in jobs._jobs.values() if job.key.startswith("try "))
-    assert start_form.ESTIMATE.format(job.result.words) in words(tiny.info)
+    takes = start_form.TAKES.format(in_words.duration(job.result.seconds), job.result.steps)
+    (shown,) = (one for one in tiny.markdown if one.value == takes)
+    assert start_form.ESTIMATE.format(job.result.words) in shown.proto.help.replace("\\", "")
     assert runs.every() == []
 
 
@@ -399,7 +409,23 @@ def test_one_step_can_be_tried_first(tiny):
     tiny.button(key="run estimate").click().run()
     wait_until(lambda: not any(job.live for job in jobs._jobs.values()))
     tiny.run()
-    assert any(told.startswith(lead(start_form.ESTIMATE)) for told in words(tiny.info))
+    assert any(told.startswith(lead(start_form.TAKES)) for told in words(tiny.markdown))
+
+
+def test_before_the_start_the_figure_has_the_score_and_the_cosines_of_the_base(tiny, monkeypatch, place):
+    monkeypatch.setattr(start_form, "PREVIEWED", 100)
+    tiny.run()
+    wait_until(lambda: not any(job.live for job in jobs._jobs.values()))
+    tiny.run()
+    (found,) = (job.result for job in jobs._jobs.values() if job.key.startswith("first point"))
+    encoder = load(find(str(place.model)), precision="float32")
+    texts = [text for pair in found.pairs for text in (pair.first, pair.second)]
+    (vectors,) = finish(under_heads(encoder, texts, (encoder.default_head,), ""))
+    expected = torch.nn.functional.cosine_similarity(vectors[::2].double(), vectors[1::2].double())
+    assert found.cosines == pytest.approx(expected.tolist(), abs=1e-6)
+    scores = finish(score_layers(encoder, read_graded_pairs(place.dev)[0]))
+    assert found.dev == pytest.approx(scores.score(default_reading(scores)), abs=0.01)
+    assert len(tiny.get("plotly_chart")) == 2
 
 
 def test_a_method_whose_settings_are_no_papers_says_so(app):

@@ -26,7 +26,7 @@ from explorer.ui.runs import run_status, training_form, training_queue
 from explorer.ui.train import run_view
 from tests import trainings
 from tests.train_visits import START, displayed, ended, field, new, show, stands, started, the_run
-from tests.visits import buttons, by_link, cards, error_of, lead, wait_until, words
+from tests.visits import buttons, by_link, cards, error_of, lead, tab, wait_until, words
 
 
 @pytest.fixture
@@ -69,8 +69,7 @@ def test_start_makes_a_run_that_shows_base_and_best_and_compare_shows_both_on_th
 def test_a_second_start_of_the_same_recipe_shows_the_run_of_the_first(tiny, paced):
     field(tiny, "steps").set_value(100_000)
     run = started(tiny)
-    del tiny.query_params["run"]
-    tiny.run()
+    tiny.button(key="run new").click().run()
     tiny.button(key=START).click().run()
     assert [one.name for one in runs.every()] == [run.name]
     assert tiny.query_params["run"] == run.name
@@ -178,6 +177,7 @@ CUT = "· trains the first 3 of 6 layers (17 of 22 weights)"
 )
 def test_a_run_of_adapters_or_of_a_cut_encoder_tells_what_is_trained(app, place, facts, told):
     displayed(app, place, statuses.RUNNING, step=3, total=6, since=1.0, facts=RunFacts(**facts))
+    tab(app, run_view.LOG)
     assert any(line.endswith(told) for line in words(app.caption))
 
 
@@ -208,6 +208,7 @@ def test_the_dev_score_of_the_tuned_model_and_that_of_its_best_step_have_a_name_
     assert cards(app)[f"Dev: {run_view.TUNED}"] == "84.00"
     notes = {card.label: card.delta for card in app.metric}
     assert notes["Best checkpoint"] == "of 6 steps, dev at best step 82.98"
+    tab(app, run_view.RUNS)
     (row,) = (row for row in app.dataframe[0].value.to_dict("records") if row["Run"] == run.name)
     assert (row["Dev"], row["Dev at best step"]) == (84.0, 82.98)
 
@@ -309,6 +310,7 @@ def test_a_job_that_failed_before_it_could_write_is_a_failed_run(app, place):
 def test_whatever_a_folder_says_is_shown_as_it_is_written(app, place):
     nasty = "<script>alert(1)</script> :red[x] ![p](http://example.invalid/x.png)"
     displayed(app, place, "strange", error=nasty, facts=RunFacts(nasty, nasty, (nasty,), nasty))
+    tab(app, run_view.LOG)
     assert any(nasty in told for told in words(app.caption))
 
 
@@ -324,6 +326,7 @@ def test_uploaded_text_is_shown_by_its_name(app, place, tmp_path, monkeypatch):
     run = new(place, data=(uploads.keep("mine.txt", b"one\ntwo\n"), "sample"))
     stands(run, state=statuses.STOPPED, facts=replace(run.status().facts, rows=2))
     show(app, run)
+    tab(app, run_view.LOG)
     (headline,) = (told for told in words(app.caption) if "mine.txt" in told)
     assert "mine.txt + sample (2 " in headline
     assert "/" not in headline
@@ -337,7 +340,7 @@ def test_a_status_of_wrong_types_takes_no_page_away(app, place, damage):
     whole, damaged = new(place), new(place)
     path = damaged.folder / run_folder.STATUS
     path.write_text(json.dumps(json.loads(path.read_text()) | {"pid": 2**22 + 1, "born": ""} | damage))
-    app.run()
+    tab(app.run(), run_view.RUNS)
     assert len(app.dataframe[0].value) >= 2, "both are listed"
     show(app, whole)
     show(app, damaged)
@@ -409,7 +412,7 @@ def test_the_list_tells_every_run_newest_first(app, place):
     for name in ("one", "two"):
         stands(runs.new(trainings.recipe(place), name), state=statuses.FINISHED, base=60.0, best=61.0)
         time.sleep(0.02)
-    app.run()
+    tab(app.run(), run_view.RUNS)
     table = app.dataframe[0].value
     assert list(table["Run"]) == ["two", "one", "example", "layer-attention-example"], "the examples come last"
     assert list(table["Dev at best step"])[:2] == [61.0, 61.0]
@@ -451,5 +454,5 @@ def test_an_example_that_is_trained_again_keeps_its_number_of_threads_but_not_it
     run = the_run()
     assert ended(run).state == statuses.FINISHED, run.status().error
     assert run.recipe().made_with["threads"] == 3
-    tiny.run()
+    tab(tiny.run(), run_view.LOG)
     assert any("3 threads of" in caption.value for caption in tiny.caption)
