@@ -5,20 +5,27 @@ import streamlit as st
 from explorer.ui import size
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
+from explorer.ui.widgets import first_screen
 
 page_frame.enter()
 choice = sidebar_choice.chosen()
 found = sidebar_choice.encoder(choice.source)
 if found is None:
     st.stop()
-request = size.request(choice, found)
+row, answer = first_screen.controls_row(), first_screen.answer()
+request = size.request(choice, found, row)
 if request is None:
     st.stop()
-first = st.container()  # the verdict, above what it is made of
-picture = size.picture(request)
-if picture is None:
-    st.stop()
-with first:
+with answer:
+    picture = size.picture(request)
+    if picture is None:
+        st.stop()
     size.headline(picture)
-size.show(picture)
-size.export(request, picture)
+with row:
+    cost = size.chosen_cost()
+with first_screen.figure():
+    size.show(picture, cost)
+if first_screen.tabs([size.TABLE, size.EXPORT]) == size.TABLE:
+    size.table(picture)
+else:
+    size.export(request, picture)

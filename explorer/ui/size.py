@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer import errors, in_words, places, progress
 from explorer.data import corpora, sources, text_sets
@@ -19,17 +20,18 @@ from explorer.evaluating.tasks.transfer import TASKS
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import WORSE
 from explorer.studies.size import picture as pictures
+from explorer.studies.size import picture_store, small_encoder
 from explorer.studies.size import points as size_points
-from explorer.studies.size import small_encoder
 from explorer.studies.size.points import BITS, COSTS, INT8, Picture, Point, SizeOptions, front
 from explorer.training.record import run_results, runs
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import controls, downloads
+from explorer.ui.widgets import controls, downloads, first_screen
 
 PAIRS = "the evaluation set"
 FORM = "sizes"
+TABLE, EXPORT = "Table", "Export"  # tabs
 ON, TEXT, WAY, OTHERS = "score sizes on", "text of projections", "cut dimensions by", "other sizes"
 STARTED, START = "_sizes started", "measure sizes"
 ABOUT = (
@@ -60,20 +62,26 @@ class SizeRequest:
         return f"sizes {' '.join(digests)} {self.options} {self.max_length}"
 
     @property
+    def stored_as(self) -> str:
+        """The key of the picture on this disk, which shows these names."""
+        names = run_results.names_of((self.found, *self.others))
+        return picture_store.key_of(self.key, (*names, self.given.name, self.text.name))
+
+    @property
     def settings(self) -> Settings:
         """The precision that every page has unless another one is chosen."""
         return Settings(max_length=self.max_length)
 
 
-def request(choice: sidebar_choice.Choice, found: Found) -> SizeRequest | None:
-    """Draw the form, and read what it names; None, with the error shown, if the evaluation set is missing."""
+def request(choice: sidebar_choice.Choice, found: Found, row: DeltaGenerator) -> SizeRequest | None:
+    """Draw the form into the row, and read what it names; None if the evaluation set is missing, which is shown."""
     own = [*sidebar_choice.uploaded_sets(), *sidebar_choice.test_rows()]
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with row:
         on = sidebar.source_menu(
             "Score on",
             [PAIRS, *own, *sources.NAMED_SETS, *TASKS, *sts.menu()],
             ON,
-            width=300,
+            width=210,
             help="The sidebar's evaluation set, a retrieval set, triplets, or labelled texts such as TREC (logistic "
             "regression on the vectors). Or type the path of a file or folder and press Enter.",
         )
@@ -81,12 +89,12 @@ def request(choice: sidebar_choice.Choice, found: Found) -> SizeRequest | None:
             "Fit PCA and int8 on",
             [corpora.SAMPLE, *sts.menu()],
             TEXT,
-            width=300,
+            width=210,
             help="Sentences like those that will be encoded. Those of the evaluation set are left out. More than there "
             "are dimensions are needed.",
         )
     knobs = SizeOptions.knobs
-    with st.expander("Sizes", icon=":material/tune:"):
+    with row, first_screen.settings("Sizes"):
         typed = {
             "poolings": controls.draw(FORM, replace(knobs["poolings"], default=(MODEL_DEFAULT, "mean"))),
             "dimensions": controls.draw(FORM, knobs["dimensions"], width="stretch"),
@@ -115,7 +123,7 @@ def request(choice: sidebar_choice.Choice, found: Found) -> SizeRequest | None:
 def picture(subject: SizeRequest) -> Picture | None:
     """The picture; None, with a button to start or the progress, until it is measured."""
     started: set[str] = st.session_state.setdefault(STARTED, set())
-    known: Picture | None = jobs.known(subject.key)
+    known: Picture | None = jobs.known(subject.key) or picture_store.kept(subject.stored_as)
     if known is not None:
         return known
     if subject.key not in started and jobs.find(subject.key) is None:  # another tab may have asked for it
@@ -140,7 +148,9 @@ def _measured(subject: SizeRequest) -> progress.Work[Picture]:
         yield progress.Progress(f"loading {found.name}", 0, 0)
         encoders.append(pictures.limited(cached.encoder(found, subject.settings), subject.max_length))
     about = subject.given, subject.text, subject.options, encoders[1:], run_results.names_of(every)
-    return (yield from pictures.picture(encoders[0], *about))
+    found = yield from pictures.picture(encoders[0], *about)
+    picture_store.keep(subject.stored_as, found)
+    return found
 
 
 def headline(picture: Picture) -> None:
@@ -148,10 +158,15 @@ def headline(picture: Picture) -> None:
     messages.verdict(*size_points.verdict(picture), icon=":material/compress:")
 
 
-def show(picture: Picture) -> None:
-    """The figure and the table."""
+def chosen_cost() -> str:
+    """The menu of costs."""
     hollow = "Higher is better. A hollow mark: the difference to the whole model could be chance."
-    cost: str = st.selectbox("Cost", list(COSTS), key=COST, bind="query-params", width=300, help=hollow)
+    cost: str = st.selectbox("Cost", list(COSTS), key=COST, bind="query-params", width=200, help=hollow)
+    return cost
+
+
+def show(picture: Picture, cost: str) -> None:
+    """The figure of size and quality."""
     points = picture.points
     numbers = {point: number for number, point in enumerate(points)}
     downloads.draw(
@@ -169,10 +184,12 @@ def show(picture: Picture) -> None:
         config=downloads.config("sizes"),
         alt=f"{picture.measure} of every size against {cost}. The table below has the same numbers.",
     )
-    st.caption(
-        f"{messages.plain(size_points.text_of(picture))} Click a mark to choose its layer & pooling for every page, "
-        "and its size for the export below."
-    )
+    st.caption("Click a mark to choose its layer & pooling for every page, and its size for the export.")
+
+
+def table(picture: Picture) -> None:
+    """The sizes as a table, and how they were measured."""
+    st.caption(messages.plain(size_points.text_of(picture)))
     best = set(front(picture.points, tuple(COSTS)))
     only = st.toggle("Only the front", True, key=ONLY_FRONT, help=size_points.FRONT)
     downloads.table(
@@ -234,7 +251,6 @@ def _mark(picture: Picture, point: Point, number: int, cost: str) -> SizeMark:
 
 def export(subject: SizeRequest, picture: Picture) -> None:
     """Where to write it, the button, and what was written."""
-    st.subheader("Export")
     point = chosen(picture)
     score, difference = in_words.number(point.score), in_words.signed(point.verdict.shown_difference)
     st.markdown(f"{messages.plain(picture.named(point))}: {score}, {difference} to the whole model.")

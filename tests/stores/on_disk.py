@@ -30,12 +30,15 @@ from explorer.evaluating.tasks.item_scores import ItemScores
 from explorer.measuring.scores import item_store
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings, score_key, store_scores, stored_scores
+from explorer.measuring.scores.verdict import Verdict
 from explorer.measuring.sentences import word_pairs
 from explorer.measuring.sentences.word_pairs import WordPair
 from explorer.progress import finish
 from explorer.studies.plans import plan_folder
 from explorer.studies.plans.plan import Plan
 from explorer.studies.recipe_runs import RecipeRuns
+from explorer.studies.size import picture_store
+from explorer.studies.size.points import Picture, Point, Size
 from explorer.training import backtranslation
 from explorer.training.loop import judging, resume_state
 from explorer.training.loop.resume_state import State
@@ -259,6 +262,21 @@ def read_items(desk: Desk, key: Hashable) -> int:
     return int(found[0])
 
 
+def put_picture(desk: Desk, x: Any) -> Hashable:
+    key = picture_store.key_of(x.subject, x.names)
+    point = Point("tiny", Size(1, "mean", 8, "int8"), Verdict(80.0, None, 80.0, 0.0, 0.0, 0.0), 1, 1, 1.0, 1.0)
+    shown = Picture((point,), "set", 3, "Spearman", "text", 9, "PCA", "cpu", "float32", float(x.number))
+    picture_store.keep(key, shown)
+    return key
+
+
+def read_picture(desk: Desk, key: Hashable) -> int:
+    found = picture_store.kept(str(key))
+    assert found is not None
+    assert found.points[0].verdict.exported == 80.0
+    return int(found.seconds)
+
+
 JUDGED = {
     "data": drawn.digest, "texts": drawn.texts, "device": one_of("cpu", "cuda"), "max_length": one_of(4, 64),
     "measure": one_of("MRR@10", "nDCG@10"),
@@ -274,6 +292,12 @@ STORES: Mapping[str, Store | Guard | tuple[Store, ...]] = {
         {"name": drawn.name},
         put_scores,
         read_scores,
+    ),
+    "Pictures of sizes": Store(
+        {"subject": one_of("sizes a", "sizes b"), "names": one_of(("a", "b"), ("ab",), ("a", "bc"))},
+        {},
+        put_picture,
+        read_picture,
     ),
     "Words": Store(
         {"model": drawn.digest, "sentences": lambda random: drawn.texts(random, 2), "reading": drawn.reading,

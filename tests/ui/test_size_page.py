@@ -14,7 +14,7 @@ from explorer.studies.size.points import FIRST, Picture, Point, Size
 from explorer.ui import size
 from explorer.ui.widgets import controls
 from tests.live import ROOT
-from tests.visits import buttons, opened, pressed, words
+from tests.visits import buttons, opened, pressed, tab, words
 
 POOLINGS, DIMENSIONS, STORED = (controls.key_of(size.FORM, name) for name in ("poolings", "dimensions", "stored"))
 CHOSEN = {DIMENSIONS: "32, 8", POOLINGS: ["mean"], STORED: ["float32", "int8"]}
@@ -80,7 +80,7 @@ def test_the_chosen_size_is_exported_once(app, tmp_path):
     if size.START in buttons(app):  # a test before this one may have measured the same
         pressed(app, size.START)
     app.session_state[size.CHOSEN] = "mean of layer 1, 8 dimensions, int8"
-    app.run().text_input(key=size.FOLDER).set_value("~nosuch/x").run()
+    tab(app.run(), size.EXPORT).text_input(key=size.FOLDER).set_value("~nosuch/x").run()
     assert any("no user with this home folder" in told for told in words(app.error))
     assert app.button(key=size.WRITE).disabled
     app.text_input(key=size.FOLDER).set_value("").run()
@@ -111,7 +111,7 @@ def test_an_encoder_that_was_measured_under_another_name_is_exported_too(app, pl
         other.session_state[key] = value
     opened(other, "size")
     assert size.START not in buttons(other), "it has the same files"
-    assert size.WRITE in buttons(other)
+    assert size.WRITE in buttons(tab(other, size.EXPORT))
 
 
 def point(title_layers, score, low, high, vector_bytes=100, speed=10.0) -> Point:
