@@ -1,6 +1,6 @@
 // Draw a map of sentences that moves through frames: from A to B, through layers, or through the steps of a run.
 // Positions and neighbours of all frames are here, so moving, choosing a sentence and reading ask nothing of the server.
-const TAU = 2 * Math.PI, DRAG = 4, NEAR = 12, CELL = 4, SECONDS = 1.6, PAD = 3, WRAP = 26, STEPS = 100;
+const TAU = 2 * Math.PI, DRAG = 4, NEAR = 12, CELL = 4, SECONDS = 1.6, PAD = 3, WRAP = 26, STEPS = 100, LISTED = 100;
 const RINGS = [0.9, 1.6, 2.6, 4, 6, 8.5], TURNS = 16;
 
 const numbers = (text, Kind) => new Kind(Uint8Array.from(atob(text), (one) => one.charCodeAt(0)).buffer);
@@ -22,7 +22,10 @@ export default function (component) {
       near: numbers(data.near, Int32Array), own: four(data.own), before: four(data.before), after: four(data.after),
       moved: data.moved && four(data.moved) });
   }
-  if (state.revision !== data.revision) Object.assign(state, { revision: data.revision, selected: new Set(data.selected) });
+  if (state.revision !== data.revision) {
+    if (data.selected.length && data.selected.some((at) => !state.selected?.has(at))) state.chosen = -1;  // they are listed
+    Object.assign(state, { revision: data.revision, selected: new Set(data.selected) });
+  }
   if (state.jump !== data.jump) Object.assign(state, { jump: data.jump, at: Math.min(data.at, frames - 1) });
   const { places, shades, near, own, before, after, moved } = state;
   const k = data.nearest, most = new Set(data.most), still = matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -135,6 +138,7 @@ export default function (component) {
     const across = Math.ceil(width / CELL) + 1, down = Math.ceil(height / CELL) + 1, radius = size();
     const sums = new Int32Array((across + 1) * (down + 1));
     for (let at = 0; at < count; at++) {
+      if (state.selected.size && !state.selected.has(at) && at !== state.chosen) continue;  // a pale point may be covered
       const column = Math.floor(x[at] / CELL), row = Math.floor(y[at] / CELL);
       if (column >= 0 && row >= 0 && column < across && row < down) sums[(row + 1) * (across + 1) + column + 1]++;
     }
@@ -330,6 +334,11 @@ export default function (component) {
     panel.replaceChildren();
     if (at < 0) {
       panel.append(part("p", "hint", "Click a point, or a sentence here, for its nearest neighbours."));
+      const some = [...state.selected].slice(0, LISTED);
+      if (some.length) {
+        group("Selected", some.map((one) => entry(one, frames > 1 && moved ? decimal(moved[(frames - 1) * count + one]) : "")), data.inks[1]);
+        return;
+      }
       group(data.mostTitle, data.most.map((one) => entry(one, moved ? decimal(moved[(frames - 1) * count + one]) : "")), data.inks[1]);
       return;
     }
@@ -374,7 +383,8 @@ export default function (component) {
     return (d > b) !== (f > b) && a < (e - c) * (b - d) / (f - d) + c ? !found : found;
   }, false);
   const select = (chosen) => {
-    state.selected = new Set(chosen);
+    Object.assign(state, { selected: new Set(chosen), chosen: -1 });
+    answer();
     redraw();
     setTriggerValue("selected", [...state.selected]);
   };
