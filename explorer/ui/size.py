@@ -148,9 +148,9 @@ def _measured(subject: SizeRequest) -> progress.Work[Picture]:
         yield progress.Progress(f"loading {found.name}", 0, 0)
         encoders.append(pictures.limited(cached.encoder(found, subject.settings), subject.max_length))
     about = subject.given, subject.text, subject.options, encoders[1:], run_results.names_of(every)
-    found = yield from pictures.picture(encoders[0], *about)
-    picture_store.keep(subject.stored_as, found)
-    return found
+    measured = yield from pictures.picture(encoders[0], *about)
+    picture_store.keep(subject.stored_as, measured)
+    return measured
 
 
 def headline(picture: Picture) -> None:

@@ -16,6 +16,7 @@ from explorer.data.sources import identity
 from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read import sentence_pairs
+from explorer.encoding.read.pooling import Reading, Row
 from explorer.evaluating.results import result_files
 from explorer.measuring.maps import projection
 from explorer.measuring.maps.projection import MapSettings
@@ -33,7 +34,7 @@ from explorer.ui.access import cached
 from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.compare import compared, geometry_view, split_view
 from explorer.ui.layer_attention import pair_view, pooler_view
-from explorer.ui.map import map_view
+from explorer.ui.map import layers_view, map_view
 from explorer.ui.plans import plan_view
 from explorer.ui.replay import step_grid, step_map
 from explorer.ui.results import table_view
@@ -119,7 +120,13 @@ def mapped_neighbours(desk: Desk, x: Any) -> Hashable:
 
 
 def maps(desk: Desk, x: Any) -> Hashable:
-    return key_of(desk, map_view, lambda: map_view.mapped(named(x.sentences, x), (side(x),), x.way), there=("near",))
+    return key_of(
+        desk, map_view, lambda: map_view.mapped(named(x.sentences, x), (side(x),), x.way), there=("near", "frames")
+    )
+
+
+def layers_of_a_map(desk: Desk, x: Any) -> Hashable:
+    return key_of(desk, layers_view, lambda: layers_view.layered(named(x.sentences, x), side(x), x.way))
 
 
 def indexes(desk: Desk, x: Any) -> Hashable:
@@ -329,6 +336,8 @@ STORES: Mapping[str, Store | tuple[Store, ...]] = {
     "Maps": (
         Store({**SIDES, "sentences": drawn.sentences}, NAMED, mapped_neighbours),
         Store({**READ, "sentences": drawn.sentences, "way": one_of(*MAP_SETTINGS)}, NAMED, maps),
+        Store({**READ, "reading": one_of(*(Reading(Row((1,)), one) for one in ("cls", "mean", "max"))),
+               "sentences": drawn.sentences, "way": one_of(*MAP_SETTINGS)}, NAMED, layers_of_a_map),
     ),
     "Searches": (
         Store({**READ, "sentences": drawn.sentences,

@@ -21,7 +21,7 @@ from explorer.measuring.neighbours.vector_index import HNSW, IVF, suited
 from explorer.progress import finish
 from explorer.studies.embedding.corpus import TextSource
 from explorer.ui.access import cached
-from explorer.ui.map import map_view
+from explorer.ui.map import vectors_view
 from tests.stores import drawn
 from tests.stores.drawn import one_of
 from tests.stores.in_memory import CONTENT, SECONDS, answered, key_of
@@ -75,7 +75,7 @@ def as_model(desk: Desk, x: Any) -> Hashable:
 
 def large_map(desk: Desk, x: Any) -> Hashable:
     corpus = SimpleNamespace(digest=x.corpus, name=x.name)
-    return key_of(desk, map_view, lambda: map_view._large_map(corpus, x.settings))
+    return key_of(desk, vectors_view, lambda: vectors_view._large_map(corpus, x.settings))
 
 
 STORES: Mapping[str, Store] = {

@@ -174,7 +174,7 @@ def of_checkpoint(run):
 
 
 def of_list(run):
-    frames = [one.value for one in opened(run, "replay").dataframe]
+    frames = [one.value for one in opened(run, "replay", tab="All runs").dataframe]
     rows = {row["Run"]: row for frame in frames if "Dev" in frame.columns for row in frame.to_dict("records")}
     columns = {DEV: "Dev", TUNED: "Test", AT_BEST_STEP: "Dev at best step"}
     return {name: f"{rows[run.name][column]:.2f}" for name, column in columns.items()}

@@ -1,7 +1,7 @@
 // Draw a map of sentences that moves through frames: from A to B, through layers, or through the steps of a run.
 // Positions and neighbours of all frames are here, so moving, choosing a sentence and reading ask nothing of the server.
 const TAU = 2 * Math.PI, DRAG = 4, NEAR = 12, CELL = 4, SECONDS = 1.6, PAD = 3, WRAP = 26, STEPS = 100, LISTED = 100;
-const RINGS = [0.9, 1.6, 2.6, 4, 6, 8.5], TURNS = 16;
+const RINGS = [0.9, 1.6, 2.6, 4, 6, 8.5], FAR = [...RINGS, 12, 16, 21, 27, 34], TURNS = 16;  // in heights of a text
 
 const numbers = (text, Kind) => new Kind(Uint8Array.from(atob(text), (one) => one.charCodeAt(0)).buffer);
 const decimal = (value) => Number.isFinite(value) ? value.toFixed(2).replace("-", "−") : "–";
@@ -160,7 +160,7 @@ export default function (component) {
       const [atX, atY] = label.at < 0 ? [label.x, label.y] : [x[label.at], y[label.at]];
       if (atX < 0 || atY < 0 || atX > width || atY > height) continue;
       let best = null;
-      const rings = label.plate ? [0, ...RINGS.slice(0, 4)] : RINGS;  // the name of a region stays with it
+      const rings = label.plate ? [0, ...RINGS.slice(0, 4)] : label.must ? FAR : RINGS;  // the name of a region stays with it
       for (let ring = 0; ring < rings.length; ring++) for (let turn = 0; turn < (rings[ring] ? TURNS : 1); turn++) {
         const angle = TAU * turn / TURNS, cos = Math.cos(angle), sin = Math.sin(angle), far = rings[ring] * label.size;
         // the middle of a box whose edge is `far` away from the point in this direction
@@ -177,7 +177,7 @@ export default function (component) {
         const hidden = marked.some((at) => x[at] > left - radius && x[at] < left + wide + radius && y[at] > top - radius && y[at] < top + high + radius);
         if (hidden && !label.must && !label.plate) continue;
         if (covers && !label.must && !label.plate) continue;
-        const cost = 50 * clash + (hidden ? 400 : 0) + 40 * covers + far - (kept ? 25 : 0);
+        const cost = 50 * clash + (hidden ? 400 : 0) + (label.must ? 400 : 40) * covers + far - (kept ? 25 : 0);
         if (!best || cost < best.cost) best = { left, top, wide, high, cost, spot: `${ring} ${turn}`, covers, clash };
       }
       if (!best || (label.plate && best.cost > 2000)) continue;

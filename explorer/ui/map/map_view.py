@@ -66,28 +66,28 @@ def show(
             if layered is not None:
                 layers_view.show(answer, row, figure, sentences, side, layered, settings)
             return
-        mapped = _mapped(sentences, sides, settings)
-    if mapped is None:
+        maps_of = mapped(sentences, sides, settings)
+    if maps_of is None:
         return
     with answer:
         if len(sides) > 1:
-            map_answer.changed(mapped.described, mapped.frames, "A", "B")
+            map_answer.changed(maps_of.described, maps_of.frames, "A", "B")
         else:
-            map_answer.closest(mapped.described, mapped.near[0])
-    colour = map_form.colour(row, mapped.described.columns)
-    found = map_form.containing(row, mapped.described.texts)
-    selected = map_form.selection(mapped.subject, (settings, colour.name), len(mapped.described), found)
+            map_answer.closest(maps_of.described, maps_of.near[0])
+    colour = map_form.colour(row, maps_of.described.columns)
+    found = map_form.containing(row, maps_of.described.texts)
+    selected = map_form.selection(maps_of.subject, (settings, colour.name), len(maps_of.described), found)
     with figure:
         if view == map_form.MOVE:
-            _moving(mapped, settings, colour, selected)
+            _moving(maps_of, settings, colour, selected)
         else:
-            _side_by_side(mapped, colour, selected)
+            _side_by_side(maps_of, colour, selected)
     if len(sides) < 2:
         sidebar_choice.ask_for_b()
-    _below(mapped, selected)
+    _below(maps_of, selected)
 
 
-def _mapped(
+def mapped(
     described: Sentences, sides: tuple[sidebar_choice.Reader, ...], settings: projection.MapSettings
 ) -> Mapped | None:
     """The maps; None while they are being computed."""

@@ -1,12 +1,10 @@
 """Two sides that have little in common, and sentences that are hard to show, on every page that shows both."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
 from explorer.data import map_sentences, selections
-from explorer.data.tables.files import read_bytes
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import layout
 from explorer.encoding.locate.model_names import find, of_folder
@@ -15,8 +13,8 @@ from explorer.measuring.geometry import layer_geometry
 from explorer.measuring.maps import map_tables, projection
 from explorer.ui.access import selection
 from explorer.ui.compare import verdict_view
-from explorer.ui.map import map_form
-from explorer.ui.replay import step_grid
+from explorer.ui.map import map_form, map_view
+from explorer.ui.replay import replay_view, step_grid
 from tests import trainings
 from tests.tiny_models import save_tiny
 from tests.visits import entered, error_of, measured, opened, words
@@ -51,8 +49,8 @@ def app(furnished, place):
 def typed(app, page, sentences):
     """The page with these sentences."""
     if page == "map":
-        app.session_state["map typed"] = "\n".join(sentences)
-        return opened(app, page, mapped="typed sentences")
+        app.query_params |= {"mapped": map_form.MINE, selection.SENTENCES: selections.keep(sentences)}
+        return opened(app, page)
     app.session_state[selection.SENTENCES] = selections.keep([" ".join(sentence.split()) for sentence in sentences])
     return opened(app, page, tab="Pair")
 
@@ -68,6 +66,11 @@ def plain(app):
 
 def figures(app):
     return [one.proto.spec for one in app.get("plotly_chart")]
+
+
+def maps(app):
+    """Moving maps, which write text on a canvas and as text: it is never markup."""
+    return app.get("bidi_component")
 
 
 def strings(value):
@@ -104,7 +107,7 @@ def test_two_that_have_little_in_common_stand_side_by_side(app, place, page, exc
         app.query_params["model"], app.query_params["beside"] = str(place.folder / "gpt2"), str(place.model)
     opened(app, page)
     assert not [box for box in app.error if box.icon == ":material/error:"], "a box of a verdict has another icon"
-    assert figures(app)
+    assert figures(app) or maps(app)
     deep, shallow = (3, 2) if exchanged else (2, 3)
     wide, narrow = (48, 32) if exchanged else (32, 48)
     if page == "compare":
@@ -113,9 +116,11 @@ def test_two_that_have_little_in_common_stand_side_by_side(app, place, page, exc
         entered(app, app.segmented_control(key="tab"), "Geometry")
         assert layer_geometry.OTHER_DEPTH.format(deep, shallow) in plain(app)
     if page == "map":
+        entered(app, app.segmented_control(key="tab"), map_view.QUALITY_TAB)
         assert map_tables.OTHER_WIDTH.format(wide, narrow) in plain(app)
         assert projection.ROTATED.format(wide, narrow) in plain(app)
     if page == "replay" and exchanged:
+        entered(app, app.segmented_control(key="tab"), replay_view.LAYERS)
         assert step_grid.NO_SUCH_LAYER.format(reading, 2) in plain(app)
 
 
@@ -132,15 +137,14 @@ def test_a_length_that_one_side_cannot_read_is_told_with_what_it_can(app, place,
 def test_two_sentences_are_enough(app, page):
     typed(app, page, ["a man plays", "the dog runs"])
     assert not app.error
-    assert len(figures(app)) == (7 if page == "sentences" else 2)
+    assert len(figures(app)) == 7 if page == "sentences" else maps(app)
 
 
 def test_one_sentence_two_hundred_times_is_one_on_the_map_and_too_few(app):
     sentences = ["no"] * 200
     typed(app, "map", sentences)
-    table = replace(read_bytes("typed.txt", "\n".join(sentences).encode()), name=map_form.TEXT_BOX)
-    assert words(app.error) == [error_of(lambda: map_sentences.of_table(table))]
-    assert not figures(app)
+    assert words(app.error) == [error_of(lambda: map_sentences.of_texts(map_form.MINE, sentences))]
+    assert not maps(app)
 
 
 def test_odd_sentences_are_text_in_squares_and_under_the_microscope(app):
@@ -163,6 +167,8 @@ def test_odd_sentences_are_text_on_the_map_and_among_neighbours(app):
         no_markup(app)
         assert app.dataframe[0].value["sentence"].tolist() == [ODD[at]]
         assert f"“{text}”" in plain(app)
+    entered(app, app.selectbox(key="view"), map_form.BOTH)
+    assert len(figures(app)) == 2
     assert all("&lt;script&gt;" in spec for spec in figures(app))
 
 

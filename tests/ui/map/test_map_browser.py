@@ -12,6 +12,7 @@ from explorer.data.vectors.vector_corpus import prepared
 from explorer.measuring.maps.map_tables import large_map
 from explorer.measuring.maps.projection import MapSettings
 from explorer.progress import finish
+from explorer.ui.access import selection
 from tests import live
 from tests.live import settle
 from tests.vectors import TEXTS, two_clouds
@@ -34,9 +35,133 @@ LIT = """plot => plot._fullData.filter(trace => trace.customdata).flatMap(trace 
 def page(tabs, address, place):
     asked = {"model": place.model, "beside": place.model, "beside_reading": "max of layer 1", "sts": place.dev}
     page = live.tab(tabs, height=2000)
-    page.goto(f"{address}/map?{urlencode(asked | {'projection': 'PCA'})}")
+    page.goto(f"{address}/map?{urlencode(asked | {'projection': 'PCA', 'view': 'side by side'})}")
     drawn(page)
     return page
+
+
+MOVING = ".moving-map[data-drawn]"
+# what is drawn: points and labels in pixels of the canvas, and what is selected and chosen
+SEEN = """root => {
+    const map = root.movingMap, plain = (one) => [...one];
+    return {at: map.at, x: plain(map.x), y: plain(map.y), radius: map.radius, selected: plain(map.selected),
+        chosen: map.chosen, near: plain(map.near), labels: map.labels.map(({at, lines, left, top, wide, high}) =>
+            ({at, text: lines.join(" "), left, top, right: left + wide, bottom: top + high}))};
+}"""
+
+
+@pytest.fixture
+def moving(tabs, address, place):
+    """The map that moves from A to B, and how many messages the browser has sent."""
+    page, sent = live.tab(tabs, width=1280, height=720), []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
+    asked = {"model": place.model, "beside": place.model, "beside_reading": "max of layer 1", "sts": place.dev}
+    page.goto(f"{address}/map?{urlencode(asked | {'projection': 'PCA'})}")
+    page.locator(MOVING).wait_for()
+    settle(page)
+    yield page, sent
+    page.close()
+
+
+def seen(page):
+    page.wait_for_timeout(100)  # a frame is drawn
+    return page.locator(MOVING).evaluate(SEEN)
+
+
+def pressed(page, x, y, **how):
+    box = page.locator(f"{MOVING} canvas").bounding_box()
+    page.mouse.click(box["x"] + x, box["y"] + y, **how)
+
+
+def test_play_moves_the_map_from_a_to_b_and_asks_nothing_of_the_server(moving):
+    page, sent = moving
+    before, asked = seen(page), len(sent)
+    page.locator(".moving-map .play").click()
+    page.locator(".moving-map[data-at='1.00'][data-playing='']").wait_for()
+    after = seen(page)
+    assert len(sent) == asked
+    assert (before["at"], after["at"]) == (0, 1)
+    assert np.hypot(np.subtract(before["x"], after["x"]), np.subtract(before["y"], after["y"])).max() > 5
+
+
+def test_the_arrow_keys_go_from_frame_to_frame(moving):
+    page, _ = moving
+    page.locator(".moving-map .time").press("ArrowRight")
+    assert seen(page)["at"] == 1
+    page.locator(".moving-map .time").press("ArrowLeft")
+    assert seen(page)["at"] == 0
+
+
+def test_a_click_answers_at_once_with_neighbours_kept_lost_and_gained(moving):
+    page, sent = moving
+    drawn_now = seen(page)
+    at, asked = 3, len(sent)
+    pressed(page, drawn_now["x"][at], drawn_now["y"][at])
+    panel = page.locator(".moving-map .panel")
+    panel.locator("h4", has_text="Kept").wait_for()
+    assert len(sent) == asked
+    one, other = (set(near) for near in np.array(drawn_now["near"]).reshape(2, len(drawn_now["x"]), -1)[:, at].tolist())
+    kept, lost, gained = len(one & other), len(one - other), len(other - one)
+    titles = [f"Kept ({kept})", f"Lost: only in A ({lost})", f"Gained: only in B ({gained})"]
+    assert panel.locator("h4").all_text_contents() == [one for one in titles if "(0)" not in one]
+    assert panel.locator("li").count() == kept + lost + gained
+    panel.locator("li button").first.click()
+    assert seen(page)["chosen"] in one & other, "a neighbour is chosen in its turn"
+
+
+def test_sentences_that_are_drawn_round_with_shift_are_listed_and_stay_selected_when_a_point_is_clicked(moving):
+    page, _ = moving
+    box, now = page.locator(f"{MOVING} canvas").bounding_box(), seen(page)
+    middle = float(np.median(now["x"]))
+    expected = [at for at, x in enumerate(now["x"]) if x < middle]
+    page.keyboard.down("Shift")
+    page.mouse.move(box["x"] + 1, box["y"] + 1)
+    page.mouse.down()
+    for x, y in ((middle, 1), (middle, box["height"] - 1), (1, box["height"] - 1)):
+        page.mouse.move(box["x"] + x, box["y"] + y, steps=3)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    page.get_by_role("heading", name=f"{len(expected)} selected").wait_for()
+    settle(page)
+    assert sorted(seen(page)["selected"]) == expected
+    assert len(taken_along(page)) == len(expected)
+    page.locator(MOVING).scroll_into_view_if_needed()
+    pressed(page, now["x"][expected[0]], now["y"][expected[0]])
+    found = seen(page)
+    assert (found["chosen"], sorted(found["selected"])) == (expected[0], expected)
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (1100, 900)])
+def test_of_few_sentences_every_label_is_whole_and_covers_neither_a_label_nor_a_point(tabs, address, place, size):
+    page = live.tab(tabs, *size)
+    asked = {"model": place.model, "beside": place.model, "beside_reading": "max of layer 1", "mapped": "my sentences"}
+    page.goto(f"{address}/map?{urlencode(asked)}")
+    page.locator(MOVING).wait_for()
+    settle(page)
+    for key in ("ArrowLeft", "ArrowRight"):
+        page.locator(".moving-map .time").press(key)
+        found = seen(page)
+        assert sorted(one["text"] for one in found["labels"]) == sorted(selection.FIRST_SEEN)
+        for number, one in enumerate(found["labels"]):
+            for other in found["labels"][:number]:
+                assert not crosses(one, other), (one["text"], other["text"])
+            covered = [at for at, x in enumerate(found["x"]) if holds(one, x, found["y"][at], found["radius"])]
+            assert not covered, (one["text"], covered)
+    page.close()
+
+
+def crosses(one, other):
+    apart = one["left"] >= other["right"] or other["left"] >= one["right"]
+    return not (apart or one["top"] >= other["bottom"] or other["top"] >= one["bottom"])
+
+
+def holds(label, x, y, radius):
+    return (
+        label["left"] < x + radius
+        and x - radius < label["right"]
+        and label["top"] < y + radius
+        and y - radius < label["bottom"]
+    )
 
 
 def drawn(page):
@@ -133,7 +258,7 @@ def test_a_cell_that_is_clicked_on_the_compare_page_is_what_the_map_is_of(page):
     page.get_by_role("link", name="Map", exact=True).click()
     drawn(page)
     over = [told for told in page.get_by_test_id("stMarkdown").all_text_contents() if told.startswith(("A ", "B "))]
-    assert [told.rpartition(", ")[2] for told in over] == ["mean of layer 1", "max of layer 1"]
+    assert [told.split(", ")[-2] for told in over] == ["mean of layer 1", "max of layer 1"]
 
 
 def test_a_clicked_point_of_vectors_on_disk_lists_its_neighbours(tabs, address, tmp_path):
