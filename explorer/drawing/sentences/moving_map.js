@@ -67,8 +67,8 @@ export default function (component) {
       pen.arc(wide / 2, wide / 2, radius * ratio, 0, TAU);
       pen.fillStyle = data.palette[shade];
       pen.fill();
-      pen.strokeStyle = "rgba(128,128,128,0.6)";
-      pen.lineWidth = 0.5 * ratio;
+      pen.strokeStyle = "rgba(128,128,128,0.9)";  // the darkest and the palest are seen on any ground
+      pen.lineWidth = 0.9 * ratio;
       pen.stroke();
       state.sprites.set(key, made);
     }
@@ -188,14 +188,8 @@ export default function (component) {
     return shown;
   };
 
-  const draw = () => {
-    ask = 0;
-    const started = performance.now(), radius = size();
-    position();
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, width, height);
-    const text = ink("--st-text-color", "#1b2a2e"), ground = ink("--st-background-color", "#ffffff");
-    for (const [a, b, c, d, from, to, wide, dashed] of lines()) {
+  const stroke = (some) => {
+    for (const [a, b, c, d, from, to, wide, dashed] of some) {
       if (from === to) context.strokeStyle = from;
       else {
         const shade = context.createLinearGradient(a, b, c + 0.01, d);
@@ -212,6 +206,17 @@ export default function (component) {
       context.stroke();
     }
     context.setLineDash([]);
+    context.globalAlpha = 1;
+  };
+  const draw = () => {
+    ask = 0;
+    const started = performance.now(), radius = size();
+    position();
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    const text = ink("--st-text-color", "#1b2a2e"), ground = ink("--st-background-color", "#ffffff");
+    const every = lines(), thick = ([, , , , , , wide]) => wide > 1.3;
+    stroke(every.filter((one) => !thick(one)));
     const some = state.selected.size;
     for (const lit of some ? [false, true] : [true]) {
       context.globalAlpha = lit ? 0.9 : 0.18;
@@ -222,7 +227,7 @@ export default function (component) {
         context.drawImage(made, x[at] - half, y[at] - half, 2 * half, 2 * half);
       }
     }
-    context.globalAlpha = 1;
+    stroke(every.filter(thick));  // those of the sentences that moved most, and to neighbours: over the points
     if (state.chosen >= 0) {
       context.strokeStyle = text;
       context.lineWidth = 2;

@@ -115,7 +115,7 @@ def shades_of(colour: Attribute) -> Shades:
     """The colours of groups, or of numbers on a scale whose ends are clipped where sentences are many."""
     palette: list[str] = []
     numbers = np.zeros(len(colour.cells), dtype=np.uint8)
-    listed, scale = [], {}
+    listed, scale, title = [], {}, colour.name
     for group in sentence_maps.groups(colour):
         if group.colour is not None:
             numbers[group.members] = len(palette)
@@ -127,10 +127,11 @@ def shades_of(colour: Attribute) -> Shades:
         numbers[group.members] = found.numbers + len(palette)
         palette += found.palette
         scale = found.legend
+        title = style["colorbar"]["title"]["text"]  # says whether the ends are clipped
     values = [
         in_words.number(cell) if isinstance(cell, float) else cell or sentence_maps.MISSING for cell in colour.cells
     ]
-    return Shades(palette or [QUIET], numbers, {**scale, "title": colour.name, "groups": listed}, values)
+    return Shades(palette or [QUIET], numbers, {**scale, "title": title, "groups": listed}, values)
 
 
 def on_scale(values: NDArray[Any], low: float, high: float, title: str = "") -> Shades:
