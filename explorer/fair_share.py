@@ -240,7 +240,11 @@ def kept_while_training() -> Iterator[None]:
 
 
 def one_arena() -> None:
-    """Make a training thread share the main arena, since the arenas of threads hold at most 64 MB."""
+    """Make threads share the main arena: what one of them has freed, another one uses.
+
+    The arena of a thread holds at most 64 MB, too few for a training. And it keeps gaps of its own: in an app with a
+    thread for every page and job, they come to hundreds of MB.
+    """
     glibc = _glibc()
     if glibc:
         glibc.mallopt(_ARENA_MAX, 1)

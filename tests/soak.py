@@ -4,9 +4,10 @@
 stopped, resumed and deleted. It samples the server every few seconds. Memory is what the process has allocated, in
 which a library's caches count too, without the pages of files: those depend on what else runs on the machine. Each
 number is the median of the samples of a tenth of the time: the one after the warm-up, and the last one. It fails if one
-grew by more than 5 % (threads, files and sockets: and by more than two), or if the log of the server or a page shows an
-exception. Streamlit keeps a session for two minutes after its tab has gone, and each holds an event loop: so the file
-descriptors in all may also grow by those of as many sessions as were left within two minutes.
+grew by more than 5 % (threads, files and sockets: and by more than two), if the server had more than 1.5 GB in memory
+at any moment, or if its log or a page shows an exception. Every other session uses the included encoder beside an
+example, the others a tiny one. Streamlit keeps a session for two minutes after its tab has gone, and each holds an
+event loop: so the file descriptors may also grow by those of as many sessions as were left within two minutes.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
@@ -28,6 +30,8 @@ from urllib.parse import urlencode
 
 import psutil
 
+from explorer import run_folder
+from explorer.encoding.locate import lookup
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.frame.page_list import PAGES
@@ -43,6 +47,7 @@ EVERY = 3.0  # seconds between two samples
 WARM_UP = 1 / 3  # of the time, until every cache is filled
 SHARE = 1 / 10  # of the time, of which a number is the median
 MOST = 0.05
+MOST_RESIDENT = 1500  # MB at any moment, the pages of libraries and files included
 FEW = 2  # threads, files and sockets that come and go
 KEPT = 120.0  # seconds that Streamlit keeps a session whose tab has gone
 OF_A_SESSION = 3  # descriptors of its event loop: what it waits on, and two ends to wake it
@@ -79,6 +84,15 @@ def allocated(process: psutil.Process) -> int:
     return 1024 * int(status.partition("RssAnon:")[2].split()[0])
 
 
+def highest(process: psutil.Process) -> float:
+    """The most MB that a process had in memory at any moment; where the system does not say, what it has now."""
+    try:
+        status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return process.memory_info().rss / 1e6
+    return 1024 * int(status.partition("VmHWM:")[2].split()[0]) / 1e6
+
+
 @dataclass
 class Soak:
     """The sessions, the runs they train, and the samples."""
@@ -92,6 +106,7 @@ class Soak:
     clicks: int = 0
     left: list[float] = field(default_factory=list)  # when a session was left for a new one
     done: dict[str, int] = field(default_factory=dict)
+    highest: float = 0.0  # MB in memory at any moment
 
     def visit(self, page: Page) -> None:
         """Open another page by the menu, and something in it."""
@@ -164,6 +179,7 @@ def sampled(work: Soak) -> Iterator[None]:
     finally:
         over.set()
         watcher.join()
+        work.highest = highest(work.process)
 
 
 def soak(work: Soak, pages: list[Page], minutes: float) -> None:
@@ -205,8 +221,8 @@ def sessions_that_fit() -> int:
 
 
 @contextmanager
-def browser_pages(address: str, count: int, query: str) -> Iterator[list[Page]]:
-    """So many sessions, each a page of one browser."""
+def browser_pages(address: str, count: int, queries: Sequence[str]) -> Iterator[list[Page]]:
+    """So many sessions, each a page of one browser, which begin with these choices in turn."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -215,7 +231,7 @@ def browser_pages(address: str, count: int, query: str) -> Iterator[list[Page]]:
         context = opened.new_context(viewport={"width": 1280, "height": 1400})
         context.set_default_timeout(60_000)
         pages = [context.new_page() for _ in range(count)]
-        for page in pages:
+        for page, query in zip(pages, cycle(queries), strict=False):
             page.goto(f"{address}/?{query}")
             settle(page)
         yield pages
@@ -236,8 +252,9 @@ def main() -> int:
         place = trainings.furnish(folder)
         environment = {"STRATA_RUNS": str(place.runs), "STRATA_CACHE": str(folder / "cache"), "STRATA_DATA": ""}
         with live.serving(log, environment) as (address, server), mock.patch.dict("os.environ", environment):
-            query = urlencode({"model": place.model})
-            with browser_pages(address, options.sessions, query) as pages:
+            included = [{"model": lookup.BUNDLED, "beside": name} for name in run_folder.models()]
+            queries = [urlencode(chosen) for one in included for chosen in ({"model": place.model}, one)]
+            with browser_pages(address, options.sessions, queries) as pages:
                 work = Soak(address, place, psutil.Process(server.pid), random.Random(options.seed))
                 with sampled(work):
                     soak(work, pages, options.minutes)
@@ -255,12 +272,14 @@ def report(work: Soak, options: argparse.Namespace, log: str) -> int:
     for name, before, after, grown in rows:
         unit = " MB" if name == "memory" else ""
         print(f"{name:<12}{before:>10.0f}{after:>10.0f}{after / before - 1:>+10.1%}{unit}{'  grew' * grown}")
+    too_much = work.highest > MOST_RESIDENT
+    print(f"At most in memory at any moment: {work.highest:.0f} MB{f', more than {MOST_RESIDENT}' * too_much}")
     if "Traceback" in log:
         work.faults.append(f"the log has a traceback: {log[log.index('Traceback') :][:3000]}")
     if options.minutes < 20:
         print("Caches may still fill in so short a time: what grew here need not grow in an hour.")
     print("\n".join(work.faults) or "No exception in the log or on a page.")
-    return 1 if work.faults or any(grown for *_, grown in rows) else 0
+    return 1 if work.faults or too_much or any(grown for *_, grown in rows) else 0
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """Test how many threads are used beside other programs."""
 
+import os
+import subprocess
 import sys
 import threading
 import time
@@ -13,6 +15,7 @@ from explorer import fair_share
 from explorer.fair_share import ThreadShare
 from explorer.progress import Progress, finish
 from explorer.ui.access import jobs
+from tests.live import ROOT
 
 
 class Machine(ThreadShare):
@@ -188,3 +191,44 @@ def test_threads_that_wait_sleep_while_other_programs_compute(monkeypatch):
         with fair_share._with_threads(2):
             working = spun()
         assert (working < spinning / 3) == shared, (spinning, working)
+
+
+ARENAS = """
+import ctypes, os, re, sys, threading
+from explorer import fair_share
+
+def arenas():
+    libc = ctypes.CDLL(None)
+    libc.fopen.restype = ctypes.c_void_p
+    file = ctypes.c_void_p(libc.fopen(sys.argv[1].encode(), b"w"))
+    libc.malloc_info(0, file)
+    libc.fclose(file)
+    return len(re.findall("<heap nr=", open(sys.argv[1]).read()))
+
+def allocate():
+    go.wait()
+    held = [ctypes.create_string_buffer(50_000) for _ in range(200)]
+    go.wait()
+
+def with_threads():
+    before, threads = arenas(), [threading.Thread(target=allocate) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return arenas() - before
+
+go = threading.Barrier(4)
+if sys.argv[2] == "shared":
+    fair_share.one_arena()
+print(with_threads())
+"""
+
+
+@pytest.mark.skipif(fair_share._glibc() is None, reason="the C library is not glibc")
+@pytest.mark.parametrize("shared", [True, False])
+def test_threads_share_the_main_arena_where_they_are_told_to(tmp_path, shared):
+    asked = [sys.executable, "-c", ARENAS, str(tmp_path / "told"), "shared" if shared else "each its own"]
+    told = {name: value for name, value in os.environ.items() if name != "MALLOC_ARENA_MAX"}
+    made = int(subprocess.run(asked, cwd=ROOT, env=told, capture_output=True, text=True, check=True).stdout)
+    assert (made == 0) == shared, made

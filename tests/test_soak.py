@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from tests.soak import OF_A_SESSION, Sample, most_kept, table
+import random
+from argparse import Namespace
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from tests.processes import process
+from tests.soak import MOST_RESIDENT, OF_A_SESSION, Sample, Soak, highest, most_kept, report, table
 
 HOUR = 3600
 
@@ -38,3 +47,23 @@ def test_files_sockets_threads_and_memory_may_not_grow_with_sessions():
 def test_the_most_sessions_kept_are_those_left_within_two_minutes():
     assert most_kept([]) == 0
     assert most_kept([0.0, 60.0, 119.0, 121.0, 500.0]) == 3
+
+
+def holding(told: Path, megabytes: int) -> None:
+    """Have so much in memory for a moment, and note the most and what there was before."""
+    own = psutil.Process()
+    before = own.memory_info().rss / 1e6
+    np.ones(megabytes * 1_000_000, dtype=np.uint8)
+    told.write_text(f"{before} {highest(own)}")
+
+
+def test_the_highest_memory_is_that_of_any_moment_and_is_a_fault_above_the_most(tmp_path, capsys):
+    process(holding, tmp_path / "told", 400).join()
+    before, most = map(float, (tmp_path / "told").read_text().split())
+    assert most == pytest.approx(before + 400, abs=60)
+    samples = [Sample(float(second), 500.0, 15, 40, 21, 100) for second in range(0, HOUR, 10)]
+    options = Namespace(sessions=1, minutes=60.0)
+    for found, code in ((MOST_RESIDENT, 0), (MOST_RESIDENT + 1, 1)):
+        work = Soak("", None, psutil.Process(), random.Random(0), samples, highest=float(found))
+        assert report(work, options, "") == code
+        assert f"At most in memory at any moment: {found} MB" in capsys.readouterr().out

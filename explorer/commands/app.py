@@ -5,6 +5,7 @@ import runpy
 import signal
 import sys
 
+from explorer import fair_share
 from explorer.data.graded import sts
 from explorer.errors import BadChoice
 from explorer.knobs import whole_in
@@ -32,5 +33,6 @@ def app(options: argparse.Namespace) -> None:
         if signal.getsignal(ending) is not signal.SIG_IGN:
             signal.signal(ending, lambda *_: sys.exit())
     port = [] if options.port is None else ["--server.port", options.port.strip()]
+    fair_share.one_arena()  # before Streamlit has threads: those of its start would keep arenas of their own
     sys.argv = ["streamlit", "run", str(app_file()), *port]
     runpy.run_module("streamlit", run_name="__main__")

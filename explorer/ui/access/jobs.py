@@ -32,6 +32,7 @@ Make = Callable[[], Work[Any]]
 MEASURING, TRAINING, NETWORK, LOADING, PLANS = "measuring", "training", "network", "loading", "plans"
 WAITING, RUNNING, DONE, STOPPED, FAILED = "waiting", "running", "done", "stopped", "failed"
 MOMENT = 0.3  # seconds: a shorter job shows no progress
+GIVE_BACK = 2.0  # seconds of a job between two times that it returns memory
 WAITING_FOR = "Waiting for: {}"
 _FIRST = "_first wait"
 
@@ -50,6 +51,7 @@ class Job:
     error: str = ""
     details: str = ""
     _stage_started: float = field(default_factory=time.monotonic)
+    _given_back: float = field(default_factory=time.monotonic)
     _stop: threading.Event = field(default_factory=threading.Event)
     _ended: threading.Event = field(default_factory=threading.Event)
 
@@ -97,6 +99,7 @@ class Job:
             while not self._stop.is_set():
                 fair_share.adapt()
                 self._advance(next(work))
+                self._give_back_at_times()
             work.close()
             self._end(STOPPED)
         except StopIteration as end:
@@ -116,6 +119,12 @@ class Job:
         if (progress.stage, progress.about) != (self.progress.stage, self.progress.about):
             self._stage_started = time.monotonic()
         self.progress = progress
+
+    def _give_back_at_times(self) -> None:
+        """Between two steps: batches of many lengths leave gaps, which would add up until the end of long work."""
+        if time.monotonic() - self._given_back > GIVE_BACK:
+            give_back_memory()
+            self._given_back = time.monotonic()
 
     def _end(self, state: str) -> None:
         self.state = state
@@ -192,8 +201,6 @@ def _queue(lane: str) -> queue.SimpleQueue[Job]:
                 give_back_memory()
 
         _queues[lane] = waiting
-        if lane == TRAINING:
-            fair_share.one_arena()
         _thread(work_off, f"worker: {lane}")
     return _queues[lane]
 
