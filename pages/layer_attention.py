@@ -12,19 +12,18 @@ page_frame.enter()
 choice, sentences = sidebar_choice.chosen(), shown_sides.pair()
 answer = first_screen.answer()
 with first_screen.controls_row():
-    st.markdown(
-        " / ".join(f"“{messages.plain(messages.shortened(one))}”" for one in sentences), help=shown_sides.OTHERS
-    )
-    sides = shown_sides.sides(choice)
+    shown = " / ".join(f"“{messages.plain(messages.shortened(one, 44))}”" for one in sentences)
+    st.markdown(shown, help=shown_sides.OTHERS, width="content")
+    sides, loading = shown_sides.sides(choice)
 with first_screen.figure():
     for column, side in zip(st.columns(max(1, len(sides)), gap="medium"), sides, strict=False):
         with column:
             (pooler_view if side.has_pooler else pair_view).figure(side, sentences)
-if not sides:
-    st.stop()
 with answer:
     parts = ((pooler_view if side.has_pooler else pair_view).answer(side, sentences) for side in sides)
-    st.markdown(f"#### {messages.plain('; '.join(filter(None, parts)))}")
+    st.markdown(f"#### {messages.plain(' '.join(filter(None, parts)))}")
+if loading or not sides:
+    st.stop()  # which tabs there are depends on all sides
 poolers = [side for side in sides if side.has_pooler]
 tabs = [pooler_view.WEIGHTS, pooler_view.SCORES, pooler_view.PARTS, pooler_view.OVER_TRAINING] if poolers else []
 tab = first_screen.tabs([*tabs, pair_view.HEADS_TITLE, pooler_view.MORE])

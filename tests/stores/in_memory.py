@@ -23,6 +23,7 @@ from explorer.measuring.maps.projection import MapSettings
 from explorer.measuring.scores.calibration import MatchOptions
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import Verdict
+from explorer.measuring.sentences.edits import Edited
 from explorer.run_folder import METRICS, PROBE, PROBE_SENTENCES, STATUS, STEPS, probe_file
 from explorer.studies.plans.plan import Plan
 from explorer.studies.size.points import Point, Size, SizeOptions
@@ -40,8 +41,8 @@ from explorer.ui.replay import step_grid, step_map
 from explorer.ui.results import table_view
 from explorer.ui.runs import run_status, training_queue
 from explorer.ui.search import neighbours
-from explorer.ui.start import own_pairs_form
-from explorer.ui.widgets import cosine_meaning, microscope
+from explorer.ui.start import first_pair, own_pairs_form
+from explorer.ui.widgets import cosine_meaning, differences, microscope
 from tests.evaluating.results_by_hand import result
 from tests.stores import drawn
 from tests.stores.drawn import one_of
@@ -150,6 +151,24 @@ def token_pairs(desk: Desk, x: Any) -> Hashable:
 
 def word_pairs(desk: Desk, x: Any) -> Hashable:
     return key_of(desk, microscope, lambda: microscope._word_pair(side(x), *x.sentences, x.reference))
+
+
+def edit_costs(desk: Desk, x: Any) -> Hashable:
+    desk.patch.setattr(cached, "attending", lambda one: one.digest)
+    desk.patch.setattr(differences, "costs_of", lambda *given: given)
+    desk.patch.setattr(differences, "progress", SimpleNamespace(finish=lambda given: given))
+    edited, length = Edited(*x.sentences, (), ()), x.settings.max_length
+    return own(differences.computed(found(x), edited, x.reading, length), (x.model, edited, x.reading, length))
+
+
+def cosines(desk: Desk, x: Any) -> Hashable:
+    desk.patch.setattr(cached, "encoder", lambda one, settings: (one.digest, settings))
+    desk.patch.setattr(first_pair, "of_reading", lambda *given: given)
+    desk.patch.setattr(first_pair, "finish", lambda given: given)
+    # a cosine is a number: of what decides it
+    desk.patch.setattr(first_pair, "similarities", lambda given: {(0, 1): hash(given)})
+    given = (x.model, x.settings), x.sentences, x.reading, x.settings.max_length
+    return own(first_pair.cosine(found(x), x.sentences, x.reading, x.settings), float(hash(given)))
 
 
 def layer_weights(desk: Desk, x: Any) -> Hashable:
@@ -350,6 +369,12 @@ STORES: Mapping[str, Store | tuple[Store, ...]] = {
         Store({**READ, **PAIR}, NAMED, token_pairs, bases=60),
         Store({"model": drawn.digest, "reading": drawn.reading, "reference": one_of("[PAD]", "[MASK]"),
                "settings": one_of(Settings(), Settings("float32", "auto", 4)), **PAIR}, NAMED, word_pairs, bases=80),
+        Store({"model": drawn.digest, "reading": drawn.reading,
+               "settings": one_of(Settings(), Settings("float32", "auto", 4)), **PAIR},
+              NAMED, edit_costs, bases=80),
+        Store({"model": drawn.digest, "reading": drawn.reading,
+               "settings": one_of(Settings(), Settings("float32", "auto", 4)), **PAIR},
+              NAMED, cosines, bases=80),
         Store({"model": drawn.digest, "settings": one_of(Settings(), Settings("float32", "auto", 4)), **PAIR}, NAMED,
               layer_weights, bases=80),
         Store({"model": drawn.digest, "way": one_of("as one input", "alone"), **PAIR}, NAMED, attention, bases=80),

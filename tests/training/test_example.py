@@ -35,7 +35,7 @@ from explorer.training.record import recorder, runs
 from explorer.training.record import status as statuses
 from explorer.training.record.run_results import tuning
 from explorer.training.record.runs import Run
-from explorer.ui.layer_attention.pair_view import LONG, SHORT
+from explorer.ui.layer_attention.shown_sides import LONG, SHORT
 
 
 @pytest.fixture(autouse=True)

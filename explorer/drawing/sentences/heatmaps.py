@@ -138,7 +138,7 @@ def query_by_key(
 
 
 def weights_and_scores(
-    weights: Floats, layers: Sequence[int], sentences: Sequence[str], scores: Mapping[str, Floats]
+    weights: Floats, layers: Sequence[int], sentences: Sequence[str], scores: Mapping[str, Floats], side: str = "A"
 ) -> go.Figure:
     """Bars of the mean weight of each layer (sentence, layer); below, the score of each layer.
 
@@ -154,7 +154,7 @@ def weights_and_scores(
             base=alike,
             customdata=shares,
             name=style.short_text(sentence),
-            marker={"color": style.SENTENCE_COLOURS[place % len(style.SENTENCE_COLOURS)]},
+            marker={"color": style.SIDES["AB".index(side)], "opacity": (1.0, 0.55)[place % 2]},
             hovertemplate="layer %{x}: %{customdata:.4f}<extra></extra>",
             row=1,
         )

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 DRAWN = ("cls", "mean")
 FILE = "Cosines and contributions (CSV)"
-HEIGHT = 400  # pixels
-ADDS_MOST = "{}, {}: layer {} adds most to the cosine of {}, {}"
+HEIGHT = 390  # pixels
+ADDS_MOST = "Under {} layer {} contributes most to the cosine of {}: {}."
 BARS = (
     "Bars: each layer's contribution to the cosine of layer {}; they sum to it ({}). A layer's update is its vector "
     "minus that of the layer below (layer 0: the embeddings). Contribution: inner product of the update in one "
@@ -42,14 +42,14 @@ ALONE = "This model's tokenizer has no separator for two sentences, so each is e
 
 
 def answer(side: Side, sentences: tuple[str, str]) -> str:
-    """Which layer adds most to the cosine, under the pooling of the model if it is one of DRAWN."""
+    """Which layer contributes most to the cosine of the last layer, under mean."""
     pair = pair_layers(side.found, *sentences, side.choice.settings)
     contributions = pair.contributions[:, pair.poolings.index("mean")]
     if not np.isfinite(contributions).all():
         return ""
-    most, last = int(np.argmax(contributions)), float(pair.cosines[-1, pair.poolings.index("mean")])
+    most, last = int(np.argmax(np.abs(contributions))), float(pair.cosines[-1, pair.poolings.index("mean")])
     cosine, part = in_words.number(last), in_words.signed(contributions[most])
-    return ADDS_MOST.format(side.name, shown_name(side), most, cosine, part)
+    return ADDS_MOST.format(side.name, most, cosine, part)
 
 
 def figure(side: Side, sentences: tuple[str, str]) -> None:

@@ -44,9 +44,9 @@ HAS_NONE = "{}, {}, has no pooler over its layers. It uses one layer & pooling: 
 WEIGHS = "{} weighs layers {} to {}. {} The highest weights are {:.2f} and {:.2f}; equal weights would be {:.2f}."
 COSINES = "Cosine of the two sentences: {}."
 NOT_SCORED = "{} has no score on {} yet. Open the Layers or the Compare page with it to measure it."
-HEIGHT = 400  # pixels
-ALIKE = "{}, {}: weights are {}"
-MOST_WEIGHT = "{}, {}: {} most, by {:.2f} ({:.2f} if equal)"
+HEIGHT = 390  # pixels
+ALIKE = "Under {} the weights are {}."
+MOST_WEIGHT = "Under {} {} the highest weight, {:.2f} ({:.2f} if all were equal)."
 PAPER = (
     "A pooler weighs the layers of each sentence. Oh and others (2022, Figure 3) find the highest weight on the last "
     "layer if its \\[CLS\\] is a part of the vector, different for a short and a long sentence, and balanced weights "
@@ -61,11 +61,11 @@ def answer(side: Side, sentences: tuple[str, str]) -> str:
     """Which layers have the highest weights."""
     weights = layer_weights(side.found, sentences, side.choice.settings)
     if all(weights.nearly_uniform):
-        return ALIKE.format(side.name, shown_name(side), UNIFORM)
+        return ALIKE.format(side.name, UNIFORM)
     first, second = weights.highest_layers
-    layers = f"layer {first} weighs" if first == second else f"layers {first} and {second} weigh"
+    layers = f"layer {first} has" if first == second else f"layers {first} and {second} have"
     highest = max(float(np.nanmax(of_layers)) for of_layers in weights.by_layer)
-    return MOST_WEIGHT.format(side.name, shown_name(side), layers, highest, 1 / len(weights.layers))
+    return MOST_WEIGHT.format(side.name, layers, highest, 1 / len(weights.layers))
 
 
 def figure(side: Side, sentences: tuple[str, str]) -> None:
@@ -75,7 +75,7 @@ def figure(side: Side, sentences: tuple[str, str]) -> None:
     st.markdown(f"**{side.name}** {messages.plain(shown_name(side))}", help=messages.plain(_highest_layers(weights)))
     by_pooling, _ = _scores(side, weights)
     downloads.draw(
-        drawn.weights_and_scores(weights.by_layer, weights.layers, sentences, by_pooling),
+        drawn.weights_and_scores(weights.by_layer, weights.layers, sentences, by_pooling, side.name),
         height=HEIGHT,
         key=f"mean weights {side.name}",
         config=downloads.config("listening"),

@@ -41,16 +41,18 @@ def pair() -> tuple[str, str]:
     return selection.pair() or (SHORT, LONG)
 
 
-def sides(choice: Choice) -> list[Side]:
-    """A, and what is beside it; empty while A is loaded, and without B while that is loaded. Errors are shown."""
+def sides(choice: Choice) -> tuple[list[Side], bool]:
+    """A, and what is beside it, as far as they are loaded, and whether one is being loaded. Errors are shown."""
     other = _beside(choice)
     found = []
     for name, its in (("A", choice), ("B", other)):
         folder = sidebar_choice.encoder(its.source) if its else None
-        if its is None or folder is None or sidebar_choice.loaded(folder, its.settings) is None:
+        if its is None or folder is None:
             break
+        if sidebar_choice.loaded(folder, its.settings) is None:
+            return found, True
         found.append(Side(name, its, folder, has_pooler(folder.folder)))
-    return found
+    return found, False
 
 
 def _beside(choice: Choice) -> Choice | None:
@@ -62,7 +64,16 @@ def _beside(choice: Choice) -> Choice | None:
     with suppress(errors.StrataError):
         if other is None and has_pooler(cached.found(choice.source).folder):
             default = NO_B
-    chosen: str = controls.menu(BESIDE, options, default=default, key="pooler", width=280, help=BESIDE_HELP)
+    chosen: str = controls.menu(
+        BESIDE,
+        options,
+        default=default,
+        key="pooler",
+        width=330,
+        format_func=f"{BESIDE}: {{}}".format,
+        label_visibility="collapsed",
+        help=BESIDE_HELP,
+    )
     if chosen in (NO_B, MODEL_B):
         return other if chosen == MODEL_B else None
     return replace(choice, source=chosen, reading=None)

@@ -8,13 +8,18 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer import in_words
 from explorer.data import sample
+from explorer.data.text_sets import digest_of
 from explorer.encoding.locate import model_names
+from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read.pooling import Reading
 from explorer.errors import StrataError
+from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences import edit_tables, word_pairs
 from explorer.measuring.sentences.edits import between
-from explorer.measuring.sentences.sentence_vectors import similarities
+from explorer.measuring.sentences.sentence_vectors import of_reading, similarities
+from explorer.progress import finish
 from explorer.ui import messages
-from explorer.ui.access import selection, sidebar_choice
+from explorer.ui.access import cached, selection, sidebar_choice
 from explorer.ui.access.sidebar_choice import Choice, Reader
 from explorer.ui.start import ways_in
 from explorer.ui.widgets import differences, first_screen, microscope
@@ -27,7 +32,7 @@ ANSWER = "{}: the cosine with the first sentence is {}."
 OWN_HELP = "One sentence a line, at most {}. Sentences, Map and Search show them, too."
 HEIGHT = 300  # pixels of the figure by layer
 _SHOWN = "_pair in the fields of Start"
-_COLUMNS = """<style>
+_LARGER = """<style>
 [class*="st-key-coloured-start-"] p { font-size: 1.25rem; line-height: 1.8 !important; margin-bottom: 0; }
 </style>"""
 
@@ -113,11 +118,19 @@ def _sides(choice: Choice) -> tuple[tuple[Reader, ...], str]:
 
 def _words(sides: Sequence[Reader], pair: tuple[str, str]) -> None:
     """Both sentences under each side, coloured."""
-    made = {side.name: microscope.words_of(side, *pair) for side in sides}
-    known: dict[str, word_pairs.WordPair] = {name: words for name, words in made.items() if words is not None}
-    if len(known) == len(sides):
-        st.html(_COLUMNS)
-        differences.coloured_words(sides, known, pair, "start")
+    plain = st.empty()
+    with plain.container():
+        for text in pair:
+            st.markdown(messages.plain(text))
+    known: dict[str, word_pairs.WordPair] = {}
+    for side in sides:  # one after the other, with one line of progress
+        words = microscope.words_of(side, *pair)
+        if words is None:
+            return
+        known[side.name] = words
+    plain.empty()
+    st.html(_LARGER)
+    differences.coloured_words(sides, known, pair, "start")
 
 
 def _cosines(sides: Sequence[Reader], pair: tuple[str, str]) -> str:
@@ -130,8 +143,17 @@ def _cosines(sides: Sequence[Reader], pair: tuple[str, str]) -> str:
 
 
 def _cosine(side: Reader, pair: Sequence[str]) -> float | None:
-    vectors = side.vectors(tuple(pair))
-    return None if vectors is None else float(similarities(vectors)[0, 1])
+    """The cosine of two sentences; None, with progress shown, while the model is loaded."""
+    if sidebar_choice.loaded(side.found, side.settings) is None:
+        return None
+    return cosine(side.found, tuple(pair), side.reading, side.settings)
+
+
+@cached.by_stamp(lambda found, pair, reading, settings: (found.digest, digest_of(pair), reading.title, settings), 64)
+def cosine(_found: Found, _pair: tuple[str, ...], _reading: Reading, _settings: Settings) -> float:
+    """The cosine of two sentences in a loaded model."""
+    encoder = cached.encoder(_found, _settings)
+    return float(similarities(finish(of_reading(encoder, _pair, _reading, _settings.max_length)))[0, 1])
 
 
 def _what_if(sides: Sequence[Reader], pair: tuple[str, str]) -> None:
@@ -150,5 +172,5 @@ def _what_if(sides: Sequence[Reader], pair: tuple[str, str]) -> None:
         messages.trouble(error)
         return
     edited = between(pair[1], typed)
-    names = ", ".join(map(str, edited.edits)) if edited else typed
+    names = ", ".join(map(str, edited.edits)) if edited and edited.edits else f"“{typed}”"
     st.markdown(messages.plain(ANSWER.format(names, " and ".join(lines))))

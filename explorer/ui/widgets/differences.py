@@ -8,15 +8,18 @@ import streamlit as st
 from explorer import in_words, progress
 from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import pair_figures
-from explorer.encoding.read.pooling import PAD
-from explorer.measuring.sentences import edit_costs, edit_tables, word_pairs
-from explorer.measuring.sentences.edit_costs import EditCosts
+from explorer.encoding.locate.model_names import Found
+from explorer.encoding.read.pooling import PAD, Reading
+from explorer.measuring.sentences import edit_tables, word_pairs
+from explorer.measuring.sentences.edit_costs import EditCosts, costs_of
+from explorer.measuring.sentences.edits import Edited, between
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs
+from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.widgets import downloads
 
-LEGEND = "Blue words raise the cosine, brown words lower it, grey words add little. Hover a word for its number."
+AT_ONCE = 4  # edits: their subsets are 16 texts, encoded in less than the time of a redraw
+LEGEND = "Blue raises the cosine, brown lowers it, grey adds little. Hover a word for its number."
 # The words are text in markdown, escaped; the style sheet has numbers alone. A number is over its word when that is
 # hovered, and always there for screen readers.
 _LOOK = """
@@ -44,20 +47,34 @@ def edit_costs_of(sides: Sequence[Reader], first: str, second: str) -> dict[str,
 
 
 def _edit_costs(side: Reader, sentences: tuple[str, str]) -> tuple[EditCosts, ...] | None:
+    """The costs, in a tuple that is empty if there are none; at once for few edits, which need no place in a queue."""
     length = side.settings.max_length
+    edited = between(*sentences)
+    if edited is None or not edited.edits:
+        return ()
+    kept = word_pairs.kept(word_pairs.key(side.found.digest, sentences, side.reading.title, PAD, length))
+    if kept is not None and kept.edits is not None:
+        return (kept.edits,)  # the model need not be loaded
+    if len(edited.edits) <= AT_ONCE:
+        if sidebar_choice.attending(side.found) is None:
+            return None  # it is being loaded
+        return (computed(side.found, edited, side.reading, length),)
 
-    def make() -> progress.Work[tuple[EditCosts, ...]]:
-        kept = word_pairs.kept(word_pairs.key(side.found.digest, sentences, side.reading.title, PAD, length))
-        if kept is not None:  # then the model need not be loaded
-            costs = kept.edits
-        else:
-            yield progress.Progress(f"loading {side.found.name}", 0, 0)
-            encoder = cached.attending(side.found)
-            costs = yield from edit_costs.edit_costs(encoder, *sentences, side.reading, length)
-        return () if costs is None else (costs,)
+    def make() -> progress.Work[EditCosts]:
+        yield progress.Progress(f"loading {side.found.name}", 0, 0)
+        return (yield from costs_of(cached.attending(side.found), edited, side.reading, length))
 
     key = f"edits {side.found.digest} {digest_of(sentences)} {side.reading.title} {length}"
-    return jobs.result(key, f"Comparing two sentences with {side.found.name}", make)
+    made = jobs.result(key, f"Comparing two sentences with {side.found.name}", make)
+    return None if made is None else (made,)
+
+
+@cached.by_stamp(
+    lambda found, edited, reading, length: (found.digest, digest_of((edited.first, edited.second)), reading.title), 32
+)
+def computed(_found: Found, _edited: Edited, _reading: Reading, length: int | None) -> EditCosts:
+    """The costs of a few edits."""
+    return progress.finish(costs_of(cached.attending(_found), _edited, _reading, length))
 
 
 def cost_by_layer(costs: Mapping[str, EditCosts], where: str = "", height: int | None = None) -> None:

@@ -47,6 +47,11 @@ def rails(app):
     return [[line.strip().endswith("(done)") for line in rail.splitlines()] for rail in told]
 
 
+def ways(app, **link):
+    """The page with the tab of the three ways, measured."""
+    return measured(app, tab=ways_in.WAYS, **link)
+
+
 def through(app, key):
     """Click a door's button and go where it leads, which without a browser takes two steps."""
     with mock.patch("streamlit.switch_page") as led:
@@ -59,7 +64,7 @@ def through(app, key):
 
 def test_the_first_door_leads_to_the_example(app, cache, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
-    measured(app)
+    ways(app)
     assert rails(app)[0] == [True, True, False]
     assert through(app, "door compare") == "Compare"
     assert app.selectbox(key="model").value == "all-MiniLM-L6-v2"
@@ -73,7 +78,7 @@ def test_the_first_door_leads_to_the_example(app, cache, tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("no_example")
 def test_without_an_example_the_first_door_leads_to_a_run_of_ones_own(start):
-    measured(start)
+    ways(start)
     assert rails(start) == [[True, False, False]] * 3
     assert through(start, "door train defaults") == "Train"
 
@@ -94,11 +99,11 @@ def test_own_pairs_are_scored_by_a_click_and_the_text_of_the_form_by_another(sta
     first, second = (tuple(f"{what} {row}" for row in range(60)) for what in ("it rains", "it pours"))
     pairs = GradedPairs("mine.csv", first, second, tuple(float(row % 7) for row in range(60)), ("",) * 60)
     uploaded = sets.keep(pairs)
-    measured(start)
+    ways(start)
     assert rails(start)[1:] == [[True, True, False], [True, True, False]]
     assert through(start, "door layers") == "Layers"
     assert start.selectbox(key="sts").value == written(uploaded)
-    opened(start, "start")
+    opened(start, "start", tab=ways_in.WAYS)
     assert rails(start)[1] == [True, True, True], "they have been scored since"
     assert through(start, "door train own") == "Train"
     assert start.multiselect[0].value == [written(uploaded)], "few rows are all trained on, and all judged"
@@ -107,7 +112,7 @@ def test_own_pairs_are_scored_by_a_click_and_the_text_of_the_form_by_another(sta
 def test_own_pairs_that_cannot_be_split_say_why_in_place_of_the_button(start, cache):
     few = GradedPairs("few.csv", ("a", "b"), ("c", "d"), (1.0, 2.0), ("", ""))
     sets.keep(few)
-    measured(start)
+    ways(start)
     assert "door train own" not in {one.key for one in start.button}
     assert error_of(lambda: splitting.halves(few)) in words(start.caption)
 
@@ -118,7 +123,7 @@ def test_a_tuned_model_is_compared_with_its_base_on_its_test_set(start, place, t
     trained = trainings.train(trainings.new(place, "simcse", name=f"{name}-made", settings={"steps": 2}))
     (tmp_path / "runs").mkdir()
     trained.folder.rename(tmp_path / "runs" / name)
-    measured(start, reading="cls of layer 1")
+    ways(start, reading="cls of layer 1")
     assert rails(start)[0] == [True, True, False]
     assert through(start, "door compare") == "Compare"
     assert start.selectbox(key="model").value == str(place.model)
@@ -132,7 +137,7 @@ def test_the_models_of_the_three_newest_runs_are_listed_and_those_of_older_ones_
         run = tmp_path / "runs" / name
         (run / "model").mkdir(parents=True)
         os.utime(run, (1e9 - age, 1e9 - age))
-    start.run()
+    measured(start, tab=ways_in.MODELS)
     listed = [one.value for one in start.text if one.value.startswith("run:")]
     assert listed == ["run:newest", "run:second", "run:third"]
     assert ways_in.OLDER.format(2) in [one.label for one in start.expander]
@@ -165,6 +170,7 @@ def halves(count):
 
 
 def upload(app, data, name="mine.csv"):
+    app.query_params["tab"] = ways_in.OWN
     app.run().file_uploader[0].set_value((name, data, "text/csv"))
     return measured(app)
 
@@ -224,6 +230,7 @@ def test_a_file_of_any_kind_can_be_deleted_like_pairs_and_is_used_where_models_a
     own = sets.keep(GradedPairs("mine.csv", tuple("abc"), tuple("def"), (1.0, 2.0, 3.0), ("",) * 3))
     pairs = uploads.keep("queries.csv", b"query,passage\nWhere?,Here it is.\nWhen?,At noon.\nWho?,The cook.\n")
     texts = uploads.keep("lines.txt", b"One line.\nAnother line.\n")
+    fresh.query_params["tab"] = ways_in.OWN
     fresh.run()
     names = [sources.label(pairs), sources.label(texts), written(own)]
     shown = {one.key for one in fresh.button if one.key}
@@ -242,6 +249,7 @@ def test_a_file_of_any_kind_can_be_deleted_like_pairs_and_is_used_where_models_a
     "header", ["sentence1,sentence2,score", "query,passage", "text,label", "anchor,positive,negative"]
 )
 def test_a_file_without_rows_is_an_error_and_offers_nothing(fresh, header):
+    fresh.query_params["tab"] = ways_in.OWN
     before = {one.key for one in fresh.run().button}
     upload(fresh, f"{header}\n".encode())
     assert words(fresh.error) == [error_of(lambda: files.read_bytes("mine.csv", f"{header}\n".encode()))]
