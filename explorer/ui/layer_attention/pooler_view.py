@@ -90,6 +90,7 @@ def show_weights(sides: Sequence[Side], sentences: tuple[str, str]) -> None:
 
 def show_scores(sides: Sequence[Side], sentences: tuple[str, str]) -> None:
     """Whether the layers with high weights have high scores, and the verdict on B against A."""
+    sidebar_choice.scored(sides[0].choice)  # measured if it was not, with progress shown
     lines = []
     if len(sides) > 1 and (line := _scores_of_both(*sides)):
         lines.append(line)  # the verdict first

@@ -21,7 +21,7 @@ SHORT = "You should do it."
 LONG = "People on motorcycles wearing racing gear ride around a racetrack."
 MOST = 5  # runs that are offered
 OTHERS = "Your pair is that of every page: type another one on Start."
-NO_B, MODEL_B = "none", "model B"
+NO_B, MODEL_B = "nothing beside A", "model B"
 BESIDE = "Beside A"
 BESIDE_HELP = "Model B of the sidebar, or a run whose model has a pooler over its layers, opened on this page alone."
 
@@ -70,7 +70,6 @@ def _beside(choice: Choice) -> Choice | None:
         default=default,
         key="pooler",
         width=330,
-        format_func=f"{BESIDE}: {{}}".format,
         label_visibility="collapsed",
         help=BESIDE_HELP,
     )

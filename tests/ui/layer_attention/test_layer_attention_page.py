@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from explorer.data import sample
+from explorer.data import sample, selections
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import find
@@ -18,12 +18,14 @@ from explorer.progress import finish
 from explorer.training.example import POOLER
 from explorer.training.record import runs
 from explorer.ui import messages
-from explorer.ui.access import sidebar_choice
-from explorer.ui.layer_attention import pair_view, pooler_view
+from explorer.ui.access import selection
+from explorer.ui.layer_attention import pair_view, pooler_view, shown_sides
+from explorer.ui.start import first_pair
+from explorer.ui.widgets import first_screen
 from tests import trainings
 from tests.rendered import Shown
 from tests.tiny_models import FAMILIES, save_tiny
-from tests.visits import entered, error_of, lead, measured, pressed
+from tests.visits import entered, error_of, lead, measured
 
 PAGE = "pages/layer_attention.py"
 ODD = {
@@ -42,8 +44,9 @@ def like(template):
     return re.compile(".+?".join(map(re.escape, re.split(r"\{.*?\}", template))))
 
 
-PAPERS = (pair_view.SHORT, pair_view.LONG)
+PAPERS = (shown_sides.SHORT, shown_sides.LONG)
 BEST_SCORE, HIGHEST, LEFT_OUT = map(like, (pooler_view.BEST_SCORE, pooler_view.HIGHEST, pair_view.LEFT_OUT))
+ALONE = {"pooler": shown_sides.NO_B}  # nothing beside A
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +71,8 @@ def app(app):
 
 @pytest.fixture
 def plain(app, place):
-    """The page with a tiny encoder that has no pooler."""
-    return measured(app, model=str(place.model))
+    """The page with a tiny encoder that has no pooler, alone."""
+    return measured(app, model=str(place.model), **ALONE)
 
 
 @pytest.fixture
@@ -80,8 +83,14 @@ def listener(app, place, monkeypatch):
 
 
 def typed(app, one, other):
-    app.text_area(key="One sentence").set_value(one)
-    app.text_area(key="Another sentence").set_value(other)
+    """The page after another page has chosen a pair."""
+    app.session_state[selection.PAIR] = selections.keep((one, other))
+    return measured(app)
+
+
+def shown(app, tab):
+    """The page with a tab open."""
+    app.session_state[first_screen.TAB] = tab
     return measured(app)
 
 
@@ -93,8 +102,8 @@ def charts(app):
     return len(app.get("plotly_chart"))
 
 
-def headings(app):
-    return [one.value for one in app.subheader]
+def answer(app):
+    return next(one.value for one in app.markdown if one.value.startswith("####")).replace("\\", "")
 
 
 def downloads(app):
@@ -102,105 +111,94 @@ def downloads(app):
 
 
 def test_without_a_pooler_the_page_shows_the_papers_pair_by_layer_and_its_heads(plain):
-    assert [box.value for box in plain.text_area] == [pair_view.SHORT, pair_view.LONG]
-    assert pair_view.NO_POOLER.format("tiny") in words(plain.info)
-    assert headings(plain) == [pair_view.TITLE, pair_view.HEADS_TITLE]
+    assert all(text[:40] in words(plain.markdown) for text in PAPERS)
+    assert like(pair_view.ADDS_MOST).search(answer(plain))
     assert charts(plain) == 3
-    assert downloads(plain) == [pair_view.FILE, pair_view.HEAD_FILE]
+    assert downloads(plain) == [pair_view.HEAD_FILE, pair_view.FILE]
     assert not plain.error
 
 
-def test_with_a_pooler_the_page_shows_weights_scores_parts_and_path(listener):
-    assert headings(listener) == [pooler_view.WEIGHTS, pooler_view.SCORES, pooler_view.PARTS, pooler_view.OVER_TRAINING]
-    assert charts(listener) == 4
-    told = words(listener.caption)
+def test_with_a_pooler_each_tab_shows_its_part_of_it(listener):
+    assert charts(listener) == 3, "the figure, and both heatmaps of the first tab"
+    assert downloads(listener) == [pooler_view.FILE]
+    shown(listener, pooler_view.SCORES)
+    told = words(listener.markdown)
     assert pooler_view.SCORES_ON.format("Sample pairs") in told
     assert BEST_SCORE.search(told)
-    assert pooler_view.HISTORY.partition(":")[0].format(1, "both") in told
+    shown(listener, pooler_view.OVER_TRAINING)
+    assert pooler_view.HISTORY.partition(":")[0].format(1, "both") in words(listener.caption)
+    assert downloads(listener) == [pooler_view.HISTORY_FILE]
+    shown(listener, pooler_view.PARTS)
     (parts,) = listener.dataframe
     assert list(parts.value["part"]) == ["cls of the last layer", "attention over layers"] * 2
-    assert downloads(listener) == [pooler_view.FILE, pooler_view.HISTORY_FILE]
-    assert pair_view.HEADS_TITLE in [fold.label for fold in listener.expander], "the heads are folded"
-    assert not [box for box in listener.selectbox if box.key == "head"]
     shares = parts.value[parts.value["part"] == "attention over layers"]["share"]
     assert [card.value for card in listener.metric] == [f"{100 * share:.1f} %" for share in shares]
     assert listener.metric[0].label == pooler_view.SHARE.format("A", "first")
+    shown(listener, pair_view.HEADS_TITLE)
+    assert downloads(listener) == [pair_view.HEAD_FILE]
 
 
-def test_nearly_uniform_weights_name_no_highest_layer_and_are_shown_where_the_set_is_nowhere(listener, monkeypatch):
+def test_nearly_uniform_weights_name_no_highest_layer(listener, monkeypatch):
+    shown(listener, pooler_view.SCORES)
     for limit, uniform in ((1e9, True), (0.0, False)):
         monkeypatch.setattr(attention_weights, "UNIFORM", limit)
-        told = words(measured(listener).caption)
-        assert (pooler_view.UNIFORM in told, bool(HIGHEST.search(told))) == (uniform, not uniform)
+        told = words(measured(listener).markdown)
+        assert (pooler_view.UNIFORM in answer(listener)) == uniform
+        assert bool(HIGHEST.search(told)) != uniform
         assert (lead(pooler_view.CORRELATION) in told) == (not uniform)
         assert BEST_SCORE.search(told)
-        assert all((pooler_view.UNIFORM in card.delta) == uniform for card in listener.metric)
-    monkeypatch.delenv("STRATA_DATA", raising=False)
-    entered(listener, listener.selectbox(key="sts"), "STS16 test")
-    assert sidebar_choice.NOT_ON_DISK.format("STS16 test", "") in words(listener.info)
-    assert charts(listener) == 4
-    assert not BEST_SCORE.search(words(listener.caption))
 
 
 def test_another_pooler_stands_beside_it_on_one_scale(listener):
-    entered(listener, listener.selectbox(key="beside"), "run:alone")
-    assert charts(listener) == 7
+    entered(listener, listener.selectbox(key="pooler"), "run:alone")
+    assert charts(listener) == 6
     assert "cls of the last layer + attention over layers" in words(listener.markdown)
 
 
 def test_a_model_b_without_a_pooler_is_compared_in_words(app):
     measured(app, model=f"run:{POOLER}", beside=lookup.BUNDLED, precision="float32")
-    assert pooler_view.COMPARED in headings(app)
+    shown(app, pooler_view.SCORES)
     told = words(app.markdown)
     sides = [find(name) for name in (f"run:{POOLER}", lookup.BUNDLED)]
     cosines = []
-    for side in sides:
+    for side, name in zip(sides, "AB", strict=True):
         one, other = finish(of_reading(load(side, "float32", "cpu"), PAPERS, OWN))
         cosine = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
-        cosines.append(f"{cosine:.3f}".replace("-", "−"))
-    assert pooler_view.COSINES.format(*cosines) in told
+        cosines.append(f"{cosine:.3f} under {name}".replace("-", "−"))
+    assert pooler_view.COSINES.format(" and ".join(cosines)) in told
     weights = attention_weights.layer_weights(load(sides[0], "float32", "cpu"), PAPERS)
     assert " and ".join(f"{of_layers.max():.2f}" for of_layers in weights.by_layer) in told
-    assert f"layer {weights.highest_layers[0]} " in told.lower()
+    assert f"layer {weights.highest_layers[0]} " in answer(app)
     scores = [stored_scores(shelf_key(side, sample.pairs(), Settings())) for side in sides]
     gap = Comparison(*scores, OWN, OWN).chosen()
     assert all(f"{one.own_score():.2f}" in told for one in scores)
     assert f"{gap.low:+.2f} to {gap.high:+.2f}".replace("-", "−") in told.replace("-", "−")
 
 
-def test_where_only_b_has_a_pooler_a_click_exchanges_them(app):
-    measured(app, model=lookup.BUNDLED, beside=f"run:{POOLER}")
-    assert lead(pair_view.EXCHANGE) in words(app.info)
-    pressed(app, "exchange for the pooler")
-    assert (app.selectbox(key="model").value, app.selectbox(key="beside").value) == (f"run:{POOLER}", lookup.BUNDLED)
-    assert pooler_view.WEIGHTS in headings(app)
-
-
-def test_the_example_that_ships_is_one_click_away_and_shows_weights_that_are_not_uniform(app):
+def test_the_example_with_a_pooler_is_beside_a_model_without_one_and_a_and_b_stay_as_they_are(app):
     measured(app)
-    opened = [button for button in app.button if (button.key or "").startswith("open ")]
-    assert opened[0].key == f"open {POOLER}"
-    assert pair_view.PAPER.replace("\\", "") in words(app.caption)
-    opened[0].click()
-    measured(app)
-    assert HIGHEST.search(words(app.caption))
-    assert pooler_view.UNIFORM not in words(app.caption)
-    assert pooler_view.OVER_TRAINING in headings(app)
+    assert app.selectbox(key="pooler").value == f"run:{POOLER}"
+    assert "Under A" in answer(app)
+    assert like(pooler_view.MOST_WEIGHT).search(answer(app))
+    entered(app, app.selectbox(key="pooler"), shown_sides.NO_B)
+    assert "Under B" not in answer(app)
+    assert (app.selectbox(key="model").value, app.selectbox(key="beside").value) == (lookup.BUNDLED, "nothing")
+    shown(app, pooler_view.MORE)
+    assert pooler_view.PAPER.replace("\\", "") in words(app.caption)
 
 
 def test_a_pooler_with_nothing_beside_it_says_so(app, place, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(place.runs))
     measured(app, model=str(runs.find("alone").model))
+    shown(app, pooler_view.PARTS)
     assert lead(pooler_view.ATTENTION_ALONE) in words(app.caption)
     assert not app.dataframe
 
 
-def test_runs_that_listen_are_a_click_away(app, place, monkeypatch):
+def test_runs_with_a_pooler_are_in_the_menu(app, place, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(place.runs))
     measured(app, model=str(place.model))
-    pressed(app, "open both")
-    assert app.selectbox(key="model").value == "run:both"
-    assert pooler_view.WEIGHTS in headings(app)
+    assert {"run:both", "run:alone"} <= {*app.selectbox(key="pooler").options}
 
 
 def test_a_run_made_before_looks_kept_weights_says_that_there_is_no_path(app, place, monkeypatch):
@@ -208,6 +206,7 @@ def test_a_run_made_before_looks_kept_weights_says_that_there_is_no_path(app, pl
     for file in old.folder.rglob("*layers.npy"):
         file.unlink()
     measured(app, model=str(old.model))
+    shown(app, pooler_view.OVER_TRAINING)
     assert pooler_view.NO_HISTORY.format("old") in words(app.caption)
 
 
@@ -220,6 +219,7 @@ def test_layer_and_head_are_chosen_by_keyboard(plain):
 @pytest.mark.parametrize("value", ["99", "0", "<b>", ""])
 def test_a_layer_that_is_not_there_falls_back_to_the_first(app, place, value):
     app.query_params["model"] = str(place.model)
+    app.query_params |= ALONE
     app.query_params["layer"] = app.query_params["read"] = app.query_params["heads"] = value
     measured(app)
     assert app.selectbox(key="layer").value == "1"
@@ -228,7 +228,7 @@ def test_a_layer_that_is_not_there_falls_back_to_the_first(app, place, value):
 
 @pytest.mark.parametrize("kind", FAMILIES)
 def test_every_family_has_something_to_show_and_a_decoder_is_told_to_read_from_left_to_right(app, tmp_path, kind):
-    measured(app, model=str(save_tiny(kind, tmp_path / kind)))
+    measured(app, model=str(save_tiny(kind, tmp_path / kind)), **ALONE)
     assert not app.error
     assert charts(app) == 3
     if kind == "gpt2":  # reads from left to right
@@ -247,17 +247,11 @@ def test_whatever_is_typed_is_shown_as_it_is(listener):
     for kind, text in ODD.items():
         typed(listener, text, "a man")
         assert not listener.error, kind
-        assert charts(listener) == 4, kind
-        shown = Shown(next(one.value for one in listener.markdown if one.value.startswith("“")))
+        assert charts(listener) == 3, kind
+        begin = f"“{messages.plain(messages.shortened(text, 36))}”"
+        shown = Shown(next(one.value for one in listener.markdown if one.value == begin))
         assert shown.words == f"“{messages.shortened(text, 36)}”".split()
         assert (shown.tags, shown.found_later) == ({"p"}, []), kind
-
-
-def test_nothing_typed_is_asked_for(plain):
-    for text in ("", "   ", "\n\t"):
-        typed(plain, text, "a man")
-        assert plain.info, repr(text)
-        assert charts(plain) == 0, repr(text)
 
 
 def test_what_is_too_long_is_cut_and_told(plain):
@@ -274,9 +268,10 @@ def test_an_impossible_length_is_an_error_in_words(app, place):
     assert words(app.error) == error_of(lambda: encoder.limit(5000))
 
 
-def test_sentences_are_kept_from_page_to_page(plain):
+def test_the_pair_is_that_of_every_page(plain):
     typed(plain, "a man", "a dog")
     plain.switch_page("pages/start.py").run()
+    assert [plain.text_input(key=key).value for key in (first_pair.FIRST, first_pair.SECOND)] == ["a man", "a dog"]
     plain.switch_page(PAGE)
     measured(plain)
-    assert [box.value for box in plain.text_area] == ["a man", "a dog"]
+    assert "“a man” / “a dog”" in words(plain.markdown)
