@@ -12,7 +12,6 @@ from explorer.data.text_sets import digest_of
 from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import Reading
-from explorer.errors import StrataError
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences import edit_tables, word_pairs
 from explorer.measuring.sentences.edits import between
@@ -135,18 +134,13 @@ def _words(sides: Sequence[Reader], pair: tuple[str, str]) -> None:
 
 def _cosines(sides: Sequence[Reader], pair: tuple[str, str]) -> str:
     """The cosine of sentences that share no word."""
-    cosines = [_cosine(side, pair) for side in sides]
-    if None in cosines:
-        return ""
+    cosines = []
+    for side in sides:
+        if sidebar_choice.loaded(side.found, side.settings) is None:
+            return ""  # progress or an error is shown
+        cosines.append(cosine(side.found, tuple(pair), side.reading, side.settings))
     shown = in_words.arrow(*cosines) if len(cosines) > 1 else in_words.number(cosines[0])
     return f"The cosine is {shown}."
-
-
-def _cosine(side: Reader, pair: Sequence[str]) -> float | None:
-    """The cosine of two sentences; None, with progress shown, while the model is loaded."""
-    if sidebar_choice.loaded(side.found, side.settings) is None:
-        return None
-    return cosine(side.found, tuple(pair), side.reading, side.settings)
 
 
 @cached.by_stamp(lambda found, pair, reading, settings: (found.digest, digest_of(pair), reading.title, settings), 64)
@@ -162,15 +156,11 @@ def _what_if(sides: Sequence[Reader], pair: tuple[str, str]) -> None:
     if not typed or typed == pair[1]:
         return
     lines = []
-    try:
-        for side in sides:
-            before, after = (_cosine(side, (pair[0], second)) for second in (pair[1], typed))
-            if before is None or after is None:
-                return  # progress is shown
-            lines.append(f"{in_words.arrow(before, after)} under {side.name}")
-    except StrataError as error:
-        messages.trouble(error)
-        return
+    for side in sides:
+        if sidebar_choice.loaded(side.found, side.settings) is None:
+            return  # progress or an error is shown
+        cosines = (cosine(side.found, (pair[0], one), side.reading, side.settings) for one in (pair[1], typed))
+        lines.append(f"{in_words.arrow(*cosines)} under {side.name}")
     edited = between(pair[1], typed)
     names = ", ".join(map(str, edited.edits)) if edited and edited.edits else f"“{typed}”"
     st.markdown(messages.plain(ANSWER.format(names, " and ".join(lines))))
