@@ -38,7 +38,7 @@ elif tab == pooler_view.OVER_TRAINING:
 elif tab == pair_view.HEADS_TITLE:
     pair_view.show_heads(sides[0].found, sentences)
 else:
-    pooler_view.ways_to_more()
+    pooler_view.about_poolers()
 for side in sides:
     if not side.has_pooler:
         pair_view.file(side, sentences)

@@ -151,7 +151,7 @@ def show_history(sides: Sequence[Side], sentences: tuple[str, str]) -> None:
         _history(side, layer_weights(side.found, sentences, side.choice.settings))
 
 
-def ways_to_more() -> None:
+def about_poolers() -> None:
     """What the paper found, the settings of the example, and the way to train a pooler."""
     st.caption(PAPER)
     with st.container(horizontal=True):

@@ -22,8 +22,8 @@ LONG = "People on motorcycles wearing racing gear ride around a racetrack."
 MOST = 5  # runs that are offered
 OTHERS = "Your pair is that of every page: type another one on Start."
 NO_B, MODEL_B = "nothing beside A", "model B"
-BESIDE = "Beside A"
-BESIDE_HELP = "Model B of the sidebar, or a run whose model has a pooler over its layers, opened on this page alone."
+SECOND = "Beside A"
+SECOND_HELP = "Model B of the sidebar, or a run whose model has a pooler over its layers, opened on this page alone."
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def pair() -> tuple[str, str]:
 
 def sides(choice: Choice) -> tuple[list[Side], bool]:
     """A, and what is beside it, as far as they are loaded, and whether one is being loaded. Errors are shown."""
-    other = _beside(choice)
+    other = _second(choice)
     found = []
     for name, its in (("A", choice), ("B", other)):
         folder = sidebar_choice.encoder(its.source) if its else None
@@ -55,7 +55,7 @@ def sides(choice: Choice) -> tuple[list[Side], bool]:
     return found, False
 
 
-def _beside(choice: Choice) -> Choice | None:
+def _second(choice: Choice) -> Choice | None:
     """What the menu says: model B of the sidebar if one is chosen, else the example with a pooler."""
     other = sidebar_choice.model_b()
     named: Mapping[str, str] = {run_folder.model_name(run.name): run.name for run in _poolers()[:MOST]}
@@ -65,13 +65,13 @@ def _beside(choice: Choice) -> Choice | None:
         if other is None and has_pooler(cached.found(choice.source).folder):
             default = NO_B
     chosen: str = controls.menu(
-        BESIDE,
+        SECOND,
         options,
         default=default,
         key="pooler",
         width=330,
         label_visibility="collapsed",
-        help=BESIDE_HELP,
+        help=SECOND_HELP,
     )
     if chosen in (NO_B, MODEL_B):
         return other if chosen == MODEL_B else None
