@@ -87,7 +87,7 @@ def lecturer(walk: Walk) -> None:
     """See what the example learned, look at it on every page, then train the demonstration before the class."""
     page = walk.page
     walk.open()
-    walk.until("first page", page.get_by_text("See what fine-tuning changed"))
+    walk.until("first page", keyed(page, "door compare"))
     walk.click(keyed(page, "door compare"))
     walk.until("what was learned", page.get_by_test_id("stAlert").filter(has_text="Learned to notice"))
     walk.until("how sure", page.locator("p", has_text="How sure:"))
@@ -133,7 +133,8 @@ def visitor(walk: Walk, pairs: Path) -> None:
     """Upload a few own scored pairs, train on them as suggested, and read what was learned, or why nothing was."""
     page = walk.page
     walk.open()
-    walk.until("first page", page.get_by_text("Your own data"))
+    walk.until("first page", page.get_by_role("radio", name="Your own pairs"))
+    walk.click(page.get_by_role("radio", name="Your own pairs"))
     walk.upload(pairs)
     walk.click(page.get_by_role("button", name="Train on them"))
     walk.until("what is suggested", page.get_by_text("each without its own rows; then all rows").first)
@@ -149,7 +150,8 @@ def engineer(walk: Walk, queries: Path) -> None:
     """Upload own queries, train on them, see which improved and which layer is best, and export the model."""
     page = walk.page
     walk.open()
-    walk.until("first page", page.get_by_text("Your own data"))
+    walk.until("first page", page.get_by_role("radio", name="Your own pairs"))
+    walk.click(page.get_by_role("radio", name="Your own pairs"))
     walk.upload(queries)
     walk.until("what the file holds", page.get_by_text("rows of pairs").first)
     walk.click(page.get_by_role("button", name="Train on it"))

@@ -216,7 +216,7 @@ def show_words(sides: tuple[Reader, ...], first: str, second: str, reference: st
     if costs is None:
         return  # progress is shown
     if costs:
-        st.markdown(f"#### {messages.plain(edit_tables.summary(costs))}", help=edit_tables.ABOUT)
+        st.markdown(f"**{messages.plain(edit_tables.summary(costs))}**", help=edit_tables.ABOUT)
     made = {side.name: _word_pair(side, first, second, reference) for side in sides}
     pairs: dict[str, word_pairs.WordPair] = {name: pair for name, pair in made.items() if pair is not None}
     if len(pairs) < len(sides):

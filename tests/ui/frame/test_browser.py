@@ -11,7 +11,7 @@ import pytest
 from explorer.data import sample
 from explorer.ui.frame import sidebar
 from explorer.ui.layers import BEST_ON_DEV, CHOSEN
-from explorer.ui.start import own_pairs_form
+from explorer.ui.start import own_pairs_form, ways_in
 from tests import live
 from tests.live import keyed, parameters, settle
 from tests.visits import lead
@@ -232,6 +232,7 @@ def test_a_door_of_start_keeps_in_the_address_what_was_chosen_and_another_opens_
     assert page.title() == "Layers · Strata"
     assert parameters(page) == {"reading": "cls of layer 1", "beside": "all-MiniLM-L6-v2"}
     page.get_by_role("link", name="Start", exact=True).click()
+    page.get_by_role("radio", name=ways_in.WAYS).click()
     keyed(page, "door words").click()
     over = page.get_by_role("dialog")
     over.get_by_text("“not” accounts for −0.42 (−0.04 → −0.46)").wait_for()
