@@ -44,7 +44,7 @@ def pair() -> tuple[str, str]:
 def sides(choice: Choice) -> tuple[list[Side], bool]:
     """A, and what is beside it, as far as they are loaded, and whether one is being loaded. Errors are shown."""
     other = _second(choice)
-    found = []
+    found: list[Side] = []
     for name, its in (("A", choice), ("B", other)):
         folder = sidebar_choice.encoder(its.source) if its else None
         if its is None or folder is None:
