@@ -1,4 +1,4 @@
-"""Figures of a run: curves of dev score, loss and similarities; map, geometry and score of one step among all.
+"""Figures of a run: curves of dev score, loss and similarities; geometry and score of one step among all.
 
 The input of the curves is the lines of metrics.jsonl, thinned and with a smoothed loss.
 """
@@ -9,12 +9,10 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
-import numpy as np
 import plotly.graph_objects as go
 
 from explorer import in_words
-from explorer.drawing.style import ACCENT, MODEL_COLOURS, QUIET, Draft, hover_text, segments
-from explorer.measuring.maps.projection import Travel
+from explorer.drawing.style import ACCENT, MODEL_COLOURS, QUIET, Draft
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.verdict import CI
 from explorer.run_folder import Evaluation, MetricLine, TrainingStep
@@ -256,51 +254,6 @@ def _add_held_out(draft: Draft, lines: Lines) -> None:
                 line={**_line(number), "width": 1.5, "dash": "dashdot"},
                 hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.1f}} on held-out rows<extra></extra>",
             )
-
-
-def places(travel: Travel, sentences: Sequence[str], at: int) -> go.Figure:
-    """The positions of sentences at a step, each with a thin line from its start."""
-    now, first = travel.places[at], travel.places[0]
-    draft = Draft()
-    paths = segments(first, now)
-    draft.add(
-        "scatter",
-        x=paths[:, 0],
-        y=paths[:, 1],
-        mode="lines",
-        line={"color": QUIET, "width": 0.7},
-        opacity=0.5,
-        hoverinfo="skip",
-        name="path",
-    )
-    draft.add(
-        "scatter",
-        x=now[:, 0].astype(np.float32),
-        y=now[:, 1].astype(np.float32),
-        mode="markers",
-        name="sentence",
-        text=[hover_text(sentence) for sentence in sentences],
-        customdata=np.arange(len(sentences), dtype=np.int32),  # the same number for a sentence at every step
-        marker={
-            "size": 8,
-            "color": travel.turned[at].astype(np.float32),
-            "cmin": 0,
-            "cmax": max(1e-6, float(travel.turned.max())),
-            "colorscale": "Viridis",
-            "colorbar": {"title": {"text": "turned", "side": "right"}, "thickness": 12, "outlinewidth": 0},
-            "line": {"width": 0.5, "color": QUIET},
-        },
-        hovertemplate="%{text}<br>shift %{marker.color:.3f}<extra></extra>",
-    )
-    # the same range at every step
-    for settle, ends in ((draft.x_axes, travel.places[..., 0]), (draft.y_axes, travel.places[..., 1])):
-        low, high = float(ends.min()), float(ends.max())
-        room = 0.05 * max(high - low, 1e-6)
-        settle(
-            range=[low - room, high + room], showticklabels=False, zeroline=False, showgrid=False, constrain="domain"
-        )
-    draft.y_axes(scaleanchor="x")  # equal scales on both axes
-    return draft.figure(STEP_HEIGHT, showlegend=False, margin=STEP_MARGIN)
 
 
 def alignment_and_uniformity(evaluations: Sequence[Evaluation], at: int) -> go.Figure:

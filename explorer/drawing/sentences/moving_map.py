@@ -98,7 +98,8 @@ CSS = """
 @cache
 def script() -> str:
     """The code that draws it."""
-    return Path(__file__).with_name("moving_map.js").read_text(encoding="utf-8")
+    files = map(Path(__file__).with_name, ("map_labels.js", "moving_map.js"))
+    return "".join(file.read_text(encoding="utf-8") for file in files)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 
 from explorer.drawing.scores import run_figures
-from explorer.drawing.scores.run_figures import alignment_and_uniformity, places, score_by_step
+from explorer.drawing.scores.run_figures import alignment_and_uniformity, score_by_step
 from explorer.drawing.style import ACCENT
-from explorer.measuring.maps.projection import travel
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.run_folder import Evaluation, TrainingStep
 
@@ -142,20 +141,7 @@ LOOKS = [
 ]
 
 
-def test_points_are_where_the_sentences_are_and_lines_lead_from_where_they_were():
-    way = travel(np.random.default_rng(1).normal(size=(3, 5, 4)))
-    lines, points = places(way, ["<b>one</b>", "two", "three", "four", "five"], 2).data
-    assert np.allclose(np.stack([points.x, points.y], axis=1), way.places[2], atol=1e-6)
-    ends = np.stack([lines.x, lines.y], axis=1).reshape(5, 3, 2)
-    assert np.allclose(ends[:, 0], way.places[0], atol=1e-6)
-    assert np.allclose(ends[:, 1], way.places[2], atol=1e-6)
-    assert np.isnan(ends[:, 2]).all()
-    assert points.text[0] == "&lt;b&gt;one&lt;/b&gt;"
-
-
-def test_the_way_has_the_looks_that_are_known_and_its_frame_is_the_same_at_every_step():
-    way = travel(np.random.default_rng(1).normal(size=(3, 5, 4)))
-    assert len({tuple(places(way, ["a"] * 5, at).layout.xaxis.range) for at in range(3)}) == 1
+def test_the_way_has_the_looks_that_are_known():
     figure = alignment_and_uniformity(LOOKS, 2)
     assert list(figure.data[0].customdata) == [0, 8]
     assert (figure.data[1].x, figure.data[1].y) == ((-2.0,), (0.3,))
