@@ -7,31 +7,40 @@ from explorer.measuring.neighbours.query_results import place_of, scored, search
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
 from explorer.ui.search import neighbours, query_view
-from explorer.ui.widgets import cosine_meaning, microscope
+from explorer.ui.widgets import cosine_meaning, first_screen, microscope
+
+CORPUS, JUDGED = "Whole corpus", "Judged queries"
 
 page_frame.enter()
 choice, other = sidebar_choice.chosen(), sidebar_choice.model_b()
-box, line = st.container(), st.container(horizontal=True, vertical_alignment="bottom")
-source = query_view.source(line)
-k = query_view.size(line)
-with line:
+with first_screen.controls_row():
+    box = st.container(width="stretch")
+    settings = first_screen.settings()
+answer, figure = first_screen.answer(), first_screen.figure()
+with answer:
+    summary = st.container(gap="small")
+source = query_view.source(settings)
+k = query_view.size(settings)
+with settings:
     cosine_meaning.switch()
 if is_vectors(source):
-    query_view.show_vectors(source, choice, box, k)
+    with figure:
+        query_view.show_vectors(source, choice, box, k, settings)
     st.stop()
-corpus = query_view.corpus(source, choice)
+with answer:
+    corpus = query_view.corpus(source, choice)
 query = query_view.query(box, corpus.usual_query if corpus else None)
 if corpus is not None and corpus.task is not None:
-    neighbours.choose_judged_query(corpus.task, query)
+    with settings:
+        neighbours.choose_judged_query(corpus.task, query)
 if query is None or corpus is None:
     st.stop()
 searched = corpus.sentences
 relevant = neighbours.relevant(corpus.task, query, searched.texts) if corpus.task else {}
 itself = place_of(query, searched.texts) is not None
-with query_view.results_area(query):
+with figure, query_view.results_area(query):
     if itself:
         st.caption(query_view.LEFT_OUT)
-    summary = st.container()
     sides = sidebar_choice.readers(choice, other)
     columns = st.columns(2, gap="medium") if len(sides) > 1 else [st.container()]
 if not sides:
@@ -54,7 +63,8 @@ with columns[0]:
     query_view.show_results(found.one, searched.texts, "A", "B" if two else "", query, relevant)
 if not other:
     with summary:
-        sidebar_choice.ask_for_b()
+        query_view.nearest(found, searched.texts)
+        st.caption(sidebar_choice.ASK_FOR_B)
 if two is None or found.other is None:
     st.stop()
 with columns[1]:
@@ -63,6 +73,8 @@ with columns[1]:
     query_view.show_results(found.other, searched.texts, "B", "A", query, relevant)
 with summary:
     query_view.summary(found, len(searched) - itself)
-if corpus.task:
+judged = [JUDGED] if corpus.task else []
+if first_screen.tabs([*judged, CORPUS]) == CORPUS:
+    neighbours.changes(sides, searched, one, two, k)
+elif corpus.task:
     neighbours.query_changes(sides, corpus.task, searched.texts, (one.index, two.index))
-neighbours.changes(sides, searched, one, two, k)

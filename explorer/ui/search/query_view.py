@@ -18,7 +18,7 @@ from explorer.encoding.locate import layout
 from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.measuring.neighbours import query_results, vector_index
 from explorer.ui import messages
-from explorer.ui.access import cached, sidebar_choice
+from explorer.ui.access import cached, selection, sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import controls, cosine_meaning, downloads, microscope
 
@@ -97,7 +97,7 @@ def query(place: st.delta_generator.DeltaGenerator, usual: str | None) -> str | 
         st.query_params[QUERY] = state[_IN_THE_BOX]
     place.html(_BOX_LOOK)
     with place, st.form("query form", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        found: str = st.text_input("Query", max_chars=MOST, key=QUERY)
+        found: str = st.text_input("Query", max_chars=MOST, key=QUERY, label_visibility="collapsed")
         st.form_submit_button("Search", icon=":material/search:", key=SEARCH)
     if not found and usual is not None:
         place.info(EMPTY, icon=":material/edit:")
@@ -161,12 +161,21 @@ def show_results(
     downloads.rows(rows, f"{side} {messages.shortened(query, 40)}", f"{side} (CSV)")
 
 
+def nearest(found: query_results.SearchResults, sentences: Sequence[str]) -> None:
+    """What A alone finds first."""
+    if found.one:
+        first = found.one[0]
+        text = messages.plain(f"A finds “{messages.shortened(sentences[first.place], 80)}” nearest: cosine ")
+        st.markdown(f"{text}**{in_words.number(first.cosine, 3)}**.")
+
+
 def summary(found: query_results.SearchResults, count: int) -> None:
     """What B kept of what A found."""
     changed = len(found.one) - found.kept
     jaccard = in_words.number(found.jaccard)
-    st.markdown(f"**{found.kept} kept**, {changed} lost, {changed} gained · Jaccard {jaccard}")
-    st.caption(f"The number behind a mark is the rank that the other side gives the sentence, of {count:,}.")
+    shares = f"**{found.kept} kept**, {changed} lost, {changed} gained · Jaccard {jaccard}"
+    ranks = f"The number behind a mark is the rank that the other side gives the sentence, of {count:,}."
+    st.markdown(f"Of A's {len(found.one)} results B has {shares}", help=ranks)
 
 
 def item(key: str, rank: int, sentence: str, note: str, query: str = "", window: str = "") -> None:
@@ -192,21 +201,36 @@ def item(key: str, rank: int, sentence: str, note: str, query: str = "", window:
             st.markdown(note)
         if query:
             microscope.words_button(microscope.SEARCH, f"of {key}", query, window or sentence, "Why?")
+            st.button(
+                "Pair",
+                key=f"pair of {key}",
+                type="tertiary",
+                help="Make the query and this sentence the pair of every page",
+                on_click=selection.choose_pair,
+                args=(query, window or sentence),
+            )
 
 
-def show_vectors(source: str, choice: sidebar_choice.Choice, box: st.delta_generator.DeltaGenerator, k: int) -> None:
-    """Search vectors on disk: the index to choose and the query in `box`, then the results, once all is ready."""
-    kind = INDEXES[
-        controls.segments(
-            "Index",
-            list(INDEXES),
-            default=AUTOMATIC,
-            key="index",
-            help="Exact compares every vector. IVF searches the nearest of many lists, HNSW follows the links of a "
-            "graph; both are built once and miss some neighbours, which is measured. Automatic: exact up to 200,000 "
-            "vectors, IVF beyond.",
-        )
-    ]
+def show_vectors(
+    source: str,
+    choice: sidebar_choice.Choice,
+    box: st.delta_generator.DeltaGenerator,
+    k: int,
+    settings: st.delta_generator.DeltaGenerator,
+) -> None:
+    """Search vectors on disk: the index to choose in `settings`, the query in `box`, then the results."""
+    with settings:
+        kind = INDEXES[
+            controls.segments(
+                "Index",
+                list(INDEXES),
+                default=AUTOMATIC,
+                key="index",
+                help="Exact compares every vector. IVF searches the nearest of many lists, HNSW follows the links of a "
+                "graph; both are built once and miss some neighbours, which is measured. Automatic: exact up to "
+                "200,000 vectors, IVF beyond.",
+            )
+        ]
     corpus = None
     try:
         found = sidebar_choice.encoder(choice.source)
@@ -320,6 +344,7 @@ def source(line: st.delta_generator.DeltaGenerator) -> str:
             "The file is kept on this machine only.",
             "One sentence a line, or a table: all its columns of sentences are used. "
             "For more than 20 MB, type the file's path instead.",
+            opened=True,
         )
     controls.refused()
     return chosen

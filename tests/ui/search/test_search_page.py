@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from explorer.__main__ import main
-from explorer.data import sample, sources
+from explorer.data import sample, selections, sources
 from explorer.data.corpora import SAMPLE
 from explorer.data.sample import SEARCH
 from explorer.encoding.load.loading import load
@@ -17,7 +17,7 @@ from explorer.evaluating.encoded import reading_of
 from explorer.evaluating.tasks.retrieval import retrieval
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
-from explorer.ui.access import sidebar_choice
+from explorer.ui.access import selection, sidebar_choice
 from explorer.ui.search import neighbours, query_view
 from tests.tiny_models import save_tiny
 from tests.visits import buttons, by_link, cards, entered, measured, opened, pressed, words
@@ -67,7 +67,7 @@ def test_without_b_the_page_shows_what_a_finds_a_result_can_be_the_next_query_an
     measured(app)
     assert len(shown(app, "A")) == 10
     assert not shown(app, "B")
-    assert sidebar_choice.ASK_FOR_B in words(app.info)
+    assert sidebar_choice.ASK_FOR_B in words(app.caption)
     assert not app.subheader
     first = shown(app, "A")[0]
     next(one for one in app.button if (one.key or "").startswith("search for A ")).click()
@@ -342,13 +342,24 @@ def test_with_the_switch_of_the_sidebar_texts_are_searched_in_windows(app, place
             named = query_view.NEAREST_WINDOW.format(window) in words(app.caption)
             assert named == (window not in passages), "a text that is read whole has no window to name"
     assert words(app.caption).count(neighbours.IN_WINDOWS.format(4, 6, LIMIT)) == 2
-    assert neighbours.NOT_IN_WINDOWS in words(app.info)
     task = sources.evaluation_set(sources.identity(str(path)))
     how = {"titles": ["model default"], "max_length": LIMIT, "windows": True}
     slow = [finish(retrieval(encoder, task, **how)) for encoder in encoders.values()]
     means = [100 * one.items.values.mean() for one in slow]
     assert [cards(app)[f"nDCG@10 of {side}"] for side in "AB"] == [f"{mean:.2f}" for mean in means]
+    measured(app, tab="Whole corpus")
+    assert neighbours.NOT_IN_WINDOWS in words(app.info)
+    app.segmented_control(key="tab").set_value("Judged queries")
     app.toggle(key="windows").set_value(False).run()
     measured(app)
     assert (shown(app, "A"), told(app)) == cut
     assert not any("overlapping windows" in text for text in words(app.caption))
+
+
+def test_a_result_and_the_query_become_the_pair_of_every_page(app):
+    measured(app)
+    (key, *_) = (one for one in buttons(app) if one.startswith("pair of A "))
+    pressed(app, key)
+    query, result = selections.read(app.session_state[selection.PAIR])
+    assert query == app.text_input(key=query_view.QUERY).value
+    assert result == shown(app, "A")[0]
