@@ -347,7 +347,8 @@ def test_with_the_switch_of_the_sidebar_texts_are_searched_in_windows(app, place
     slow = [finish(retrieval(encoder, task, **how)) for encoder in encoders.values()]
     means = [100 * one.items.values.mean() for one in slow]
     assert [cards(app)[f"nDCG@10 of {side}"] for side in "AB"] == [f"{mean:.2f}" for mean in means]
-    measured(app, tab="Whole corpus")
+    app.segmented_control(key="tab").set_value("Whole corpus")
+    measured(app)
     assert neighbours.NOT_IN_WINDOWS in words(app.info)
     app.segmented_control(key="tab").set_value("Judged queries")
     app.toggle(key="windows").set_value(False).run()
