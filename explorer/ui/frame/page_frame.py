@@ -107,7 +107,8 @@ _PRESENTED = f"""<style>
 html {{ font-size: 21px !important; }}
 [data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-testid="stHeader"] {{ display: none; }}
 [data-testid="stMainBlockContainer"] {{ max-width: 100%; padding: 0.4rem 1.2rem 2rem !important; }}
-[data-testid="stHeading"] h1 {{ padding: 0; }}
+[data-testid="stHeading"] h1 {{ padding: 0; font-size: 1.65rem; }}
+{_LINE} > :has(> .st-key-presented) {{ flex: 1 1 16rem; min-width: 0; }}
 {_LINE} button {{ min-height: 1.8rem; padding: 0 0.5rem; }}
 .st-key-presentation-Back p, .st-key-presentation-Next p {{ position: absolute; clip-path: inset(50%); }}
 @media (max-width: 640px) {{
@@ -233,8 +234,6 @@ def _title(page: PageEntry) -> None:
                 else:
                     st.caption(page.purpose)
                 st.caption(" · ".join(_choices(page)))
-            if view is None:  # a view of a talk has its sentences for good
-                _chips()
             _menu(page)
         else:
             with st.container(key="purpose"):

@@ -6,6 +6,7 @@ from functools import partial
 
 import streamlit as st
 
+from explorer.drawing import sections_page
 from explorer.errors import StrataError
 from explorer.ui import messages
 from explorer.ui.frame import talk_export, talk_steps, talks
@@ -91,7 +92,7 @@ def _edit() -> None:
         st.button("Present it", key="present talk", icon=":material/present_to_all:", on_click=_present, args=(talk,))
         downloads.file(
             "Export",
-            partial(talk_export.page, talk),
+            partial(sections_page.page, talk.name, talk_export.sections(talk)),
             f"{downloads.file_name(talk.name)}.html",
             "text/html",
             key="export talk",

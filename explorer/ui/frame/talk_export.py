@@ -75,14 +75,11 @@ def not_shown(talk: talks.Talk) -> list[str]:
     return [_title(number, view) for number, view in enumerate(talk.views, start=1) if _key(view) not in shown]
 
 
-def page(talk: talks.Talk) -> str:
-    """The whole file of a talk."""
+def sections(talk: talks.Talk) -> list[sections_page.Section]:
+    """What the file of a talk holds; in a run of a page, since a download itself knows of no visit."""
     known: dict[str, Shown] = st.session_state.get(_SHOWN, {})
     views = enumerate(talk.views, start=1)
-    return sections_page.page(
-        talk.name,
-        [sections_page.Section(_title(number, view), view.text, known.get(_key(view))) for number, view in views],
-    )
+    return [sections_page.Section(_title(number, view), view.text, known.get(_key(view))) for number, view in views]
 
 
 def _title(number: int, view: talks.View) -> str:

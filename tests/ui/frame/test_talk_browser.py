@@ -37,7 +37,7 @@ def test_a_talk_is_stepped_through_by_keys_with_its_views_as_kept_whatever_was_c
         page.keyboard.press(key)
         seen.append(at(page, number))
         assert page.locator(LINE).get_by_text(talk.views[number - 1].text).is_visible()
-    assert [path for path, _ in seen] == [f"/{view.page}" for view in talk.views]
+    assert [path for path, _ in seen] == [f"/{view.page.removeprefix('start')}" for view in talk.views]
     for (_, query), view in zip(seen, talk.views, strict=True):
         assert query.items() >= view.address.items() - {("tab", view.address.get("tab"))}
         assert ("pair" in query) == bool(view.pair)
@@ -93,6 +93,7 @@ def shown_page():
     import plotly.graph_objects as go
     import streamlit as st
 
+    from explorer.drawing import sections_page
     from explorer.ui import messages
     from explorer.ui.frame import talk_export, talks
     from explorer.ui.widgets import downloads, first_screen
@@ -107,7 +108,8 @@ def shown_page():
             downloads.draw(drawn, config={})
         st.plotly_chart(go.Figure(), key="another")
     talk = talks.Talk("<i>Talk</i>", (talks.View("map", "My <b>line"), talks.View("train")))
-    st.session_state["exported"] = talk_export.page(talk), talk_export.not_shown(talk)
+    sections = talk_export.sections(talk)
+    st.session_state["exported"] = sections_page.page(talk.name, sections), talk_export.not_shown(talk)
 
 
 def test_an_exported_talk_has_the_answer_and_figure_of_what_was_shown_and_needs_nothing_else(page, monkeypatch):
