@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_SIGNS = re.compile(r":material/\w+:|:small\[\]|:[a-z]+(?:-[a-z]+)?\[([^\]]*)\]")  # of Streamlit's markdown
+_SIGNS = re.compile(
+    r"(?m)^#+ |:material/\w+:|:small\[\]|:[a-z]+(?:-[a-z]+)?\[([^\]]*)\]"
+)  # of a heading, and of Streamlit
 _ESCAPED, _BOLD = re.compile(r"\\([!-/:-@\[-`{-~])"), re.compile(r"\*\*(.+?)\*\*")
 _COLOURS = {"light": ("#ffffff", "#0c1619"), "dark": ("#0e1619", "#e4eced")}
 _PAGE = """<!DOCTYPE html>

@@ -35,7 +35,7 @@ def noting() -> Iterator[None]:
     texts: list[str] = []
     figures: list[str] = []
     kinds = set()
-    send = context._enqueue
+    send = context.enqueue  # what the browser has already is sent as a reference: only here it is whole
 
     def noted(message: ForwardMsg) -> None:
         send(message)
@@ -50,11 +50,11 @@ def noting() -> Iterator[None]:
         if kind == "plotly_chart" and _inside(path, places.get(first_screen.FIGURE)):
             figures.append(element.plotly_chart.spec)
 
-    context._enqueue = noted
+    context.enqueue = noted  # type: ignore[method-assign, assignment]
     try:
         yield
     finally:
-        context._enqueue = send
+        context.enqueue = send  # type: ignore[method-assign]
         if (figures or texts) and "progress" not in kinds:  # else it is still computed
             shown = Shown("\n".join(texts), tuple(figures), st.context.theme.type or "light")
             st.session_state.setdefault(_SHOWN, {})[_key(view)] = shown

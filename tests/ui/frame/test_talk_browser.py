@@ -101,7 +101,7 @@ def shown_page():
     hostile = "</script><script>window.hurt = 1</script> 5 * 3"
     with talk_export.noting():
         with first_screen.answer():
-            st.markdown(f"**B** is better on {messages.plain(hostile)}.")
+            st.markdown(f"#### **B** is better on {messages.plain(hostile)}.")
         st.markdown("Not the answer.")
         with first_screen.figure():
             drawn = go.Figure(go.Bar(x=[hostile, "b"], y=[1, 2]), {"title": {"text": "Drawn"}})
