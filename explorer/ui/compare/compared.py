@@ -57,11 +57,11 @@ class Compared(Findings):
 def ask() -> None:
     """A button for each model on this disk."""
     st.info(ASK, icon=":material/compare:")
-    for name in [one for one in sidebar.encoders() if one != sidebar_choice.chosen().source][:6]:
-        st.button(
-            f"Compare with {messages.plain(name)}", key=f"beside {name}", on_click=sidebar.choose_model_b, args=(name,)
-        )
-    st.page_link("pages/train.py", label="Train a model", icon=":material/model_training:")
+    with st.container(horizontal=True):
+        for name in [one for one in sidebar.encoders() if one != sidebar_choice.chosen().source][:4]:
+            label = f"Compare with {messages.plain(name)}"
+            st.button(label, key=f"beside {name}", on_click=sidebar.choose_model_b, args=(name,))
+        st.page_link("pages/train.py", label="Train a model", icon=":material/model_training:")
 
 
 def both_shown(choices: Choices) -> Sides | None:
