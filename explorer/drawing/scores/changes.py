@@ -93,7 +93,7 @@ def _packs(draft: style.Draft, packs: Sequence[PackChange], sides: tuple[int, in
                 hovertemplate=f"{one.name}, {'AB'[side]}: {share}<br>{change} points<extra></extra>",
             )
     draft.line(x=50, color=style.QUIET, width=1.5, dash="dot")
-    draft.note("a coin", x=50, y=1, yref="paper", yanchor="bottom", xanchor="center")
+    draft.note("a coin", x=51, y=0, yref="paper", yanchor="bottom", xanchor="left")
 
 
 def _sets(draft: style.Draft, sets: Sequence[SetChange], start: float) -> None:
