@@ -4,7 +4,7 @@ from explorer.ui.frame import page_frame
 from explorer.ui.plans import advice, plan_start, plan_view
 
 page_frame.enter()
-folder = plan_start.asked_for()
+folder = plan_start.asked_for(usual=not advice.is_asked_for())
 if folder is not None:
     plan_view.show(folder)
 elif advice.is_asked_for():

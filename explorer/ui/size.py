@@ -136,6 +136,7 @@ def picture(subject: SizeRequest) -> Picture | None:
             icon=":material/play_arrow:",
             help=ABOUT,
         )
+        st.caption(ABOUT)
         return None
     title = f"Measuring sizes of {subject.found.name} on {subject.given.name}"
     found: Picture | None = jobs.result(subject.key, title, lambda: _measured(subject))

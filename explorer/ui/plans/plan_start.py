@@ -12,6 +12,7 @@ import streamlit as st
 
 from explorer import errors, places
 from explorer.data import sources
+from explorer.training.record import status as statuses
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
 from explorer.ui.plans import plan_form
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
 NAME, START, ESTIMATE = "plan name", "plan start", "plan estimate"
 FILE = "plan from a file"
-_STARTED = "_plan started"
+_STARTED, _LEFT = "_plan started", "_the form of a plan"
+ANY = "plans/[!.]*"  # folders of plans
 FORM = "plan"  # the name of a plan that is not started yet
 TOO_FEW_ROWS = "{}: the text has {:,} rows; a batch needs {}. Lower the batch size or add text."
 PLAN = "plan"
@@ -131,7 +133,7 @@ def _checked(plan: Plan) -> tuple[PlanCell, ...]:
 
 def table(shown: str) -> None:
     """The list; nothing if there is no plan yet. No row is selected after `shown`, what the page shows, changes."""
-    if not any(places.runs_folder().glob("plans/[!.]*")):
+    if not any(places.runs_folder().glob(ANY)):
         return
     from explorer.studies.plans import plan_folder
 
@@ -170,12 +172,22 @@ def _row(folder: PlanFolder) -> dict[str, Any]:
     return row | {name: count for name, count in problems.items() if count}  # most plans have neither
 
 
-def asked_for() -> PlanFolder | None:
-    """The plan that the address names; None if it names none, or a missing one (with an error)."""
-    if PLAN not in st.query_params:
+def asked_for(*, usual: bool = True) -> PlanFolder | None:
+    """The plan that the address names, else if `usual` the last finished one until the form is asked for.
+
+    None without one, or if it is missing (with an error).
+    """
+    is_form = not usual or st.session_state.get(_LEFT) or not list(places.runs_folder().glob(ANY))
+    if PLAN not in st.query_params and is_form:
         return None
     from explorer.studies.plans import plan_folder
 
+    if PLAN not in st.query_params:
+        finished = (one for one in plan_folder.every() if one.status().state == statuses.FINISHED)
+        last = max(finished, key=lambda one: one.status().started, default=None)
+        if last is None:
+            return None
+        st.query_params[PLAN] = last.name
     return training_form.shown_under(
         PLAN, "_plan that was shown", plan_folder.find, "The plan {} is no longer there: it was deleted."
     )
@@ -190,3 +202,4 @@ def choose(name: str) -> None:
 def leave() -> None:
     """Show the form."""
     st.query_params.pop(PLAN, None)
+    st.session_state[_LEFT] = True

@@ -19,7 +19,7 @@ from explorer.ui.access import jobs
 from explorer.ui.frame import page_list
 from explorer.ui.plans import advice, plan_form, plan_start
 from explorer.ui.runs import run_status, training_queue
-from explorer.ui.widgets import controls, downloads
+from explorer.ui.widgets import controls, downloads, first_screen
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan import Plan
@@ -74,8 +74,10 @@ def show(folder: PlanFolder) -> None:
     from explorer.studies.plans import plan_report
 
     status = training_queue.standing_of_plan(folder)
-    _buttons(folder, plan, status, bool(found.unmeasured))
-    run_status.heading(folder.name, status.state)
+    with first_screen.controls_row():
+        run_status.heading(folder.name, status.state)
+        _buttons(folder, plan, status, bool(found.unmeasured))
+    answer, figure = first_screen.answer(), first_screen.figure()
     methods = dict.fromkeys([*plan.methods, *(one.method for one in plan.variants if one.method)])
     texts = " or ".join(" + ".join(map(sources.shown, text)) for text in plan.data)
     parts = [
@@ -85,30 +87,33 @@ def show(folder: PlanFolder) -> None:
         plan_report.sets_in_words(found),
         f"seeds: {', '.join(map(str, plan.seeds))}",
     ]
-    st.caption(messages.plain(" · ".join(parts)))
     # a plan that is not finished may be resumed in another tab
     every = 1.0 if status.live else None if status.state == "finished" else IDLE
-    st.fragment(_progress, run_every=every)(folder, plan, found, (status.live, stamp))
+    with answer:
+        st.fragment(_progress, run_every=every)(folder, plan, found, (status.live, stamp))
     rows, best = plan_report.scored(found), plan_report.verdict(found)
-    if not advice.answered(folder, found, status):
-        for text in (best, plan_report.forgotten(found)):
-            if text is not None:
-                messages.verdict(text)
-        if len(rows) > 1:
-            st.caption(plan_report.BEST_OF.format(len(rows)))
+    with answer:
+        if not advice.answered(folder, found, status):
+            for text in (best, plan_report.forgotten(found)):
+                if text is not None:
+                    messages.verdict(text)
+            if len(rows) > 1:
+                st.caption(plan_report.BEST_OF.format(len(rows)))
+    st.caption(messages.plain(" · ".join(parts)))
     if missing := plan_report.unscored(found):
         st.caption(messages.plain(missing))
-    _curves(folder, plan, found, stamp)
+    with figure if len(rows) < 2 else st.container():
+        _curves(folder, plan, found, stamp)
     _what_failed(status, () if status.live else found.unmeasured)
     if len(rows) > 1:
         marks = plan_report.marks(rows)
-        st.subheader("Score against cost")
-        downloads.draw(
-            score_by_cost(marks, " or ".join(found.measures)),
-            config=downloads.config(f"plan-{downloads.file_name(folder.name)}"),
-            alt=f"Difference to the base against seconds of training, for {len(marks)} rows.",
-        )
-        st.caption(plan_report.READ)
+        with figure:
+            st.markdown("**Score against cost**", help=messages.plain(plan_report.READ))
+            downloads.draw(
+                score_by_cost(marks, " or ".join(found.measures)),
+                config=downloads.config(f"plan-{downloads.file_name(folder.name)}"),
+                alt=f"Difference to the base against seconds of training, for {len(marks)} rows.",
+            )
     _table(folder.name, found)
     _runs(found)
 
