@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -18,8 +16,7 @@ from explorer.training.recipe import Stage
 from explorer.training.record import runs
 from explorer.training.record.runs import KEEP, Run
 from explorer.training.record.status import FINISHED, INTERRUPTED, STOPPED
-from tests.live import ROOT
-from tests.processes import ONE_EACH, ended, two
+from tests.processes import ONE_EACH, ended, process, two
 from tests.trainings import command, looks, losses, new, recipe, train, weights, words_of
 
 # with so large an epsilon and no clipping, AdamW does not forgive a gradient that is half of what it should be
@@ -41,12 +38,14 @@ def together(arguments: list[str], told: Path) -> tuple[int | None, ...]:
     return ended(started(arguments, told))
 
 
-def torchrun(*arguments: str) -> subprocess.CompletedProcess:
-    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "explorer"]
-    environment = os.environ | ONE_EACH
-    return subprocess.run(
-        [sys.executable, *launch, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300
-    )
+def torchrun(arguments: list[str], told: Path) -> None:
+    """What the program of this name does: it starts the command line twice, as programs of their own."""
+    from torch.distributed.run import main
+
+    os.environ.update(ONE_EACH)
+    with told.open("wb") as file:
+        os.dup2(file.fileno(), 1)
+        main(["--standalone", "--nproc_per_node", "2", "-m", "explorer", *arguments])
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +68,10 @@ def assert_same(run: Run, other: Run) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_two_processes_come_to_the_loss_of_every_step_and_the_weights_of_one(calm, alone, method):
     if method == "sg-opt":
-        done = torchrun(*words(calm, method, f"two-{method}"))
-        assert done.returncode == 0, done.stderr
-        told = done.stdout
+        launcher = process(torchrun, words(calm, method, f"two-{method}"), calm.folder / "told")
+        launcher.join()
+        assert launcher.exitcode == 0
+        told = (calm.folder / "told").read_text()
     else:
         assert together(words(calm, method, f"two-{method}"), calm.folder / "told") == (0, 0)
         told = (calm.folder / "told.0").read_text()

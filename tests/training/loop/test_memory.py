@@ -18,7 +18,7 @@ from explorer.training.record.runs import DISCARD
 from tests.processes import process
 from tests.trainings import new, train
 
-CYCLES = 4
+CYCLES = 3
 SPARE = 2  # per cent
 
 
