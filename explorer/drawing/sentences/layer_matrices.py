@@ -218,7 +218,7 @@ def _legends(draft: style.Draft, sides: Sequence[LayeredSide], columns: int, at:
         )  # fmt: skip
         digits = [in_words.signed(tick, 1) if low == -high and tick else in_words.number(tick, 1) for tick in ticks]
         draft.x_axes(**here, range=[low, high], tickvals=ticks, ticktext=digits, ticks="outside", **style.STILL)
-        draft.y_axes(**here, domain=[0, _STRIP], range=[-0.5, 0.5], showticklabels=False, **style.STILL)
+        draft.y_axes(**here, domain=[0, _STRIP], range=[-0.5, 0.5], showticklabels=False, ticks="", **style.STILL)
     if columns == 3:
         draft.x_axes(row=2, col=1, domain=[0, (2 - _GAP) / 3])  # below A and B
     marks = []
@@ -289,8 +289,8 @@ def _slider(labels: Sequence[str], active: int) -> dict[str, Any]:
     now = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}, "transition": {"duration": 0}}
     return {
         "active": active,
-        "x": 0.1,
-        "len": 0.9,
+        "x": 0.16,
+        "len": 0.84,
         "y": 0,
         "pad": {"t": 30, "b": 0},
         "currentvalue": {"prefix": "Layer ", "xanchor": "right", "offset": 4},
