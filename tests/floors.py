@@ -70,6 +70,8 @@ READ_BACK = {  # the files that may, and what they read
     "explorer/encoding/read/pooling.py": "a layer & pooling: `mean of layers 0 + 6`",
     # cells of tables, whoever wrote them, which are numbers or not
     "explorer/escaping.py": "`-0.5 ± 0.1`",
+    # markdown that pages send to the browser, as HTML
+    "explorer/drawing/sections_page.py": "`#### **B** is better`",
     # errors of other libraries, which say it in words only
     "explorer/places.py": "`(os error 28)` of safetensors and tokenizers",
     "explorer/encoding/locate/model_names.py": "`cancelled` of xet",
