@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from explorer import in_words
 from explorer.drawing import style
 from explorer.drawing.sentences.heatmaps import FEW, token_label
-from explorer.measuring.scores.judge import percent
 from explorer.measuring.sentences.edit_costs import EditCosts
 from explorer.measuring.sentences.probe_cosines import Probed
 from explorer.measuring.sentences.sentence_pair import MOST, PairLayers, Shares, TokenPair
@@ -332,25 +331,3 @@ def packs_side_by_side(sides: dict[str, Probed]) -> go.Figure:
     )
     draft.y_axes(title="cosine", zeroline=True)
     return draft.figure(430, barmode="overlay", margin={"t": 60, "b": 30}, legend={"y": 1.08})
-
-
-def shares_side_by_side(shares: Mapping[str, Mapping[str, float]]) -> go.Figure:
-    """A bar for each pack and side (A, B), in %, with a line at chance; `shares` are from 0 to 1, by side and pack."""
-    draft = style.Draft()
-    for name, of_side in shares.items():
-        draft.add(
-            "bar",
-            x=list(of_side),
-            y=[100 * share for share in of_side.values()],
-            name=name,
-            text=[percent(share) for share in of_side.values()],
-            textposition="outside",
-            cliponaxis=False,
-            marker={"color": style.SIDES["AB".index(name)], "opacity": 0.8},
-            hovertemplate=f"{name}, %{{x}}: %{{y:.1f}} %<extra></extra>",
-        )
-    draft.line(y=50, color=style.QUIET, width=1.5, dash="dot")
-    draft.note("chance", x=1.005, xref="paper", xanchor="left", y=50, yanchor="middle")
-    draft.x_axes(fixedrange=True)
-    draft.y_axes(title="distinguished, %", range=[0, 105], fixedrange=True)
-    return draft.figure(330, margin={"r": 56, "b": 30})

@@ -165,14 +165,13 @@ def config(name: str) -> dict[str, Any]:
     return {"displaylogo": False, "toImageButtonOptions": options}
 
 
-def draw(figure: Any, *, height: int | None = None, least: int = 0, **arguments: Any) -> None:
+def draw(figure: Any, *, height: int | None = None, **arguments: Any) -> None:
     """`st.plotly_chart` with text in the colour of the page, and larger in presentation mode.
 
     Streamlit writes axes and notes in a grey of 3.6:1. A saved figure has this colour too; where the theme of a page
-    changes later, `LOOK` corrects it. The height in pixels is `height` if it is given, else the figure's own, or
-    `least` if that is more.
+    changes later, `LOOK` corrects it. The height in pixels is `height` if it is given, else the figure's own.
     """
     style.set_text(figure, _INK["dark" if st.context.theme.type == "dark" else "light"], TEXT if presenting() else 1.0)
-    if height is not None or least:
-        figure.update_layout(height=height or max(least, figure.layout.height))
+    if height is not None:
+        figure.update_layout(height=height)
     st.plotly_chart(figure, **arguments)

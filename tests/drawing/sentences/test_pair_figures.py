@@ -18,7 +18,6 @@ from explorer.drawing.sentences.pair_figures import (
     cosines_and_contributions,
     largest,
     packs_side_by_side,
-    shares_side_by_side,
     side_by_side,
 )
 from explorer.drawing.style import ACCENT, COSINE_RANGE, POOLING_COLOURS, SENTENCE_COLOURS, SIDES
@@ -104,7 +103,7 @@ def test_the_sign_decides_the_hue_the_size_its_strength_and_every_text_can_be_re
     assert (np.diff(gaps) > 0).all()
 
 
-def test_sentences_and_models_share_the_scale_of_their_largest_word_and_every_bar_is_in_percent():
+def test_sentences_and_models_share_the_scale_of_their_largest_word():
     pairs = [
         WordPair((("a",), ("b",)), (np.array([one]), np.array([other])), (0.9, 0.9), 0.0, (1, 1))
         for one, other in ((0.3, 0.2), (-0.6, -0.7))
@@ -113,12 +112,6 @@ def test_sentences_and_models_share_the_scale_of_their_largest_word_and_every_ba
     assert largest(WordPair(((), ()), (np.zeros(0), np.zeros(0)), (1.0, 1.0), 1.0, (0, 0))) == 0
     (found,), rest = coloured("a", ("a",), np.zeros(1), 0)
     assert (found.background, rest) == ("#dddddd", "")
-    shares = {"A": {"negation": 0.125, "number": 1.0}, "B": {"negation": 0.77, "number": 0.0}}
-    figure = shares_side_by_side(shares)
-    assert {bar.name: dict(zip(bar.x, bar.y, strict=True)) for bar in figure.data} == {
-        name: {pack: pytest.approx(100 * share) for pack, share in of_side.items()} for name, of_side in shares.items()
-    }
-    assert [shape.y0 for shape in figure.layout.shapes] == [50]
 
 
 def test_bars_are_means_and_points_are_all_pairs_of_both_sides():
