@@ -170,4 +170,4 @@ def size_quality(
         )
     draft.x_axes(**style.cost_axis(cost, [mark.cost for mark in marks]))
     draft.y_axes(title=f"{measure} × 100", zeroline=False)
-    return draft.figure(400, showlegend=True, legend={"y": -0.2, "yanchor": "top"})
+    return draft.figure(350, showlegend=True, legend={"y": -0.2, "yanchor": "top"})

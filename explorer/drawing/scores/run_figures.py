@@ -23,7 +23,7 @@ Line = TypeVar("Line", bound=MetricLine)
 # after Okabe and Ito, ordered for contrast; more than five seeds differ by dashes
 SEED_COLOURS = MODEL_COLOURS[:5]
 DASHES = ("solid", "dash", "dot", "dashdot")
-HEIGHT = 350
+HEIGHT = 320
 KEPT = "kept"  # one revision, so that zoom and hidden lines stay when the figure is redrawn
 STEP_HEIGHT = 430
 STEP_MARGIN = {"t": 12}

@@ -324,7 +324,10 @@ def curves(lines: Sequence[run_folder.MetricLine], status: statuses.Status, name
     with left:
         reading = status.facts.reading.words if status.facts.reading else ""
         measure = status.facts.measure_of("dev")
-        st.markdown(f"**{measure} on the dev set**" + (f", {messages.plain(reading)}" * bool(reading)))
+        notes = [ROUNDED] * (status.facts.precision == "bfloat16")
+        notes += [BLENDED.format(status.facts.blend)] * (status.facts.blend not in (None, 1.0))
+        title = f"**{measure} on the dev set**" + (f", {messages.plain(reading)}" * bool(reading))
+        st.markdown(title, help=" ".join(notes) or None)
         downloads.draw(
             run_figures.dev_scores(
                 lines, status.base, total, same_reading=same_reading(status), measure=measure, parts=parts
@@ -333,10 +336,6 @@ def curves(lines: Sequence[run_folder.MetricLine], status: statuses.Status, name
             config=downloads.config("run"),
             alt="The dev score by step, with the base's scores as horizontal lines. The log holds the numbers.",
         )
-        if status.facts.precision == "bfloat16":
-            st.caption(ROUNDED)
-        if status.facts.blend not in (None, 1.0):
-            st.caption(BLENDED.format(status.facts.blend))
     with right:
         st.markdown("**Cosines of watched pairs**", help=WATCHED)
         pairs = status.facts.watched
