@@ -17,9 +17,13 @@ request = size.request(choice, found, row)
 if request is None:
     st.stop()
 with answer:
+    before = st.container()  # what is known before the sizes are measured
     picture = size.picture(request)
-    if picture is None:
-        st.stop()
+if picture is None:
+    with first_screen.figure():
+        size.by_layer(choice, before)
+    st.stop()
+with answer:
     size.headline(picture)
 with row:
     cost = size.chosen_cost()

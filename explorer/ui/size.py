@@ -1,5 +1,6 @@
 """Measure the sizes of an encoder, show their picture of size and quality, and export the chosen one as a folder."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,6 +13,7 @@ from explorer import errors, in_words, places, progress
 from explorer.data import corpora, sources, text_sets
 from explorer.data.graded import sts
 from explorer.data.graded.sets import SetIdentity
+from explorer.drawing.scores import curves
 from explorer.drawing.scores.costs import SizeMark, size_quality
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, parse
@@ -38,6 +40,8 @@ ABOUT = (
     "Encodes the evaluation set and the text once, then scores every size and times the encoder after each layer. A "
     "minute or two for 3,000 sentences on two cores."
 )
+CUT = "Cut after layer {}, {} × 100 on {} goes {} ({}). Which size is as good as the whole model?"
+MOST_HEIGHT = 400  # pixels of the figure
 DIFFERENCE = "difference", "95 % CI, low", "95 % CI, high"  # columns
 COST, FIGURE, CHOSEN, ONLY_FRONT = "cost", "size and quality", "_chosen size", "only the front"
 FOLDER, WRITE = "folder of the smaller encoder", "export the smaller encoder"
@@ -141,6 +145,29 @@ def picture(subject: SizeRequest) -> Picture | None:
     title = f"Measuring sizes of {subject.found.name} on {subject.given.name}"
     found: Picture | None = jobs.result(subject.key, title, lambda: _measured(subject))
     return found
+
+
+def by_layer(choice: sidebar_choice.Choice, answer: DeltaGenerator) -> None:
+    """Until the sizes are measured: the score by layer, and in `answer` what a cut below the last layer would lose."""
+    scored = sidebar_choice.scored(choice)
+    if scored is None:
+        return
+    scores, metric = scored.scores, scored.scores.metrics[0]
+    of_layer = {
+        cell: score
+        for cell in scores.grid
+        if cell.row.layers == (scores.last - 1,) and not math.isnan(score := scores.score(cell, metric))
+    }
+    if of_layer:
+        cell = max(of_layer, key=lambda one: of_layer[one])
+        numbers = in_words.arrow(scores.score(OWN, metric), of_layer[cell])
+        answer.markdown(CUT.format(scores.last - 1, metric, messages.plain(scored.pairs.name), numbers, cell.title))
+    downloads.draw(
+        curves.score_by_layer(scores, metric, "all", scored.reading, MOST_HEIGHT),
+        height=MOST_HEIGHT,
+        config=downloads.config("by-layer"),
+        alt="The score of every layer, under each pooling. The Layers page has the numbers.",
+    )
 
 
 def _measured(subject: SizeRequest) -> progress.Work[Picture]:

@@ -26,7 +26,6 @@ ANY = "any"
 DIFFER = "that differ", "that do not"
 NONE_PASSES = "No pair passes the filters. Relax them, or choose another kind."
 SELECT_ROW = "Select a row to choose its pair for every page."
-PARTS = "Words", "Layers and tokens"  # of a pair
 NO_PAIR = "Choose a pair in the tab Pairs, or on any page."
 LINES, ROW = 8, 35  # of the table of pairs, which scrolls, and pixels of a line
 RANK_ERROR = (
@@ -187,14 +186,7 @@ def chosen_pair(compared: Compared, changes: Learned | None) -> None:
     if pair is None:
         st.info(NO_PAIR, icon=":material/touch_app:")
         return
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        part = controls.segments("Show", PARTS, default=PARTS[0], key="pair_part")
-        reference = microscope.reference_control() if part == PARTS[0] else ""
-    sides = verdict_view.readers(compared)
-    if part == PARTS[0]:
-        microscope.show_words(sides, *pair, reference, where="tab")
-    else:
-        microscope.of_sides(sides, *pair, words=False)
+    microscope.of_sides(verdict_view.readers(compared), *pair, where="tab")
 
 
 def cosines_by_gold(compared: Compared) -> None:

@@ -16,10 +16,11 @@ from explorer.measuring.scores.judge import PairChange
 from explorer.measuring.sentences import edit_tables, sentence_pair, word_pairs, word_tables
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, selection
-from explorer.ui.access.sidebar_choice import Choice, Reader, readers
+from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.widgets import controls, cosine_meaning, differences, downloads
 
 TITLE = "Pair microscope"
+PARTS = WORDS, LAYERS, TOKENS = "Words", "Layers", "Tokens"
 ONE_TOKEN = (
     "no contributions, because {} is one token's state: the cosine is not a sum over tokens. Choose mean or max "
     "pooling in the sidebar to see contributions."
@@ -38,17 +39,40 @@ _OPEN = "_pair whose words are shown"
 Pairs = dict[str, tuple[Reader, sentence_pair.TokenPair]]
 
 
-def show(choice: Choice, other: Choice | None, first: str, second: str) -> None:
-    """The microscope for the sidebar's A and B."""
-    of_sides(readers(choice, other), first, second)
-
-
-def of_sides(sides: tuple[Reader, ...], first: str, second: str, *, words: bool = True) -> None:
-    """Both sentences, their `words`, the cosine by layer, each token's contribution, and the cosines between tokens."""
+def of_sides(sides: tuple[Reader, ...], first: str, second: str, where: str = "") -> None:
+    """The part of the microscope that is chosen above it; `where` is part of the keys of words."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        part = controls.segments("Look at", PARTS, default=WORDS, key="pair_part")
+        reference = reference_control() if part == WORDS else PAD
+    if part == WORDS:
+        show_words(sides, first, second, reference, where)
+        return
     encoded = [(side, _token_pair(side, first, second)) for side in sides]
     pairs: Pairs = {side.name: (side, pair) for side, pair in encoded if pair is not None}
     if not pairs or len(pairs) < len(sides):
         return  # progress is shown
+    for _, pair in pairs.values():
+        messages.warn_of_cuts((first, second), pair.by_layer.cut, pair.by_layer.max_length)
+    numbers = {name: pair for name, (_, pair) in pairs.items()}
+    stem = f"pair {digest_of((first, second))[:8]}"
+    if part == TOKENS:
+        layers = _tokens(pairs)
+        downloads.rows(sentence_pair.token_rows(numbers, layers), f"{stem} tokens", "Token similarity (CSV)")
+        return
+    _cosines(pairs, first, second)
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        _by_layer(pairs)
+    with right:
+        _shares(pairs)
+    with st.container(horizontal=True):
+        downloads.rows(sentence_pair.layer_rows(numbers), f"{stem} layers", "By layer (CSV)")
+        if shares := sentence_pair.share_rows(numbers):
+            downloads.rows(shares, f"{stem} shares", "Token contributions (CSV)")
+
+
+def _cosines(pairs: Pairs, first: str, second: str) -> None:
+    """Both sentences, and their cosine under each side."""
     for sentence in (first, second):
         st.markdown(f"> {messages.plain(messages.shortened(sentence, 300))}")
     cards = st.container(horizontal=True)
@@ -68,23 +92,6 @@ def of_sides(sides: tuple[Reader, ...], first: str, second: str, *, words: bool 
     for name, (_, pair) in pairs.items():
         if meaning := cosine_meaning.note(name, pair.cosine):
             st.caption(f"{name}: {meaning}")
-    for _, pair in pairs.values():
-        messages.warn_of_cuts((first, second), pair.by_layer.cut, pair.by_layer.max_length)
-    if words:
-        st.markdown(f"**{word_tables.TITLE}**")
-        show_words(sides, first, second, reference_control())
-    left, right = st.columns([2, 3], gap="medium")
-    with left:
-        _by_layer(pairs)
-    with right:
-        _shares(pairs)
-    layers, numbers = _tokens(pairs), {name: pair for name, (_, pair) in pairs.items()}
-    stem = f"pair {digest_of((first, second))[:8]}"
-    with st.container(horizontal=True):
-        downloads.rows(sentence_pair.layer_rows(numbers), f"{stem} layers", "By layer (CSV)")
-        if shares := sentence_pair.share_rows(numbers):
-            downloads.rows(shares, f"{stem} shares", "Token contributions (CSV)")
-        downloads.rows(sentence_pair.token_rows(numbers, layers), f"{stem} tokens", "Token similarity (CSV)")
 
 
 def _token_pair(side: Reader, first: str, second: str) -> sentence_pair.TokenPair | None:
