@@ -17,7 +17,7 @@ from explorer.ui import messages
 from explorer.ui.access import cached, jobs
 from explorer.ui.plans import plan_form
 from explorer.ui.runs import run_status, training_form, training_queue
-from explorer.ui.widgets import controls, downloads
+from explorer.ui.widgets import controls, downloads, first_screen
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan import Plan, PlanCell
@@ -35,12 +35,13 @@ PLAN = "plan"
 def form() -> None:
     """The form of a new plan, or an uploaded plan.yaml in its place, and the buttons."""
     controls.refused()
+    answer, line, below = first_screen.answer(), first_screen.controls_row(), st.container()
     given = _uploaded()
     plan = plan_form.plan(FORM) if given is None else given
-    found = _checked(replace(plan, name=FORM)) if plan is not None else None
+    with answer:
+        found = _checked(replace(plan, name=FORM)) if plan is not None else None
     if st.session_state.pop(_STARTED, False):
         st.session_state[NAME] = ""  # the next plan has another name
-    line = st.container(horizontal=True, vertical_alignment="bottom")
     names = (f"plan-{number}" for number in itertools.count(1))
     free = next(name for name in names if not (places.runs_folder() / "plans" / name).exists())
     usual = plan.name if given is not None and plan is not None else free
@@ -61,14 +62,15 @@ def form() -> None:
     act = partial(start, named) if named is not None and found else None
     controls.button(line, "Start", act, key=START, type="primary", icon=":material/play_arrow:")
     if named is None or not found:
-        st.caption("Fix the highlighted fields to start.")
+        below.caption("Fix the highlighted fields to start.")
         return
     job = jobs.find(training_queue.estimate_key(named))
     estimate = run_status.estimate(job, line, ESTIMATE, "of each row", lambda: training_queue.estimate_plan(named))
     if estimate is not None:
-        st.info(messages.plain(f"Estimate: {estimate.text}."), icon=":material/speed:")
-        for row, error in estimate.failures.items():
-            messages.trouble(f"{row}: {error}")
+        with below:
+            st.info(messages.plain(f"Estimate: {estimate.text}."), icon=":material/speed:")
+            for row, error in estimate.failures.items():
+                messages.trouble(f"{row}: {error}")
     from explorer.studies.plans import plan_file
 
     st.caption("The same plan from the command line:")

@@ -325,7 +325,8 @@ def curves(lines: Sequence[run_folder.MetricLine], status: statuses.Status, name
         reading = status.facts.reading.words if status.facts.reading else ""
         measure = status.facts.measure_of("dev")
         notes = [ROUNDED] * (status.facts.precision == "bfloat16")
-        notes += [BLENDED.format(status.facts.blend)] * (status.facts.blend not in (None, 1.0))
+        if status.facts.blend is not None:
+            notes.append(BLENDED.format(status.facts.blend))
         title = f"**{measure} on the dev set**" + (f", {messages.plain(reading)}" * bool(reading))
         st.markdown(title, help=" ".join(notes) or None)
         downloads.draw(
