@@ -41,7 +41,7 @@ ABOUT = (
     "minute or two for 3,000 sentences on two cores."
 )
 CUT = "Cut after layer {}, {} × 100 on {} goes {} ({}). Which size is as good as the whole model?"
-MOST_HEIGHT = 400  # pixels of the figure
+MOST_HEIGHT, PRESENTED = 400, 310  # pixels of the figure
 DIFFERENCE = "difference", "95 % CI, low", "95 % CI, high"  # columns
 COST, FIGURE, CHOSEN, ONLY_FRONT = "cost", "size and quality", "_chosen size", "only the front"
 FOLDER, WRITE = "folder of the smaller encoder", "export the smaller encoder"
@@ -162,9 +162,10 @@ def by_layer(choice: sidebar_choice.Choice, answer: DeltaGenerator) -> None:
         cell = max(of_layer, key=lambda one: of_layer[one])
         numbers = in_words.arrow(scores.score(OWN, metric), of_layer[cell])
         answer.markdown(CUT.format(scores.last - 1, metric, messages.plain(scored.pairs.name), numbers, cell.title))
+    high = PRESENTED if downloads.presenting() else MOST_HEIGHT
     downloads.draw(
-        curves.score_by_layer(scores, metric, "all", scored.reading, MOST_HEIGHT),
-        height=MOST_HEIGHT,
+        curves.score_by_layer(scores, metric, "all", scored.reading, high),
+        height=high,
         config=downloads.config("by-layer"),
         alt="The score of every layer, under each pooling. The Layers page has the numbers.",
     )
@@ -206,6 +207,7 @@ def show(picture: Picture, cost: str) -> None:
             picture.measure,
             numbers.get(chosen(picture)),
         ),
+        height=PRESENTED if downloads.presenting() else None,
         key=FIGURE,
         on_select=partial(_choose, picture),
         selection_mode="points",

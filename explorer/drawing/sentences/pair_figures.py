@@ -330,4 +330,4 @@ def packs_side_by_side(sides: dict[str, Probed]) -> go.Figure:
         tickvals=list(range(len(packs))), ticktext=[pack.name for pack in packs], zeroline=False, fixedrange=True
     )
     draft.y_axes(title="cosine", zeroline=True)
-    return draft.figure(430, barmode="overlay", margin={"t": 60, "b": 30}, legend={"y": 1.08})
+    return draft.figure(370, barmode="overlay", margin={"t": 60, "b": 30}, legend={"y": 1.08})

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from explorer.studies.plans.row_curve import RowCurve
 
 IDLE = 3.0  # seconds
+HEIGHT, PRESENTED = 380, 285  # pixels of the figure
 AGAIN, EVALUATE = "Train what failed again", "Evaluate what is missing"  # of a plan that is finished
 STOP, RESUME, DELETE, NEW, COPY = "plan stop", "plan resume", "plan delete", "plan new", "plan copy"
 INTERRUPTED = (
@@ -97,7 +98,7 @@ def show(folder: PlanFolder) -> None:
             for text in (best, plan_report.forgotten(found)):
                 if text is not None:
                     messages.verdict(text)
-            if len(rows) > 1:
+            if len(rows) > 1 and not downloads.presenting():
                 st.caption(plan_report.BEST_OF.format(len(rows)))
     st.caption(messages.plain(" · ".join(parts)))
     if missing := plan_report.unscored(found):
@@ -111,6 +112,7 @@ def show(folder: PlanFolder) -> None:
             st.markdown("**Score against cost**", help=messages.plain(plan_report.READ))
             downloads.draw(
                 score_by_cost(marks, " or ".join(found.measures)),
+                height=PRESENTED if downloads.presenting() else HEIGHT,
                 config=downloads.config(f"plan-{downloads.file_name(folder.name)}"),
                 alt=f"Difference to the base against seconds of training, for {len(marks)} rows.",
             )

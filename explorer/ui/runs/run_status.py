@@ -63,6 +63,7 @@ WATCHED = (
     "a role swap of the probe packs. Where two sentences differ in meaning, lower is better."
 )
 NOT_WATCHED = "Not recorded: this run was made before cosines of pairs were. Train it again to see them."
+PRESENTED = 270  # pixels of the figures of lines in presentation mode
 BLENDED = "Steps are evaluated as they are trained; the tuned model is blended with the base at α = {:g}."
 
 Line = TypeVar("Line", bound=run_folder.MetricLine)
@@ -320,6 +321,7 @@ def curves(lines: Sequence[run_folder.MetricLine], status: statuses.Status, name
     """Both figures of lines, side by side; those of a run that is not started have one evaluation, of its base."""
     total = status.total if status.live else 0  # an ended run needs no room for further steps
     parts = status.facts.folds.parts if status.facts.folds else ()
+    height = PRESENTED if downloads.presenting() else None
     left, right = st.columns(2, gap="medium")
     with left:
         reading = status.facts.reading.words if status.facts.reading else ""
@@ -333,6 +335,7 @@ def curves(lines: Sequence[run_folder.MetricLine], status: statuses.Status, name
             run_figures.dev_scores(
                 lines, status.base, total, same_reading=same_reading(status), measure=measure, parts=parts
             ),
+            height=height,
             key=f"dev {name}",
             config=downloads.config("run"),
             alt="The dev score by step, with the base's scores as horizontal lines. The log holds the numbers.",
@@ -345,6 +348,7 @@ def curves(lines: Sequence[run_folder.MetricLine], status: statuses.Status, name
             return
         downloads.draw(
             watched.watched_cosines(lines, pairs, total, parts),
+            height=height,
             key=f"watched {name}",
             config=downloads.config("run"),
             alt="The cosine of each watched pair by step. `train --json` prints the numbers.",

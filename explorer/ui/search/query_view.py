@@ -35,7 +35,7 @@ _GIVEN, _IN_THE_BOX = "_query of the visitor", "_query in the box"
 _NAMED, _HINT = "results of", "typed"
 NEAREST_WINDOW = "Nearest window: … {} …"
 SHOWN = 400  # characters of a sentence; the file contains all
-TALL = 330  # pixels of a list of results, which scrolls: both lists are on the first screen
+TALL, PRESENTED = 330, 215  # pixels of a list of results, which scrolls: both lists are on the first screen
 # never by colour alone: each mark has a word and an icon
 BADGES = {
     query_results.KEPT: ":gray-badge[:material/check: {}]",
@@ -148,7 +148,7 @@ def show_results(
 
     Those at the positions `relevant` are relevant to a judged query.
     """
-    with st.container(height=TALL, border=False):
+    with st.container(height=PRESENTED if downloads.presenting() else TALL, border=False):
         for result in results:
             mark = BADGES[result.mark].format(query_results.mark_text(result, other)) if result.mark else ""
             answers = ":green-badge[:material/done_all: relevant]" if result.place in relevant else ""

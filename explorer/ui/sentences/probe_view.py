@@ -16,6 +16,8 @@ from explorer.ui.widgets import controls, cosine_meaning, downloads, microscope
 COSINE = "Cosine of the two sentences, −1 to 1. Higher is more similar."
 GOOD = "Share of cases in which a paraphrase has a higher cosine than a pair with different meaning. Higher is better."
 ALL = "all four"
+PARTS = PACKS, WORDS, PAIRS = "Packs", "Words that differ", "Pairs"
+TALL = 300  # pixels of the table of pairs, above the microscope
 SECONDS = 0.45  # of a pair under one model: the bundled encoder on two cores
 STARTED = "_pack words started"
 ABOUT_WORDS = (
@@ -38,6 +40,13 @@ def show(sides: tuple[sidebar_choice.Reader, ...]) -> None:
         return  # progress is shown
     one, other = known["A"], known.get("B")
     st.markdown(" · ".join(side.title for side in sides))
+    part = controls.segments("Part", PARTS, default=PACKS, key="probe_part", label_visibility="collapsed")
+    if part == PAIRS:
+        _pairs(sides, one, other)
+        return
+    if part == WORDS:
+        _words(sides, packs)
+        return
     cards = st.container(horizontal=True)
     for name, side in known.items():
         share = side.distinguished_from_all()
@@ -61,8 +70,6 @@ def show(sides: tuple[sidebar_choice.Reader, ...]) -> None:
         "of it (different meaning). The opposite means that the model compares words, not meaning."
     )
     _packs(one, other)
-    _words(sides, packs)
-    _pairs(sides, one, other)
 
 
 def _packs(one: probe_cosines.Probed, other: probe_cosines.Probed | None) -> None:
@@ -107,7 +114,6 @@ def _packs(one: probe_cosines.Probed, other: probe_cosines.Probed | None) -> Non
 def _pairs(
     sides: tuple[sidebar_choice.Reader, ...], one: probe_cosines.Probed, other: probe_cosines.Probed | None
 ) -> None:
-    st.subheader("Pairs")
     names = [pack.name for pack in one.packs]
     name: str = controls.segments("Pack", names, default="negation", key="pack")
     every = probe_cosines.pair_rows(one, other)
@@ -119,7 +125,7 @@ def _pairs(
             for row in rows
         ],
         hide_index=True,
-        height="content",
+        height=TALL,
         key=f"pairs of {name}",
         on_select="rerun",
         selection_mode="single-row",

@@ -4,6 +4,9 @@ from urllib.parse import urlencode
 
 import pytest
 
+from explorer.__main__ import main
+from explorer.studies.plans import plan_file
+from explorer.studies.plans.plan import Plan
 from explorer.ui.frame import page_frame
 from explorer.ui.frame.page_list import PAGES
 from explorer.ui.widgets import first_screen
@@ -71,7 +74,21 @@ def drawn(page):
 
 
 @pytest.fixture(scope="module")
-def walked(tabs, address):
+def finished_plan(folders, place):
+    """A plan that the page can open on; a form that has planned nothing has no answer to draw."""
+    what = {"methods": ("simcse",), "models": (str(place.model),), "data": ((str(place.text),),)}
+    how = {"settings": {"batch_size": 4, "steps": 2}, "grid": {"temperature": (0.05, 0.1)}, "seeds": (1,)}
+    file = place.folder / "short.yaml"
+    plan = Plan("short", **what, **how, dev=str(place.dev), test=str(place.test), elsewhere=())
+    file.write_text(plan_file.as_yaml(plan), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("STRATA_CACHE", "STRATA_RUNS", "STRATA_RESULTS"):
+            patch.setenv(name, folders[name])
+        assert main(["plan", str(file)]) == 0
+
+
+@pytest.fixture(scope="module")
+def walked(tabs, address, finished_plan):
     """A tab at the size of a projector, with A and B."""
     page = live.tab(tabs, **SCREEN)
     page.goto(f"{address}/?{urlencode(CHOSEN)}")
