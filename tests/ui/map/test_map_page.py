@@ -116,9 +116,9 @@ def test_the_answer_counts_who_keeps_most_of_the_nearest_and_names_who_moved_mos
 
 
 def test_side_by_side_a_and_b_are_two_figures_and_three_dimensions_too(app, place, texts):
-    one, other = figures(app, beside=str(place.folder / "other"), view=map_form.BOTH)
+    one, other = figures(app, beside=str(place.folder / "other"), map_view=map_form.BOTH)
     assert sentences_of(one) == sentences_of(other) == list(range(len(texts)))
-    app.selectbox(key="view").select(map_form.DEEP)
+    app.selectbox(key="map_view").select(map_form.DEEP)
     deep = figures(app)
     assert all(figure["data"][0]["type"] == "scatter3d" for figure in deep)
 
@@ -134,7 +134,7 @@ def test_the_map_moves_through_the_layers_of_a_model_once_they_are_asked_for(app
     before = set(jobs._jobs)
     moving(app, projection=kind)
     assert not [key for key in {*jobs._jobs} - before if key.startswith("layers")]
-    app.selectbox(key="view").select(map_form.LAYERS_OF_A)
+    app.selectbox(key="map_view").select(map_form.LAYERS_OF_A)
     found = moving(app)
     assert found["frames"] == ["layer 0", "layer 1", "layer 2"]
     assert found["title"] == kind
@@ -151,7 +151,7 @@ def test_vectors_of_both_sides_can_be_taken_along(app, place):
 
 @pytest.mark.parametrize("view", [map_form.MOVE, map_form.BOTH])
 def test_what_is_found_is_lit_in_every_map_and_in_the_table_with_neighbours(app, place, texts, view):
-    measured(app, beside=str(place.folder / "other"), view=view)
+    measured(app, beside=str(place.folder / "other"), map_view=view)
     word = texts[0].split()[0]
     app.text_input(key="find").set_value(word.upper())
     holding = [at for at, text in enumerate(texts) if word in text]
@@ -232,7 +232,7 @@ def test_a_b_that_is_not_there_is_an_error_in_words_beside_the_map_of_a(app, bes
 @pytest.mark.parametrize(
     "link",
     [
-        {"projection": "UMAP", "neighbours": "5000", "view": "7", "map_colour": "<b>", "min_dist": "x"},
+        {"projection": "UMAP", "neighbours": "5000", "map_view": "7", "map_colour": "<b>", "min_dist": "x"},
         *({"selected": numbers} for numbers in ("9" * 5000, "٣-²-1_0-x")),
         *({"find": word} for word in ("", "  ", "w" * 5000)),
     ],
