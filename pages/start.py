@@ -14,11 +14,11 @@ answer = first_screen.answer()
 with first_screen.controls_row():
     ways_in.slim_buttons(choice)
     first_pair.own_sentences()
-first_pair.show(choice, answer)
+has_a = first_pair.show(choice, answer)
 
 tab = first_screen.tabs(ways_in.TABS)
 if tab == ways_in.SCORES:
-    scored = sidebar_choice.scored(choice)
+    scored = sidebar_choice.scored(choice) if has_a else None  # what is wrong with A is said once
     if scored is not None:
         ways_in.model_a(scored)
         metric = scored.scores.metrics[0]

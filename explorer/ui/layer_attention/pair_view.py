@@ -74,7 +74,7 @@ def figure(side: Side, sentences: tuple[str, str]) -> None:
 def file(side: Side, sentences: tuple[str, str]) -> None:
     """The numbers of the figure."""
     pair = pair_layers(side.found, *sentences, side.choice.settings)
-    downloads.rows(sentence_pair.pair_rows(pair), f"{side.found.name} pair by layer", FILE)
+    downloads.rows(sentence_pair.pair_rows(pair), f"{side.name} {side.found.name} pair by layer", FILE)
 
 
 @cached.by_stamp(lambda found, first, second, settings: (found.digest, digest_of((first, second)), settings), 32)

@@ -36,8 +36,11 @@ _LARGER = """<style>
 </style>"""
 
 
-def show(choice: Choice, answer: DeltaGenerator) -> None:
-    """The sentence that answers, in its place, then the figure: fields, words under A and B, the cost by layer."""
+def show(choice: Choice, answer: DeltaGenerator) -> bool:
+    """The sentence that answers, in its place, then the figure: fields, words under A and B, the cost by layer.
+
+    False, with the error shown, if A cannot be read.
+    """
     pair = selection.pair() or sample.NEGATION
     _fill(pair)
     sides, note = _sides(choice)
@@ -45,11 +48,11 @@ def show(choice: Choice, answer: DeltaGenerator) -> None:
     with figure:
         _fields()
     if not sides:
-        return  # an error or progress is shown
+        return False
     with figure:
         costs = differences.edit_costs_of(sides, *pair)
     if costs is None:
-        return
+        return True
     with answer:
         st.markdown(f"#### {messages.plain(edit_tables.summary(costs) if costs else _cosines(sides, pair))}")
         if note:
@@ -62,6 +65,7 @@ def show(choice: Choice, answer: DeltaGenerator) -> None:
         if right is not None:
             with right:
                 differences.cost_by_layer(costs, "start", height=HEIGHT)
+    return True
 
 
 def own_sentences() -> None:
