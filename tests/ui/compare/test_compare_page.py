@@ -30,6 +30,7 @@ from explorer.training.record import run_results
 from explorer.ui.access import sidebar_choice
 from explorer.ui.compare import changes_view, compared, verdict_view
 from explorer.ui.frame import sidebar
+from explorer.ui.start import ways_in
 from tests import trainings
 from tests.tiny_models import save_tiny
 from tests.visits import buttons, entered, fetches, measured, opened, pressed, words
@@ -225,8 +226,8 @@ def test_readings_picked_on_development_pairs_are_shown_with_what_they_are_worth
 
 
 def test_the_start_page_puts_a_run_beside_the_encoder(app):
-    app.switch_page("pages/start.py").run()
-    app.button(key="beside run:tuned").click().run()
+    opened(app, "start", tab=ways_in.MODELS)
+    pressed(app, "beside run:tuned")
     assert app.selectbox(key="beside").value == "run:tuned"
     assert "beside run:tuned" not in buttons(app)
 

@@ -5,9 +5,10 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.training.record import runs
 from explorer.ui import messages
+from explorer.ui.train import start_form
 from tests import trainings
 from tests.rendered import Shown
-from tests.visits import words
+from tests.visits import opened, words
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -78,6 +79,6 @@ def test_a_run_that_cannot_be_read_is_named_above_the_list_of_runs(furnished, pl
     for name in ("whole", "damaged"):
         runs.new(trainings.recipe(place), name)
     (tmp_path / "damaged" / "status.json").write_text("{")
-    furnished.switch_page("pages/train.py").run()
+    opened(furnished, "train", tab=start_form.RUNS)
     assert [line for line in words(furnished.warning) if line.startswith("'damaged' has a damaged status")]
     assert not [line for line in words(furnished.warning) if "'whole'" in line]

@@ -1,6 +1,7 @@
 """Two sides that have little in common, and sentences that are hard to show, on every page that shows both."""
 
 import json
+import re
 
 import pytest
 
@@ -15,9 +16,10 @@ from explorer.ui.access import selection
 from explorer.ui.compare import verdict_view
 from explorer.ui.map import map_form, map_view
 from explorer.ui.replay import replay_view, step_grid
+from explorer.ui.widgets import microscope
 from tests import trainings
 from tests.tiny_models import save_tiny
-from tests.visits import entered, error_of, measured, opened, words
+from tests.visits import entered, error_of, opened, words
 
 PAGES = ("compare", "sentences", "map", "search", "layers", "layer_attention", "replay")
 MARKUP = (
@@ -27,6 +29,7 @@ MARKUP = (
     "&lt;i&gt; is not <i> and %{x} is no number",
 )
 ODD = (*MARKUP, "🦜🎸 👩‍👩‍👧 parrots", "كم ثمن هذا الببغاء؟", "word " * 1000)
+WORD = re.compile(r":gray-background\[(.*?):small\[ [+−]\d\.\d\d\]\]")  # as it is shown, and its number
 # as none of it may reach what reads markup
 RAW = ("<script>", "<b>fat", "**two", "[a link](", "$x^2$", ":red[", "`code`", "<i>")
 
@@ -137,7 +140,15 @@ def test_a_length_that_one_side_cannot_read_is_told_with_what_it_can(app, place,
 def test_two_sentences_are_enough(app, page):
     typed(app, page, ["a man plays", "the dog runs"])
     assert not app.error
-    assert len(figures(app)) == 7 if page == "sentences" else maps(app)
+    if page == "map":
+        assert maps(app)
+        return
+    drawn = []
+    for part in microscope.PARTS:
+        entered(app, app.segmented_control(key="pair_part"), part)
+        assert not app.error
+        drawn.append(len(figures(app)))
+    assert drawn == [1 + 1, 1 + 3, 1 + 2], "the squares, then words, layers with the shares of A and B, tokens"
 
 
 def test_one_sentence_two_hundred_times_is_one_on_the_map_and_too_few(app):
@@ -151,12 +162,14 @@ def test_odd_sentences_are_text_in_squares_and_under_the_microscope(app):
     typed(app, "sentences", ODD)
     for pair in ((0, 1), (2, 3), (4, 5), (5, 6)):
         app.session_state[selection.PAIR] = selections.keep([" ".join(ODD[number].split()) for number in pair])
-        measured(app)
-        assert not app.error
-        no_markup(app)
-        for number in pair:
-            assert " ".join(ODD[number].split())[:100] in plain(app)
-        assert "&lt;script&gt;" in figures(app)[0]
+        for part in microscope.PARTS:
+            entered(app, app.segmented_control(key="pair_part"), part)
+            assert not app.error
+            no_markup(app)
+            said = WORD.sub(r"\1", plain(app))
+            for number in pair if part != microscope.TOKENS else ():
+                assert " ".join(ODD[number].split())[:100] in said
+            assert "&lt;script&gt;" in figures(app)[0]
 
 
 def test_odd_sentences_are_text_on_the_map_and_among_neighbours(app):
@@ -167,7 +180,7 @@ def test_odd_sentences_are_text_on_the_map_and_among_neighbours(app):
         no_markup(app)
         assert app.dataframe[0].value["sentence"].tolist() == [ODD[at]]
         assert f"“{text}”" in plain(app)
-    entered(app, app.selectbox(key="view"), map_form.BOTH)
+    entered(app, app.selectbox(key="map_view"), map_form.BOTH)
     assert len(figures(app)) == 2
     assert all("&lt;script&gt;" in spec for spec in figures(app))
 

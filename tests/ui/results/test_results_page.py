@@ -17,6 +17,7 @@ from explorer.training.record import run_results, runs
 from explorer.ui.access import jobs
 from explorer.ui.results import evaluate_form, filters, table_view
 from explorer.ui.results.evaluate_form import EvaluationChoice
+from explorer.ui.train import run_view
 from explorer.ui.widgets import controls
 from tests import trainings, visits
 from tests.commands.test_evaluate import write_labelled
@@ -357,6 +358,7 @@ def test_a_run_of_a_plan_has_the_name_of_its_row_and_its_seed_wherever_runs_are_
     assert f"{called} (run:of-a-plan)" in app.multiselect(key=evaluate_form.MODELS).options
     visits.opened(app, "train", run=run.name)
     assert called in words(app.subheader)
+    visits.tab(app, run_view.RUNS)
     listed = next(one.value for one in app.dataframe if "Run" in one.value.columns)
     assert listed[listed["Folder"] == run.name]["Run"].tolist() == [called]
     visits.opened(app, "replay", replayed=run.name)

@@ -24,7 +24,7 @@ from explorer.ui.widgets import microscope
 from tests import shown_numbers
 from tests.shown_numbers import value_of
 from tests.tiny_models import save_tiny
-from tests.visits import buttons, cards, error_of, measured, opened, pressed, words
+from tests.visits import buttons, cards, entered, error_of, measured, opened, pressed, words
 
 TYPED = "a man plays a guitar\n\nthe dog runs\nno\n<b>two</b> women *talk*"
 
@@ -52,6 +52,11 @@ def typed(app, text):
     return measured(app)
 
 
+def look_at(app, part):
+    """The page with this part of the microscope open."""
+    return entered(app, app.segmented_control(key="pair_part"), part)
+
+
 def selected(app, key):
     """The sentences, or the pair, that the visitor has chosen."""
     mark = app.session_state.get(key, "")
@@ -76,12 +81,15 @@ def array(values):
 def test_without_b_there_is_one_matrix_and_what_was_typed_is_there_after_another_page(app):
     typed(app, TYPED)
     assert sidebar_choice.ASK_FOR_B in words(app.caption)
-    assert set(cards(app)) == {"Cosine A"}
-    assert len(figures(app)) == 5  # the matrix, words, by layer, shares, tokens
+    assert len(figures(app)) == 1 + 1  # the matrix, words
     assert any("adds most to the cosine of" in one for one in words(app.markdown))
     (matrix,) = cosines(figures(app)[0])
     assert matrix.shape == (4, 4)
     assert any(own_sentences.SKIPPED.format(1, "") in told for told in words(app.caption))
+    look_at(app, microscope.LAYERS)
+    assert set(cards(app)) == {"Cosine A"}
+    assert len(figures(app)) == 1 + 2  # by layer, shares
+    assert len(figures(look_at(app, microscope.TOKENS))) == 1 + 1
     app.switch_page("pages/start.py").run()
     opened(app, "sentences")
     assert app.text_area(key=own_sentences.BOX).value == TYPED
@@ -110,6 +118,7 @@ def test_the_boxes_choose_the_pair_of_the_app_and_one_sentence_twice_is_no_pair(
 
 
 def test_a_pair_of_other_sentences_is_shown_and_framed_nowhere(app):
+    app.query_params["pair_part"] = microscope.LAYERS
     typed(app, TYPED)
     app.session_state[selection.PAIR] = selections.keep(("a bird sings", "no bird sings"))
     measured(app)
@@ -139,7 +148,7 @@ def test_the_matrices_of_every_layer_are_those_of_the_vectors_of_that_layer(app,
 
 
 def test_with_b_the_pair_is_the_one_that_changed_most_and_each_has_the_axes_of_its_tokenizer(app, place):
-    app.query_params["beside"] = str(place.folder / "gpt2")
+    app.query_params.update(beside=str(place.folder / "gpt2"), pair_part=microscope.LAYERS)
     typed(app, TYPED)
     one, other, difference = cosines(figures(app)[0])
     shown = cards(app)
@@ -149,10 +158,13 @@ def test_with_b_the_pair_is_the_one_that_changed_most_and_each_has_the_axes_of_i
     place = np.unravel_index(np.nanargmax(np.abs(difference)), difference.shape)
     assert shown_numbers.difference(float(one[place]), float(other[place])) in answer
     typed(app, "a man plays\nthe dog runs")
-    one, other = figures(app)[-2:]
+    assert len(figures(app)) == 1 + 1 + 2, "shares are one figure for each tokenizer"
+    look_at(app, microscope.TOKENS)
+    one, other = figures(app)[1:]
     assert "[CLS]" in one["layout"]["yaxis"]["ticktext"]
     assert "[CLS]" not in other["layout"]["yaxis"]["ticktext"]
-    assert len(figures(app)) == 1 + 1 + 1 + 2 + 2, "shares are one figure for each tokenizer; the words are the same"
+    look_at(app, microscope.WORDS)
+    assert len(figures(app)) == 1 + 1, "the words are the same"
     assert any(one.startswith("Under B the cosine is") for one in words(app.markdown))
 
 
@@ -231,19 +243,24 @@ def test_any_words_are_coloured_in_their_places_with_their_numbers(app):
 def test_long_sentences_are_cut_in_the_open(app):
     long = "dog " * 80
     typed(app, f"a man plays\n{long}")
-    assert messages.CUT.format(64, messages.shortened(long)) in words(app.warning)
     assert word_tables.CUT.format(64, 82, "second") in words(app.warning)
+    for part in (microscope.LAYERS, microscope.TOKENS):
+        look_at(app, part)
+        assert messages.CUT.format(64, messages.shortened(long)) in words(app.warning)
 
 
 def test_under_cls_there_are_no_shares_and_the_page_says_why(app):
     app.query_params["reading"] = title = "cls of layer 1"
     typed(app, TYPED)
+    assert len(figures(app)) == 1 + 1, "words are weighed under every pooling"
+    look_at(app, microscope.LAYERS)
     assert f"A: {microscope.ONE_TOKEN.format(title)}" in words(app.info)
-    assert len(figures(app)) == 4, "words are weighed under every pooling"
+    assert len(figures(app)) == 1 + 1, "the cosine by layer"
+    assert len(figures(look_at(app, microscope.TOKENS))) == 1 + 1
 
 
 def test_layers_that_a_side_lacks_are_told(app):
-    app.query_params["token_layer"] = "99"
+    app.query_params.update(token_layer="99", pair_part=microscope.TOKENS)
     typed(app, TYPED)
     assert app.selectbox(key="token_layer").value == microscope.AS_CHOSEN
 
@@ -266,22 +283,34 @@ def test_packs_show_bars_numbers_and_pairs(app, place):
 
 
 def test_a_flipped_pair_of_the_compare_page_is_looked_at_token_by_token(app, place):
-    opened(app, "compare", model=str(place.model), sts="Sample pairs", beside=str(place.folder / "gpt2"))
+    other = str(place.folder / "gpt2")
+    opened(app, "compare", model=str(place.model), sts="Sample pairs", beside=other, tab="Pairs")
     assert changes_view.SELECT_ROW in words(app.caption)
     key = app.dataframe[0].proto.id.split("-", 2)[2]
     assert key.startswith("flipped ")
-    first = app.dataframe[0].value["first"][0]
+    pair = [app.dataframe[0].value[column][0] for column in ("first", "second")]
     app.session_state[key] = {"selection": {"rows": [0], "columns": [], "cells": []}}
     measured(app)
+    pressed(app, "words of the selected pair")
+    assert [WORD.sub(r"\1", one) for one in words(app.markdown) if one.startswith(":gray-background[")] == 2 * pair
+    app.session_state[selection.PAIR] = selections.keep(pair)  # as the selection of a row in a browser does
+    entered(app, app.segmented_control(key="tab"), "Words and probes")
+    look_at(app, microscope.LAYERS)
     assert {"Cosine A", "Cosine B"} <= set(cards(app))
-    assert any(first.split()[0] in one.value for one in app.markdown if one.value.startswith(">"))
+    assert [one[2:] for one in words(app.markdown) if one.startswith("> ")] == pair
+    look_at(app, microscope.TOKENS)
+    assert [name for name in ("A", "B") if any(one.startswith(f"**{name}** ") for one in words(app.markdown))] == [
+        "A",
+        "B",
+    ]
 
 
 def test_a_side_of_fewer_layers_says_which_it_lacks(app, place):
     deep = save_tiny("bert", place.folder / "deep", num_hidden_layers=6)
-    app.query_params.update(model=str(deep), beside=str(place.model), token_layer="5")
+    app.query_params.update(model=str(deep), beside=str(place.model), token_layer="5", pair_part=microscope.TOKENS)
     typed(app, "a man plays\nthe dog runs")
     assert microscope.NO_SUCH_LAYER.format("B", 5, 2) in words(app.info)
+    look_at(app, microscope.LAYERS)
     assert set(cards(app)) == {"Cosine A", "Cosine B", "B - A"}
 
 

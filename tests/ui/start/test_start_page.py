@@ -21,7 +21,7 @@ from explorer.ui.runs import training_form
 from explorer.ui.start import own_pairs_form, ways_in
 from explorer.ui.train import text_and_method
 from tests import trainings
-from tests.visits import buttons, cards, error_of, layer_table, measured, opened, pressed, words
+from tests.visits import buttons, cards, error_of, layer_table, measured, opened, pressed, tab, words
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_own_pairs_are_scored_by_a_click_and_the_text_of_the_form_by_another(sta
     assert rails(start)[1:] == [[True, True, False], [True, True, False]]
     assert through(start, "door layers") == "Layers"
     assert start.selectbox(key="sts").value == written(uploaded)
-    opened(start, "start", tab=ways_in.WAYS)
+    tab(opened(start, "start"), ways_in.WAYS)
     assert rails(start)[1] == [True, True, True], "they have been scored since"
     assert through(start, "door train own") == "Train"
     assert start.multiselect[0].value == [written(uploaded)], "few rows are all trained on, and all judged"

@@ -13,7 +13,7 @@ from explorer.measuring.scores import calibration, similarity
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
-from explorer.ui.widgets import cosine_meaning
+from explorer.ui.widgets import cosine_meaning, microscope
 from tests.shown_numbers import value_of
 from tests.visits import entered, opened, words
 
@@ -64,7 +64,7 @@ def test_the_prevalence_stands_beside_every_probability(furnished, place, meanin
 
 
 def test_tables_and_cards_of_sentences_have_it_after_the_cosine(furnished, meaning) -> None:
-    opened(furnished, "sentences", meaning="true")
+    opened(furnished, "sentences", meaning="true", tab="Pair", pair_part=microscope.LAYERS)
     row = furnished.dataframe[0].value.iloc[0]
     assert row["A means"] == meaning.words(row["cosine A"], short=True)
     assert re.search(r"A: match .+ % of random pairs", said(furnished))
