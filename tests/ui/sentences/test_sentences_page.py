@@ -19,7 +19,7 @@ from explorer.progress import finish
 from explorer.ui import messages
 from explorer.ui.access import selection, sidebar_choice
 from explorer.ui.compare import changes_view
-from explorer.ui.sentences import layers_tab, matrices, own_sentences, pair_tab
+from explorer.ui.sentences import layers_tab, matrices, own_sentences, pair_tab, probe_view
 from explorer.ui.widgets import microscope
 from tests import shown_numbers
 from tests.shown_numbers import value_of
@@ -269,7 +269,6 @@ def test_packs_show_bars_numbers_and_pairs(app, place):
     measured(app, tab="Probe packs", beside=str(place.folder / "gpt2"))
     assert set(cards(app)) == {"Distinguished by A", "Distinguished by B"}
     assert len(app.dataframe[0].value) == 8
-    assert len(app.dataframe[1].value) == len(sample.probe_packs()[0])
     (verdicts,) = (one.value.split("\n") for one in app.markdown if "a coin would get 50 %" in one.value)
     shares = app.dataframe[0].value.set_index("pack")
     packs = ("negation", "role swap", "antonym", "number", "quantifier", "time order")
@@ -278,8 +277,10 @@ def test_packs_show_bars_numbers_and_pairs(app, place):
         for name, said in (("A", said_of_a), ("B", said_of_b)):
             assert f"{name} " in said
             assert f"in {shares[f'distinguished {name}'][pack]} of cases" in said
+    entered(app, app.segmented_control(key="probe_part"), probe_view.PAIRS)
+    assert len(app.dataframe[0].value) == len(sample.probe_packs()[0])
     app.segmented_control(key="pack").set_value("number").run()
-    assert app.dataframe[1].value["first"][0] == "The meeting starts at seven."
+    assert app.dataframe[0].value["first"][0] == "The meeting starts at seven."
 
 
 def test_a_flipped_pair_of_the_compare_page_is_looked_at_token_by_token(app, place):
@@ -331,11 +332,11 @@ def test_a_file_fills_the_box_from_the_column_that_holds_sentences(app):
 def test_the_words_that_differ_in_a_pack_are_weighed_on_a_click_and_kept(app, place, monkeypatch):
     few = tuple(replace(pack, first=pack.first[:3], second=pack.second[:3]) for pack in sample.probe_packs())
     monkeypatch.setattr(sample, "probe_packs", lambda: few)
-    measured(app, tab="Probe packs", word_pack="negation", beside=str(place.folder / "gpt2"))
+    measured(app, tab="Probe packs", probe_part=probe_view.WORDS, word_pack="negation", beside=str(place.folder / "gpt2"))
     assert not any("words that differ add" in one for one in words(app.markdown))
     pressed(app, "weigh pack words")
     (told,) = (one for one in words(app.markdown) if "words that differ add" in one)
-    table = app.dataframe[1].value
+    table = app.dataframe[0].value
     assert list(table["pack"]) == ["negation"]
     for number in (table["A"][0], table["B"][0], f"change {table['change'][0]}", table["95 % CI change"][0]):
         assert number in told
