@@ -127,7 +127,7 @@ def search(tabs, address, tmp_path_factory):
 def test_a_clicked_result_is_the_next_query_shown_as_it_was_typed_and_kept_in_the_address(search):
     from playwright.sync_api import expect
 
-    expect.set_options(timeout=60_000)
+    expect.set_options(timeout=20_000)
     query = search.get_by_role("textbox", name="Query")
     search.get_by_text(NASTY).wait_for()
     expect(query).to_have_value(query_view.DEFAULT)

@@ -20,7 +20,6 @@ def in_view(element):
 def test_the_progress_of_a_plan_and_its_stop_button_are_in_view_after_the_start(page, address, tmp_path_factory):
     place = trainings.furnish(tmp_path_factory.mktemp("place"))
     page.set_viewport_size({"width": 1280, "height": HEIGHT})
-    page.set_default_timeout(60_000)
     page.goto(f"{address}/plans?{urlencode({'model': place.model})}")
     settle(page)
     field = page.get_by_label("Steps", exact=True)
@@ -30,8 +29,7 @@ def test_the_progress_of_a_plan_and_its_stop_button_are_in_view_after_the_start(
     field.press("Enter")
     settle(page)
     start = keyed(page, plan_start.START)
-    start.scroll_into_view_if_needed()
-    assert page.get_by_test_id("stMain").evaluate("page => page.scrollTop") > 0, "the premise: the form is long"
+    assert in_view(start)
     start.click()
     page.wait_for_url("**plan=*")
     stop = keyed(page, plan_view.STOP)
