@@ -44,7 +44,7 @@ def main() -> None:
         file = Path(folder) / "sentences.txt"
         file.write_text("\n".join(" ".join(sentence.split()) for sentence in found), encoding="utf-8")
         asked = {"mapped": "a file", "map_file": str(file), "projection": "PCA"}
-        asked |= {"view": "side by side", "beside": "all-MiniLM-L6-v2", "beside_reading": "mean of layer 3"}
+        asked |= {"map_view": "side by side", "beside": "all-MiniLM-L6-v2", "beside_reading": "mean of layer 3"}
         with live.server() as address:
             page = browser.new_page(viewport={"width": 1280, "height": 1400})
             page.goto(f"{address}/map?{urlencode(asked)}")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from explorer.ui.widgets import differences
 from tests.live import FIGURES, keyed, settle
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def lecturer(walk: Walk) -> None:
     walk.until("where", page.locator("p", has_text=re.compile("^Where:")))
     walk.until("pairs that show it", page.get_by_text("Pairs that show it"))
     walk.click(page.get_by_role("button", name="Which words?").first)
-    walk.until("which words did it", page.get_by_role("dialog").get_by_text("Blue words raise the cosine"))
+    walk.until("which words did it", page.get_by_role("dialog").get_by_text(differences.LEGEND))
     page.keyboard.press("Escape")
     for title, what, shown in (
         ("Sentences", "similarities under A and B", page.get_by_text("Pair microscope")),

@@ -35,7 +35,7 @@ LIT = """plot => plot._fullData.filter(trace => trace.customdata).flatMap(trace 
 def page(tabs, address, place):
     asked = {"model": place.model, "beside": place.model, "beside_reading": "max of layer 1", "sts": place.dev}
     page = live.tab(tabs, height=2000)
-    page.goto(f"{address}/map?{urlencode(asked | {'projection': 'PCA', 'view': 'side by side'})}")
+    page.goto(f"{address}/map?{urlencode(asked | {'projection': 'PCA', 'map_view': 'side by side'})}")
     drawn(page)
     return page
 
@@ -248,6 +248,7 @@ def cleared(page):
 
 def test_a_cell_that_is_clicked_on_the_compare_page_is_what_the_map_is_of(page):
     page.get_by_role("link", name="Compare", exact=True).click()
+    page.get_by_role("radio", name="Layers").click()
     figures = ".st-key-grid-of-A .js-plotly-plot"
     page.locator(figures).wait_for()
     settle(page)

@@ -98,6 +98,7 @@ def test_a_run_survives_a_reload_and_the_end_of_the_server_is_seen_elsewhere_and
     with served(port, folders, stacks) as doing:
         run = start(page, address, quick, Steps="1000000", Run_name="cut-off")
         stepping(page, doing)
+        page.get_by_role("radio", name=run_view.CURVES).click()
         drawn(page)
     page.wait_for_selector(app_kills.APART)
     assert run.status().state == statuses.INTERRUPTED
