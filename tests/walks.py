@@ -98,15 +98,15 @@ def lecturer(walk: Walk) -> None:
     walk.until("which words did it", page.get_by_role("dialog").get_by_text(differences.LEGEND))
     page.keyboard.press("Escape")
     for title, what, shown in (
-        ("Sentences", "similarities under A and B", page.get_by_text("Pair microscope")),
-        ("Map", "maps of A and B", page.locator(FIGURES).nth(1)),
+        ("Sentences", "similarities under A and B", page.locator(f".st-key-figure {FIGURES}").first),
+        ("Map", "map that moves from A to B", page.locator(".moving-map[data-drawn]")),
         ("Search", "results of A and B", page.get_by_text("Jaccard").first),
     ):
         walk.go(title)
         walk.until(what, shown)
     before = walk.clicks
     walk.go("Train")
-    walk.until("demonstration", page.get_by_role("heading", name="Demonstration"))
+    walk.until("demonstration", page.get_by_text("Demonstration: teach negation and numbers."))
     walk.start("run start")
     walk.until("training, live", page.get_by_test_id("stProgress"))
     walk.until("trained", keyed(page, "run compare"))
@@ -166,4 +166,4 @@ def engineer(walk: Walk, queries: Path) -> None:
     walk.click(page.get_by_role("radio", name="Pairs"))
     walk.until("own queries that changed", page.get_by_text("Queries that improved and got worse"))
     walk.go("Layers")
-    walk.until("best layer for own queries", page.get_by_test_id("stMetric").first)
+    walk.until("best layer for own queries", page.locator(".st-key-answer").get_by_test_id("stAlert").first)

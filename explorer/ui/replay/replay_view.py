@@ -52,6 +52,7 @@ METRICS = (
         "Anisotropy, −1 to 1. Near 0 is good; above 0.9 the embeddings have nearly collapsed.",
     ),
 )
+FITS = 36  # characters of a name that the field shows whole
 STEP = "replayed_step"  # in the address
 _AT, _JUMPS = "_replay is at", "_replay was sent elsewhere"
 NO_MAP = "No map: this run kept no vectors that can be projected. Train it again to get a map."
@@ -172,7 +173,7 @@ def _run(row: DeltaGenerator) -> runs.Run | None:
     if name not in found:
         messages.trouble(f"Run '{name}' cannot be replayed or does not exist. Choose one of: {', '.join(names[:5])}.")
         return None
-    if called := found[name].row:
+    if called := found[name].row or name * (len(name) > FITS):
         st.caption(messages.plain(called))
     return found[name]
 

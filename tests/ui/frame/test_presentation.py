@@ -49,7 +49,7 @@ def test_a_button_beside_the_title_starts_and_ends_the_mode_and_figures_have_lar
     expect.set_options(timeout=20_000)
     page.set_viewport_size(PHONE)
     page.goto(f"{address}/layers")
-    live.plots(page, 3)
+    live.plots(page, 2)
     line, button = page.get_by_role("heading", level=1).bounding_box(), keyed(page, "presentation").bounding_box()
     assert line["y"] < button["y"] + button["height"] / 2 < line["y"] + line["height"], "it takes no line of its own"
     page.set_viewport_size(SCREEN)
@@ -59,7 +59,7 @@ def test_a_button_beside_the_title_starts_and_ends_the_mode_and_figures_have_lar
     page.get_by_test_id("stSidebar").wait_for(state="hidden")
     ticks = page.locator(live.FIGURES).first.locator(".xtick text")
     expect(ticks.first).to_have_css("font-size", f"{TEXT * before['cls']:g}px")
-    live.plots(page, 3)
+    live.plots(page, 2)
     assert title_size(page) > 1.2 * title
     after = text_sizes(page)
     same = before.keys() & after.keys()  # pairs of layers have shorter names in the mode
@@ -70,7 +70,7 @@ def test_a_button_beside_the_title_starts_and_ends_the_mode_and_figures_have_lar
     page.keyboard.press(page_frame.KEY)
     page.get_by_test_id("stSidebar").wait_for()
     expect(ticks.first).to_have_css("font-size", f"{before['cls']:g}px")
-    live.plots(page, 3)
+    live.plots(page, 2)
     assert title_size(page) == title
     assert text_sizes(page) == before
 
