@@ -93,10 +93,10 @@ def close() -> None:
 
 
 def tab(tabs: BrowserContext, width: int = 1280, height: int = 1400) -> Page:
-    """A new page of a size, which waits a minute at most: a busy machine takes long to load torch."""
+    """A new page of a size, which waits half a minute at most: a busy machine takes long to load torch."""
     page = tabs.new_page()
     page.set_viewport_size({"width": width, "height": height})
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(30_000)
     return page
 
 
@@ -154,8 +154,8 @@ def answer(address: str, path: str, host: str = "", origin: str = "") -> int:
 def settle(page: Page) -> None:
     """Wait until the script has ended and every widget is drawn."""
     page.wait_for_timeout(200)  # a click reaches the server before the state changes
-    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=20_000)
-    page.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')", timeout=20_000, polling=100)
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=30_000)
+    page.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')", timeout=30_000, polling=100)
 
 
 def follow(page: Page, address: str) -> None:
@@ -184,7 +184,7 @@ def plots(page: Page, count: int) -> None:
     page.wait_for_function(
         "([figures, count]) => document.querySelectorAll(figures).length === count",
         arg=[FIGURES, count],
-        timeout=20_000,
+        timeout=30_000,
         polling=100,  # by default at each frame, and a page in the background has none
     )
     settle(page)

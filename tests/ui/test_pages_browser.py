@@ -45,7 +45,7 @@ def is_the_pair(page, *texts):
     from playwright.sync_api import expect
 
     for label, text in zip(pair_tab.BOXES, texts, strict=True):
-        expect(page.get_by_role("combobox", name=label)).to_have_value(re.compile(re.escape(text)), timeout=20_000)
+        expect(page.get_by_role("combobox", name=label)).to_have_value(re.compile(re.escape(text)), timeout=30_000)
 
 
 def test_a_clicked_cell_is_the_pair_under_the_microscope(sentences):
@@ -141,7 +141,7 @@ def search(tabs, address, tmp_path_factory):
 def test_a_clicked_result_is_the_next_query_shown_as_it_was_typed_and_kept_in_the_address(search):
     from playwright.sync_api import expect
 
-    expect.set_options(timeout=20_000)
+    expect.set_options(timeout=30_000)
     query = search.get_by_role("textbox", name="Query")
     search.get_by_text(NASTY).wait_for()
     expect(query).to_have_value(query_view.DEFAULT)

@@ -35,7 +35,7 @@ class CurvesOfSide:
 
 def by_layer(sides: Sequence[CurvesOfSide]) -> go.Figure:
     """A panel for each side. The points of the chosen pair have side and layer as their number: `place_of`."""
-    draft = style.Draft(cols=len(sides), across=0.06, titles=[style.short_text(side.title, 60) for side in sides])
+    draft = style.Draft(cols=len(sides), across=0.06, titles=[style.short_text(side.title, 54) for side in sides])
     for column, side in enumerate(sides, start=1):
         first = column == 1
         layers = np.arange(len(side.cosines))

@@ -46,7 +46,7 @@ def title_size(page):
 def test_a_button_beside_the_title_starts_and_ends_the_mode_and_figures_have_larger_text(page, address):
     from playwright.sync_api import expect
 
-    expect.set_options(timeout=20_000)
+    expect.set_options(timeout=30_000)
     page.set_viewport_size(PHONE)
     page.goto(f"{address}/layers")
     live.plots(page, 2)

@@ -24,7 +24,7 @@ pytestmark = live.IN_A_BROWSER
 
 @pytest.fixture
 def page(page):
-    page.set_default_timeout(30_000)  # a run is trained meanwhile
+    page.set_default_timeout(60_000)  # a run is trained meanwhile
     return page
 
 
