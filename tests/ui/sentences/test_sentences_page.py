@@ -332,7 +332,9 @@ def test_a_file_fills_the_box_from_the_column_that_holds_sentences(app):
 def test_the_words_that_differ_in_a_pack_are_weighed_on_a_click_and_kept(app, place, monkeypatch):
     few = tuple(replace(pack, first=pack.first[:3], second=pack.second[:3]) for pack in sample.probe_packs())
     monkeypatch.setattr(sample, "probe_packs", lambda: few)
-    measured(app, tab="Probe packs", probe_part=probe_view.WORDS, word_pack="negation", beside=str(place.folder / "gpt2"))
+    measured(
+        app, tab="Probe packs", probe_part=probe_view.WORDS, word_pack="negation", beside=str(place.folder / "gpt2")
+    )
     assert not any("words that differ add" in one for one in words(app.markdown))
     pressed(app, "weigh pack words")
     (told,) = (one for one in words(app.markdown) if "words that differ add" in one)
