@@ -24,7 +24,7 @@ pytestmark = live.IN_A_BROWSER
 
 @pytest.fixture
 def page(page):
-    page.set_default_timeout(60_000)  # a run is trained meanwhile
+    page.set_default_timeout(30_000)  # a run is trained meanwhile
     return page
 
 
@@ -139,13 +139,17 @@ def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, addres
     settle(page)
     press(page, "Upload a file")
     page.locator("input[type=file]").set_input_files(path)
+    page.wait_for_url("**data=my-b-text*")
+    settle(page)
     page.get_by_role("radio", name=recipe_form.ABOUT).click()
     page.get_by_text("40 sentences, of 5 to 5 words each.").wait_for()
     kept = parameters(page)["data"]
     assert kept.startswith("my-b-text.txt (")
+    page.get_by_role("radio", name=start_form.COMMAND).click()
     page.get_by_test_id("stCode").filter(has_text=folders["STRATA_CACHE"]).first.wait_for()
     page.goto("about:blank")
     page.goto(f"{address}/train?method=sg-opt&data={kept}")
+    settle(page)
     page.get_by_role("radio", name=recipe_form.ABOUT).click()
     page.get_by_text("40 sentences, of 5 to 5 words each.").wait_for()
 
