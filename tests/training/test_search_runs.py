@@ -116,7 +116,7 @@ def test_the_best_checkpoint_is_chosen_on_held_out_pairs(run):
 
 def test_words_name_queries_and_the_measure(run):
     told = learned.lines(run.status().learned)
-    assert "(nDCG@10 " in told[0]
+    assert " nDCG@10 " in told[0]
     assert "(12 queries among 30 passages)" in told[1]
     card = (run.model / "README.md").read_text()
     assert "search (test, 12 queries among 30 passages)" in card

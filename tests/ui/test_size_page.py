@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.data import corpora
 from explorer.measuring.scores.verdict import WORSE, Verdict
+from explorer.places import cache_folder
 from explorer.studies.size import picture as measuring
 from explorer.studies.size import points as size_points
 from explorer.studies.size.points import FIRST, Picture, Point, Size
@@ -101,6 +102,8 @@ def test_the_chosen_size_is_exported_once(app, tmp_path):
 
 
 def test_an_encoder_that_was_measured_under_another_name_is_exported_too(app, place, tmp_path):
+    shutil.rmtree(cache_folder() / "sizes", ignore_errors=True)  # what is kept there shows the names
+    app.run()
     if size.START in buttons(app):
         pressed(app, size.START)
     other = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)

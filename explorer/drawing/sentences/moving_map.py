@@ -48,7 +48,7 @@ HTML = """
 """
 CSS = """
 .moving-map { display: flex; gap: 0.75rem; width: 100%; font-family: var(--st-font, sans-serif); font-size: 0.82rem;
-  color: var(--st-text-color, #1b2a2e); height: 26rem; }
+  color: var(--st-text-color, #1b2a2e); height: 23rem; }
 .moving-map [hidden] { display: none !important; }
 .moving-map .map { flex: 1; min-width: 0; display: flex; flex-direction: column; gap: 0.3rem; }
 .moving-map .bar { display: flex; gap: 0.5rem; align-items: center; }

@@ -69,7 +69,7 @@ def in_a_copy(folder: Path, environment: dict[str, str], failed: Path) -> None:
             trainings.train(trainings.new(place, "simcse", name="mine", settings={"steps": 2}))
             main(["compare", *pair, "--sts", str(place.test), "--report", report])
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-        app.query_params["run"] = "mine"
+        app.query_params.update(run="mine", tab="About and log")
         app.switch_page("pages/train.py").run()
         assert not app.exception
         (folder / "page.txt").write_text("\n".join(words(app.caption)))

@@ -1,5 +1,7 @@
 """Test in a browser that every page opens with its answer and one large figure, and that no tab of it is long."""
 
+import shutil
+from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
@@ -85,6 +87,9 @@ def finished_plan(folders, place):
         for name in ("STRATA_CACHE", "STRATA_RUNS", "STRATA_RESULTS"):
             patch.setenv(name, folders[name])
         assert main(["plan", str(file)]) == 0
+    yield
+    shutil.rmtree(folders["STRATA_RUNS"])  # other tests of the same server begin without a plan
+    Path(folders["STRATA_RUNS"]).mkdir()
 
 
 @pytest.fixture(scope="module")

@@ -85,6 +85,7 @@ def test_what_is_typed_when_the_click_comes_is_what_is_trained(tiny):
     field(tiny, "steps").set_value(3)
     run = started(tiny)
     assert (run.name, run.recipe().settings["steps"]) == ("mine", 3)
+    ended(run)  # until then the page shows the run under way
     del tiny.query_params["run"]
     assert tiny.run().text_input(key="run name").value == "", "the next run has another name"
 

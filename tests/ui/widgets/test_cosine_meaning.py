@@ -13,6 +13,7 @@ from explorer.measuring.scores import calibration, similarity
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
+from explorer.ui.sentences import probe_view
 from explorer.ui.widgets import cosine_meaning, microscope
 from tests.shown_numbers import value_of
 from tests.visits import entered, opened, words
@@ -71,8 +72,8 @@ def test_tables_and_cards_of_sentences_have_it_after_the_cosine(furnished, meani
 
 
 def test_pairs_of_probe_packs_have_it_too(furnished) -> None:
-    opened(furnished, "sentences", tab="Probe packs", meaning="true")
-    assert "A means" in furnished.dataframe[1].value.columns
+    opened(furnished, "sentences", tab="Probe packs", probe_part=probe_view.PAIRS, meaning="true")
+    assert "A means" in furnished.dataframe[0].value.columns
 
 
 def test_layers_has_thresholds_that_follow_the_fields_and_refuses_what_says_nothing(furnished, meaning) -> None:
