@@ -60,7 +60,7 @@ def test_a_failure_is_told_in_the_folder_and_the_run_goes_on_from_its_last_state
     assert (run.status().error, run.status().details) == ("", "")
 
 
-@pytest.mark.parametrize(("more", "seed", "step"), [(3, 1, 5), (13, 2, 2)])
+@pytest.mark.parametrize(("more", "seed", "step"), [(3, 1, 5), (15, 2, 2)])
 def test_what_a_failed_attempt_did_after_the_last_state_is_on_record_once(place, whole, more, seed, step):
     run, stages = begun(place), whole[1]
     break_off(run, stages.index(Phase.EVALUATING_BEST) + more)  # when the first seed is done, or later
