@@ -261,7 +261,7 @@ def give_back() -> None:
 
 
 def trim() -> None:
-    """Return memory that was freed to the system; glibc keeps it for each thread that has allocated."""
+    """Return memory that was freed to the system; glibc alone keeps most of it for what comes next."""
     glibc = _glibc()
     if glibc:
         glibc.malloc_trim(0)

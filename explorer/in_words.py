@@ -58,7 +58,7 @@ def gap(before: float, after: float, *, digits: int = 2) -> float:
 
 
 def adding_up(parts: Iterable[float], total: float, *, digits: int = 2) -> list[float]:
-    """Parts as they are shown beside their total: each rounded up or down, so that they add up to the rounded total.
+    """Parts as they are shown with their total: each rounded up or down, so that they add up to the rounded total.
 
     Those with the largest remainders are rounded up (Hamilton's method). If one is missing, all stay as they are.
     """

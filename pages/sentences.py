@@ -4,7 +4,7 @@ import streamlit as st
 
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
-from explorer.ui.sentences import exports, layers_tab, matrices, own_sentences, pair_tab, probe_view
+from explorer.ui.sentences import layers_tab, matrices, own_sentences, pair_tab, probe_view
 from explorer.ui.widgets import cosine_meaning, first_screen
 
 LAYERS, PAIR, PACKS, EXPORT = "Layers", "Pair", "Probe packs", "Export"
@@ -40,4 +40,4 @@ elif tab == PAIR:
 elif tab == PACKS:
     probe_view.show(sides)
 else:
-    exports.show(found)
+    matrices.export(found)

@@ -15,6 +15,7 @@ from explorer.data.graded import sts
 from explorer.data.graded.sets import SetIdentity
 from explorer.drawing.scores import curves
 from explorer.drawing.scores.costs import SizeMark, size_quality
+from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, parse
 from explorer.evaluating.tasks.judges import Evaluated, judge_of
@@ -153,19 +154,18 @@ def by_layer(choice: sidebar_choice.Choice, answer: DeltaGenerator) -> None:
     if scored is None:
         return
     scores, metric = scored.scores, scored.scores.metrics[0]
-    of_layer = {
-        cell: score
-        for cell in scores.grid
-        if cell.row.layers == (scores.last - 1,) and not math.isnan(score := scores.score(cell, metric))
-    }
-    if of_layer:
-        cell = max(of_layer, key=lambda one: of_layer[one])
-        numbers = in_words.arrow(scores.score(OWN, metric), of_layer[cell])
-        answer.markdown(CUT.format(scores.last - 1, metric, messages.plain(scored.pairs.name), numbers, cell.title))
-    high = PRESENTED if downloads.presenting() else MOST_HEIGHT
+    own, below = scores.own_score(metric), scores.last - 1
+    whole = scores.score(declared.default_cell(scored.found.folder), metric) if own is None else own
+    cells = [one for one in scores.grid if one.row.layers == (below,)]
+    known = {one: score for one in cells if not math.isnan(score := scores.score(one, metric))}
+    if known and not math.isnan(whole):
+        best = max(known, key=lambda one: known[one])
+        numbers = in_words.arrow(whole, known[best])
+        answer.markdown(CUT.format(below, metric, messages.plain(scored.pairs.name), numbers, best.title))
     downloads.draw(
-        curves.score_by_layer(scores, metric, "all", scored.reading, high),
-        height=high,
+        curves.score_by_layer(scores, metric, "all", scored.reading),
+        height=MOST_HEIGHT,
+        presented=PRESENTED,
         config=downloads.config("by-layer"),
         alt="The score of every layer, under each pooling. The Layers page has the numbers.",
     )
@@ -207,7 +207,7 @@ def show(picture: Picture, cost: str) -> None:
             picture.measure,
             numbers.get(chosen(picture)),
         ),
-        height=PRESENTED if downloads.presenting() else None,
+        presented=PRESENTED,
         key=FIGURE,
         on_select=partial(_choose, picture),
         selection_mode="points",

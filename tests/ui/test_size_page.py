@@ -3,10 +3,15 @@
 import shutil
 
 import pytest
+from scipy.stats import spearmanr
 from sentence_transformers import SentenceTransformer
+from sentence_transformers.models import Pooling as SentencePooling
 from streamlit.testing.v1 import AppTest
 
-from explorer.data import corpora
+from explorer import in_words
+from explorer.data import corpora, sample
+from explorer.encoding.locate import lookup
+from explorer.encoding.locate.model_names import find
 from explorer.measuring.scores.verdict import WORSE, Verdict
 from explorer.places import cache_folder
 from explorer.studies.size import picture as measuring
@@ -15,7 +20,7 @@ from explorer.studies.size.points import FIRST, Picture, Point, Size
 from explorer.ui import size
 from explorer.ui.widgets import controls
 from tests.live import ROOT
-from tests.visits import buttons, opened, pressed, tab, words
+from tests.visits import buttons, measured, opened, pressed, tab, words
 
 POOLINGS, DIMENSIONS, STORED = (controls.key_of(size.FORM, name) for name in ("poolings", "dimensions", "stored"))
 CHOSEN = {DIMENSIONS: "32, 8", POOLINGS: ["mean"], STORED: ["float32", "int8"]}
@@ -40,6 +45,33 @@ def app(furnished, place):
 def test_nothing_is_measured_before_it_is_asked_for(app):
     assert size.START in buttons(app)
     assert not app.dataframe
+
+
+@pytest.mark.parametrize("model", [lookup.BUNDLED, "tiny"])  # of which one declares its pooling
+def test_until_then_the_answer_says_what_the_encoder_loses_without_its_last_layer(app, place, model):
+    """By the library, cut after the layer below, and scipy; the sample is what the sidebar scores on."""
+    pairs, found = (
+        sample.pairs(),
+        SentenceTransformer(str(find(lookup.BUNDLED).folder if model == lookup.BUNDLED else place.model), device="cpu"),
+    )
+    last = len(found[0].auto_model.encoder.layer)
+
+    def score(pooling):
+        found[1] = SentencePooling(found.get_embedding_dimension(), pooling_mode=pooling)
+        one, other = (found.encode(side, normalize_embeddings=True) for side in (pairs.first, pairs.second))
+        return 100 * spearmanr(pairs.gold, (one * other).sum(axis=1)).statistic
+
+    whole = score("mean")
+    found[0].auto_model.encoder.layer = found[0].auto_model.encoder.layer[:-1]
+    scores = {pooling: score(pooling) for pooling in ("cls", "mean", "max")}
+    best = max(scores, key=scores.get)
+    if model == lookup.BUNDLED:
+        app.session_state["model"] = lookup.BUNDLED
+    (told,) = (one for one in words(measured(app).markdown) if one.startswith("Cut after"))
+    assert (
+        f"Cut after layer {last - 1}, Spearman × 100 on Sample pairs goes {in_words.arrow(whole, scores[best])}" in told
+    )
+    assert f"({best} of layer {last - 1})" in told
 
 
 def test_every_size_is_measured_and_the_verdict_comes_first(app):

@@ -241,7 +241,7 @@ def _legends(draft: style.Draft, sides: Sequence[LayeredSide], columns: int, at:
 
 
 def _axes(draft: style.Draft, panel: _Panel, column: int, order: NDArray[np.intp], sentences: Sequence[str]) -> None:
-    """The axes of a panel, whose hidden labels are the sentences of the hover text, and what is written beside it."""
+    """The axes of a panel, whose hidden labels are the sentences of the hover text, and what is written next to it."""
     count = len(order)
     names = [f"{number + 1} · {style.hover_text(sentences[number], 34, _HOVERED)}" for number in order]
     named = {"tickvals": list(range(count)), "ticktext": names, "showticklabels": False, "ticks": "", **style.STILL}

@@ -1,4 +1,4 @@
-"""A map that moves through frames in the browser, with the neighbours of a clicked sentence beside it.
+"""A map that moves through frames in the browser, with the neighbours of a clicked sentence next to it.
 
 Everything that `moving_map.js` draws is in `content`: positions, colours, neighbours and cosines of every frame.
 """

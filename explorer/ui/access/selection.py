@@ -28,11 +28,11 @@ FIRST_SEEN = (
     "The concert starts at seven.",
     "The concert starts at nine.",
 )
-_READ = "_selections"  # what was read or written in this session, by its mark
+_READ = "_selections"  # what was read or written in this session, by its digest
 
 
 def into_address(*others: str) -> None:
-    """Bind the marks of both, and other texts of the frame, to the address, where they outlast a change of page."""
+    """Bind the digests of all, and other texts of the frame, to the address, where they outlast a change of page."""
     with st.container(key="selection in address"):
         st.html("<style>.st-key-selection-in-address { display: none; }</style>")
         for key in (SENTENCES, PAIR, MARKS, *others):
@@ -97,14 +97,14 @@ def choose_pair(first: str, second: str) -> None:
 
 
 def clear(key: str) -> None:
-    """Choose no SENTENCES, or no PAIR; in a callback."""
+    """Choose no SENTENCES, no PAIR or no MARKS; in a callback."""
     st.session_state[key] = ""
 
 
 def _choose(key: str, chosen: tuple[str, ...]) -> None:
-    mark = selections.keep(chosen)
-    st.session_state.setdefault(_READ, {})[mark] = chosen
-    st.session_state[key] = mark
+    digest = selections.keep(chosen)
+    st.session_state.setdefault(_READ, {})[digest] = chosen
+    st.session_state[key] = digest
 
 
 def _of(key: str) -> tuple[str, ...]:
@@ -114,8 +114,8 @@ def _of(key: str) -> tuple[str, ...]:
         return ()
 
 
-def _read(mark: str) -> tuple[str, ...]:
+def _read(digest: str) -> tuple[str, ...]:
     known: dict[str, tuple[str, ...]] = st.session_state.setdefault(_READ, {})
-    if mark and mark not in known:
-        known[mark] = selections.read(mark)
-    return known.get(mark, ())
+    if digest and digest not in known:
+        known[digest] = selections.read(digest)
+    return known.get(digest, ())

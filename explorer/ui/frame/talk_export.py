@@ -35,7 +35,9 @@ def noting() -> Iterator[None]:
     texts: list[str] = []
     figures: list[str] = []
     kinds = set()
-    send = context.enqueue  # what the browser has already is sent as a reference: only here it is whole
+    # What the browser has already is sent as a reference: only here it is whole. Streamlit has no public place for it,
+    # so its method is exchanged while the page runs, which mypy does not allow.
+    send = context.enqueue
 
     def noted(message: ForwardMsg) -> None:
         send(message)

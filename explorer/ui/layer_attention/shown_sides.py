@@ -1,4 +1,4 @@
-"""The sides of the Layer attention page: model A, and beside it model B or a model with a pooler, opened here alone."""
+"""The sides of the Layer attention page: model A, and model B or a model with a pooler, which is opened here alone."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def pair() -> tuple[str, str]:
 
 
 def sides(choice: Choice) -> tuple[list[Side], bool]:
-    """A, and what is beside it, as far as they are loaded, and whether one is being loaded. Errors are shown."""
+    """A, and what is next to it, as far as they are loaded, and whether one is being loaded. Errors are shown."""
     other = _second(choice)
     found: list[Side] = []
     for name, its in (("A", choice), ("B", other)):

@@ -112,7 +112,8 @@ def show(folder: PlanFolder) -> None:
             st.markdown("**Score against cost**", help=messages.plain(plan_report.READ))
             downloads.draw(
                 score_by_cost(marks, " or ".join(found.measures)),
-                height=PRESENTED if downloads.presenting() else HEIGHT,
+                height=HEIGHT,
+                presented=PRESENTED,
                 config=downloads.config(f"plan-{downloads.file_name(folder.name)}"),
                 alt=f"Difference to the base against seconds of training, for {len(marks)} rows.",
             )

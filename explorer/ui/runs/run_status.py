@@ -321,7 +321,6 @@ def curves(lines: Sequence[run_folder.MetricLine], status: statuses.Status, name
     """Both figures of lines, side by side; those of a run that is not started have one evaluation, of its base."""
     total = status.total if status.live else 0  # an ended run needs no room for further steps
     parts = status.facts.folds.parts if status.facts.folds else ()
-    height = PRESENTED if downloads.presenting() else None
     left, right = st.columns(2, gap="medium")
     with left:
         reading = status.facts.reading.words if status.facts.reading else ""
@@ -335,7 +334,7 @@ def curves(lines: Sequence[run_folder.MetricLine], status: statuses.Status, name
             run_figures.dev_scores(
                 lines, status.base, total, same_reading=same_reading(status), measure=measure, parts=parts
             ),
-            height=height,
+            presented=PRESENTED,
             key=f"dev {name}",
             config=downloads.config("run"),
             alt="The dev score by step, with the base's scores as horizontal lines. The log holds the numbers.",
@@ -348,7 +347,7 @@ def curves(lines: Sequence[run_folder.MetricLine], status: statuses.Status, name
             return
         downloads.draw(
             watched.watched_cosines(lines, pairs, total, parts),
-            height=height,
+            presented=PRESENTED,
             key=f"watched {name}",
             config=downloads.config("run"),
             alt="The cosine of each watched pair by step. `train --json` prints the numbers.",

@@ -11,7 +11,7 @@ from explorer import in_words
 from explorer.drawing.sentences import layer_matrices as drawn
 from explorer.encoding.load import declared
 from explorer.encoding.read.pooling import OWN, Reading
-from explorer.measuring.sentences import sentence_vectors
+from explorer.measuring.sentences import layer_cosines, sentence_vectors
 from explorer.measuring.sentences.layer_cosines import LayerCosines, RandomCosines
 from explorer.measuring.sentences.sentence_vectors import Matrix
 from explorer.ui import messages
@@ -209,3 +209,17 @@ def draw(found: Seen, ordered: NDArray[np.intp]) -> None:
         for side, end in zip(found.sides, ends, strict=True):
             if 0 <= end < max(ends):
                 st.caption(ENDS.format(side.name, end))
+
+
+def export(found: Seen) -> None:
+    """Files of the sentences: cosines under the chosen and under every layer & pooling, and vectors."""
+    names = " ".join(side.found.name for side in found.sides)
+    rows = sentence_vectors.similarity_rows(found.sentences, found.one, found.other)
+    by_name = {side.name: of for side, of in zip(found.sides, found.layers, strict=True)}
+    with st.container(horizontal=True):
+        downloads.rows(rows, f"similarities {names}", "Similarities (CSV)")
+        downloads.rows(lambda: layer_cosines.rows(by_name), f"layers {names}", "Every layer & pooling (CSV)")
+    for side in found.sides:
+        vectors = side.vectors(found.sentences)
+        if vectors is not None:  # else progress is shown
+            downloads.of_vectors(side.name, side.found.name, found.sentences, vectors)

@@ -165,13 +165,16 @@ def config(name: str) -> dict[str, Any]:
     return {"displaylogo": False, "toImageButtonOptions": options}
 
 
-def draw(figure: Any, *, height: int | None = None, **arguments: Any) -> None:
+def draw(figure: Any, *, height: int | None = None, presented: int | None = None, **arguments: Any) -> None:
     """`st.plotly_chart` with text in the colour of the page, and larger in presentation mode.
 
     Streamlit writes axes and notes in a grey of 3.6:1. A saved figure has this colour too; where the theme of a page
-    changes later, `LOOK` corrects it. The height in pixels is `height` if it is given, else the figure's own.
+    changes later, `LOOK` corrects it. The height in pixels is `height` if it is given, else the figure's own; in
+    presentation mode, where less room is left for it, `presented`.
     """
     style.set_text(figure, _INK["dark" if st.context.theme.type == "dark" else "light"], TEXT if presenting() else 1.0)
+    if presenting() and presented is not None:
+        height = presented
     if height is not None:
         figure.update_layout(height=height)
     st.plotly_chart(figure, **arguments)
