@@ -1,5 +1,6 @@
 import json
 import re
+from statistics import mean
 
 import pytest
 
@@ -10,6 +11,7 @@ from explorer.evaluating.tasks import suites
 from explorer.measuring.sentences import word_tables
 from explorer.studies import fine_tuning
 from explorer.training.record import runs
+from explorer.ui.sentences.layers_tab import TEN_MARKS
 from tests.live import ROOT
 
 PAGES = sorted(
@@ -67,6 +69,17 @@ def test_the_line_below_the_words_has_the_correlations_of_the_deletion_test():
         compared = (f"exact, {reference}", "states of the last layer", "random order")
         assert shown[:3] == [means[method] for method in compared]
         assert ("agree better" in word_tables.trust(reference)) == (shown[0] < shown[1])
+
+
+def test_the_trust_in_ten_marks_is_the_mean_of_the_measured_shares():
+    table = (ROOT / "docs" / "results.md").read_text(encoding="utf-8").split("## Marked pairs")[1].split("\n\n- ")[0]
+    of_ten = re.findall(
+        r"^\| (all-MiniLM-L6-v2|run:example)(, cut \S+ \S+ \d)? \|.*\| (\d+) % \| \d+ % \|$", table, re.M
+    )
+    whole = [int(share) for _, cut, share in of_ten if not cut]
+    cut_encoders = [int(share) for _, cut, share in of_ten if cut]
+    assert (len(whole), len(cut_encoders)) == (2, 8)
+    assert (f"{mean(whole):.0f} %", f"{mean(cut_encoders):.0f} %") == TEN_MARKS
 
 
 QUOTED = json.loads((ROOT / "docs" / "quoted_scores.json").read_text(encoding="utf-8"))
