@@ -15,12 +15,10 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
 from explorer import in_words
+from explorer.encoding.read.pooling import POOLINGS
 
 ColourStops = str | Sequence[tuple[float, str]]
 
-# safe for colour-blind readers, on white and on black (after Okabe and Ito)
-POOLING_COLOURS = {"cls": "#D55E00", "mean": "#009E73", "max": "#0094D6", "last": "#CC79A7"}
-POOLING_SYMBOLS = {"cls": "square", "mean": "circle", "max": "triangle-up", "last": "diamond"}
 SIDES = ("#8C6BB1", "#B8860B")  # A and B; nothing else has these two
 GRID_SCALE = "Viridis"
 # loss, zero, gain; safe for colour-blind readers (after ColorBrewer's PuOr)
@@ -49,6 +47,16 @@ ABOVE = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}  # a legend
 FAR = 20.0  # times: costs that differ by more are on a logarithmic axis
 TICKS = 6  # the most on one
 PANEL_TITLE = {"showarrow": False, "font": {"size": 16}, "xanchor": "center", "yanchor": "bottom"}
+
+
+def pooling_colour(name: str) -> str:
+    """The colour of the lines of a pooling; the model default, and a pooling without a colour, has that of a choice."""
+    return (POOLINGS[name].colour if name in POOLINGS else "") or ACCENT
+
+
+def pooling_symbol(name: str) -> str:
+    """The symbol of the points of a pooling."""
+    return POOLINGS[name].symbol
 
 
 def set_text(figure: go.Figure, ink: str, scale: float = 1.0) -> None:

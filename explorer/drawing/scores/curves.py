@@ -41,8 +41,8 @@ def score_by_layer(
                 name=pooling,
                 legendgroup=pooling,
                 showlegend=part.start == 0,
-                line={"color": style.POOLING_COLOURS[pooling], "width": 2.5},
-                marker={"symbol": style.POOLING_SYMBOLS[pooling], "size": 9, "color": style.POOLING_COLOURS[pooling]},
+                line={"color": style.pooling_colour(pooling), "width": 2.5},
+                marker={"symbol": style.pooling_symbol(pooling), "size": 9, "color": style.pooling_colour(pooling)},
                 text=[of_cells[row][column] for row in range(len(scores.rows))][part],
                 hovertemplate="%{text}<extra></extra>",
             )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from explorer import in_words
 from explorer.data.set_items import several
 from explorer.data.text_sets import GradedPairs
-from explorer.drawing.style import ACCENT, DIFFERENCE_SCALE, POOLING_COLOURS, QUIET, SIDES, Draft, hover_text
+from explorer.drawing.style import ACCENT, DIFFERENCE_SCALE, QUIET, SIDES, Draft, hover_text, pooling_colour
 from explorer.encoding.read.pooling import Reading
 from explorer.measuring.comparing.pair_changes import GoldBins
 from explorer.measuring.neighbours.vector_index import Overlap
@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 def cosine_by_gold(scores: LayerScores, pairs: GradedPairs, reading: Reading) -> go.Figure:
     """A box of cosines for every fifth of the scale, and a point with hover text for every pair."""
     cosines = scores.cosines_of(reading)
-    colour = POOLING_COLOURS.get(reading.pooling, ACCENT)  # the model default has no colour of its own
+    colour = pooling_colour(reading.pooling)
     edges = np.linspace(scores.gold.min(), scores.gold.max(), BINS + 1)
     bins = np.clip(np.digitize(scores.gold, edges) - 1, 0, BINS - 1)
     draft = Draft()

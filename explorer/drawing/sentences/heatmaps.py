@@ -161,11 +161,11 @@ def weights_and_scores(
     draft.line(y=alike, color=style.QUIET, width=1.5, row=1)
     for pooling, of_layers in scores.items():
         draft.curve(
-            style.POOLING_COLOURS[pooling],
+            style.pooling_colour(pooling),
             x=list(layers),
             y=of_layers,
             name=f"{pooling}, score",
-            marker={"symbol": style.POOLING_SYMBOLS[pooling], "size": 9},
+            marker={"symbol": style.pooling_symbol(pooling), "size": 9},
             hovertemplate=f"{pooling} of layer %{{x}}: %{{y:.2f}}<extra></extra>",
             row=2,
         )

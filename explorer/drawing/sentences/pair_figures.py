@@ -36,14 +36,14 @@ def cosines_and_contributions(pair: PairLayers, poolings: tuple[str, ...]) -> go
     layers = list(range(len(pair.cosines)))
     for pooling in poolings:
         column = pair.poolings.index(pooling)
-        colour = style.POOLING_COLOURS[pooling]
+        colour = style.pooling_colour(pooling)
         draft.curve(
             colour,
             x=layers,
             y=pair.cosines[:, column],
             name=pooling,
             legendgroup=pooling,
-            marker={"symbol": style.POOLING_SYMBOLS[pooling], "size": 9},
+            marker={"symbol": style.pooling_symbol(pooling), "size": 9},
             hovertemplate=f"{pooling} of layer %{{x}}: %{{y:.3f}}<extra></extra>",
             row=1,
         )

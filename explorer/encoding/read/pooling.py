@@ -53,6 +53,10 @@ class Pooling:
     shares: Callable[[Floats], Floats] | None = None
     in_grid: bool = False  # else only if it is named
     for_decoders: str = ""  # of the grid: what takes its place in a decoder, in which the first token sees no other
+    order: int = 9  # its place in menus, the most used first
+    # of its lines in figures, safe for colour-blind readers, on white and on black (after Okabe and Ito); "" has none
+    colour: str = ""
+    symbol: str = "x"
 
 
 def pool_cls(states: Tensor, mask: Tensor | None) -> Tensor:
@@ -141,13 +145,15 @@ POOLINGS = {
     pooling.name: pooling
     for pooling in (
         # its name here and in the library, code, switch and place
-        Pooling("cls", "cls", "states[:, 0]", "pooling_mode_cls_token", 1, in_grid=True, for_decoders="last"),
+        Pooling("cls", "cls", "states[:, 0]", "pooling_mode_cls_token", 1, in_grid=True, for_decoders="last",
+                order=2, colour="#D55E00", symbol="square"),
         Pooling("mean", "mean", "(states * mask).sum(1) / mask.sum(1)", "pooling_mode_mean_tokens", 3,
-                shares=lambda states: np.full(states.shape, 1 / len(states)), in_grid=True),
+                shares=lambda states: np.full(states.shape, 1 / len(states)), in_grid=True,
+                order=0, colour="#009E73", symbol="circle"),
         Pooling("max", "max", 'states.masked_fill(mask == 0, float("-inf")).amax(1)', "pooling_mode_max_tokens", 2,
-                shares=_largest, in_grid=True),
+                shares=_largest, in_grid=True, order=3, colour="#0094D6", symbol="triangle-up"),
         Pooling("last", "lasttoken", "states[torch.arange(len(states)), mask.sum(1)[:, 0] - 1]",
-                "pooling_mode_lasttoken", 6),
+                "pooling_mode_lasttoken", 6, order=1, colour="#CC79A7", symbol="diamond"),
         Pooling("weighted mean", "weightedmean",
                 "(states * mask * mask.cumsum(1)).sum(1) / (mask * mask.cumsum(1)).sum(1)",
                 "pooling_mode_weightedmean_tokens", 5, shares=_rising),

@@ -18,7 +18,7 @@ from explorer.data.text_sets import LABELLED_TEXTS, PAIRS, SCORED_PAIRS, TRIPLET
 from explorer.data.vectors import opening
 from explorer.encoding.load import declared
 from explorer.encoding.locate import lookup, model_names
-from explorer.encoding.read.pooling import OWN, Reading
+from explorer.encoding.read.pooling import OWN, POOLINGS, Reading
 from explorer.errors import BadChoice, HubUnreachable, SetNotFound, StrataError, VectorsUnread
 from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.measuring.scores.layer_scores import LayerScores
@@ -176,7 +176,7 @@ def titles(folder: Path) -> list[str]:
     """Every layer & pooling of the grid; the model default is first and is not written to the address."""
 
     def most_used_first(reading: Reading) -> tuple[int, int, int]:  # the mean of the last layer is the first
-        return len(reading.row.layers), -reading.row.layers[0], ("mean", "last", "cls", "max").index(reading.pooling)
+        return len(reading.row.layers), -reading.row.layers[0], POOLINGS[reading.pooling].order
 
     return [OWN.title, *(one.title for one in sorted(declared.grid(folder), key=most_used_first))]
 

@@ -14,7 +14,7 @@ from explorer.data.graded import sets
 from explorer.data.retrieval_sets import RetrievalSet
 from explorer.encoding.load import declared, hardware
 from explorer.encoding.locate import layout, lookup, model_names
-from explorer.encoding.read.pooling import MODEL_DEFAULT, Reading, parse
+from explorer.encoding.read.pooling import MODEL_DEFAULT, POOLINGS, Reading, parse
 from explorer.evaluating.results.scored_task import Options
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import SHORTEST, Settings
@@ -26,7 +26,7 @@ from explorer.ui.widgets import controls, downloads
 ANOTHER = "another encoder"
 FOLDED = "Other models and settings"
 TYPED = (
-    "Layers & poolings outside of the grid can be typed: cls, mean, max, last, weighted mean or sqrt mean, of one "
+    f"Layers & poolings outside of the grid can be typed: {' or '.join(', '.join(POOLINGS).rsplit(', ', 1))}, of one "
     "layer (`last of layer 3`), of two (`mean of layers 2 + 5`) or of a range (`mean of layers 4-6`)."
 )
 KEPT = ("reading", "sts", "beside", "beside_reading", "precision", "max_length")  # keys of the controls

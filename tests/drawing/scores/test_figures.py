@@ -23,14 +23,13 @@ from explorer.drawing.style import (
     DIFFERENCE_SCALE,
     GRID_SCALE,
     MODEL_COLOURS,
-    POOLING_COLOURS,
     SENTENCE_COLOURS,
     SIDES,
     cosine_bar,
     hover_text,
     text_colours,
 )
-from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, parse, readings
+from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, POOLINGS, parse, readings
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.pair_changes import gold_bins
 from explorer.measuring.geometry.layer_geometry import MEASURES
@@ -136,7 +135,7 @@ def test_cosines_are_the_brighter_the_more_similar_and_nothing_else_has_the_colo
     assert light == sorted(light)
     others = {
         *MODEL_COLOURS,
-        *POOLING_COLOURS.values(),
+        *(one.colour for one in POOLINGS.values() if one.colour),
         *SENTENCE_COLOURS,
         ACCENT,
         *(shade for _, shade in COSINE_SCALE),
