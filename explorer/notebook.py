@@ -106,9 +106,9 @@ class Explanation:
         return " ".join(filter(None, (*headline, summary(self.of), *cut_notes(self.of), *missed_notes(self.of))))
 
 
-def load(name: str, *, precision: str = "float32", device: str = "auto") -> Model:
-    """The model of a name, a folder, a hub id that is on this disk, or run:NAME."""
-    return Model(find(name), Settings(precision, device))
+def load(name: str, *, precision: str = "float32", device: str = "auto", online: bool = False) -> Model:
+    """The model of a name, a folder, a hub id, or run:NAME; `online` allows the download of one that is not here."""
+    return Model(find(name, online), Settings(precision, device))
 
 
 def embed(model: Model, sentences: Sequence[str], layer_and_pooling: str | None = None) -> NDArray[np.float32]:

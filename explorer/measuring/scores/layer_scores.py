@@ -307,11 +307,7 @@ def why_none(scores: LayerScores, metric: str = "") -> str:
 def score_rows(scores: LayerScores) -> list[dict[str, object]]:
     """A row for every layer & pooling, with every metric × 100; None without a correlation."""
     aggregates = AGGREGATES if scores.has_parts else AGGREGATES[:1]
-    measures = {
-        metric.lower() if way == "all" else f"{metric.lower()} {way}": (metric, way)
-        for metric in scores.metrics
-        for way in aggregates
-    }
+    measures = {metrics.name_of(metric, way): (metric, way) for metric in scores.metrics for way in aggregates}
 
     def numbers(reading: Reading) -> dict[str, object]:
         return {name: rounded(scores.score(reading, *way)) for name, way in measures.items()}

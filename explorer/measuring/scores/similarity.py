@@ -21,6 +21,7 @@ from explorer.in_words import rounded
 from explorer.measuring.scores import bootstrap, verdict
 from explorer.measuring.scores.calibration import Calibration, Reliability, Threshold
 from explorer.measuring.scores.judge import Share
+from explorer.measuring.scores.metrics import F1
 from explorer.measuring.scores.pair_cosines import exact_cosines
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def _of_calibration(found: Calibration) -> dict[str, Any]:
     def of_threshold(one: Threshold) -> dict[str, Any]:
         numbers = {name: rounded(getattr(one, name), _DIGITS) for name in ("cosine", "low", "high")}
         return {"chosen_by": one.name, **numbers} | {
-            name: of_share(getattr(one, name)) for name in ("precision", "recall", "f1")
+            name: of_share(getattr(one, name.lower())) for name in ("precision", "recall", F1)
         }
 
     curve = found.curve

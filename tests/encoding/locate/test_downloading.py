@@ -11,6 +11,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+import explorer
 from explorer.encoding.locate import model_names
 from explorer.errors import HubUnreachable, ModelGated, ModelNotFound, NotAModelFolder
 from explorer.progress import Progress, finish
@@ -35,6 +36,7 @@ def test_safetensors_are_fetched_rather_than_pickles_and_nothing_twice():
 
 ASK = """
 import json, sys
+import explorer
 from explorer.encoding.locate import model_names
 answers = {}
 for asked in sys.argv[1:]:
@@ -301,6 +303,9 @@ def test_a_fetched_model_is_what_was_served(bert, connect, tmp_path):
     with fake_hub.serving({"org/tiny": served}) as address:
         connect(address)
         found = model_names.find("org/tiny@main", online=True)
+        with pytest.raises(HubUnreachable, match=r"Allow the download from huggingface\.co \(online\)"):
+            explorer.load("org/tiny@other")
+        assert explorer.load("org/tiny@main", online=True).found == found, "as the error advises"
     assert (found.name, found.revision) == ("org/tiny@main", fake_hub.COMMIT)
     assert found.digest == model_names.of_folder("served", served).digest
     (served / "modules.json").write_text("{")
