@@ -143,8 +143,8 @@ def _show(curve: BlendCurve, alpha: float) -> None:
             messages.number(card, f"{use.capitalize()}: {label}", in_words.number(score), note, border=True)
         if to_base.kind == CHOSE:
             st.caption(NO_TEST)
-    if curve.optimistic:
-        st.caption(f"{OPTIMISTIC.capitalize()}.")
+        if use in curve.optimistic:
+            st.caption(f"{OPTIMISTIC.capitalize()}.")
 
 
 def _figures(curve: BlendCurve, alpha: float) -> None:

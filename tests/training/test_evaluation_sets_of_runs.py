@@ -132,9 +132,10 @@ def test_sets_that_make_no_list_are_refused(place, changes, told):
 
 def test_a_verdict_is_read_as_it_was_written():
     outcomes = [verdict.Verdict(exported=float(number)) for number in range(4)]
-    found = verdict.of_uses(dict(zip(("dev", "test", "test 2", "test 3"), outcomes, strict=True)), optimistic=False)
+    found = verdict.of_uses(dict(zip(("dev", "test", "test 2", "test 3"), outcomes, strict=True)), ("test 2",))
     assert typed_json.read(verdict.RunVerdict, found.as_json()) == found
     assert list(found.by_use.values()) == [*outcomes[1:], outcomes[0]]
+    assert [use for use in found.by_use if found.is_optimistic(use)] == ["test 2"]
     assert typed_json.read(verdict.RunVerdict, {"test": {"exported": 1.0}, "more": "nonsense"}).more == ()
 
 

@@ -193,6 +193,6 @@ def _numbers(found: Learned, one: ElsewhereVerdict) -> str:
     if part := score.training:
         by_training = in_words.ends(part.difference, part.low, part.high, digits=1)
         text += f"; by training {in_words.signed(score.shown_parts[1], 1)}, {by_training}"
-    optimistic = found.optimistic and one.name == found.on
+    optimistic = found.optimistic if one.name == found.on else one.name in found.optimistic_more
     text += "; optimistic, since some of its rows were trained on or chose the model" * optimistic
     return f" {in_words.signed(score.shown_difference, 1)} ({text})"

@@ -51,6 +51,7 @@ class Learned:
     elsewhere: tuple[verdicts.ElsewhereVerdict, ...] = ()  # on further test sets, and sets that it was not trained for
     poolings: str = ""  # which layer & pooling took the place of which, if that is a part of what changed
     nothing: NothingLearned | None = None  # why the tuned model equals the base, if it does
+    optimistic_more: tuple[str, ...] = ()  # the names of the further test sets of which the same is true
 
     @property
     def judged_by(self) -> Verdict | None:
@@ -140,12 +141,18 @@ def of_run(
         for use, found in verdict.by_use.items()
         if use not in ("test", "dev") and (about := sets.get(use))
     ]
-    rest = Learned(verdict.packs, pairs=verdict.pairs, elsewhere=(*more, *verdict.elsewhere), poolings=poolings)
+    rest = Learned(
+        verdict.packs,
+        pairs=verdict.pairs,
+        elsewhere=(*more, *verdict.elsewhere),
+        poolings=poolings,
+        optimistic_more=tuple(sets[use]["on"] for use in verdict.optimistic_more if use in sets),
+    )
     for use, found in (("test", verdict.test), ("dev", verdict.dev)):
         if found is not None:
             if found.kind == UNKNOWN:  # not scored yet, or it can have no score
                 break
-            return replace(rest, score=found, optimistic=verdict.optimistic and use == "test", **sets[use])
+            return replace(rest, score=found, optimistic=verdict.is_optimistic(use), **sets[use])
     return rest
 
 

@@ -8,7 +8,7 @@ such as the dev set of a run, has scores and no verdict: the best of many scores
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -232,11 +232,13 @@ class RunVerdict:
 
     test: Verdict | None = None
     dev: Verdict | None = None
-    optimistic: bool = False  # the training text holds sentences of a test set, or the dev set holds rows of it
+    # whether the training text holds sentences of the main test set, or the dev set holds rows of it
+    optimistic: bool = False
     more: tuple[Verdict, ...] = ()  # on further test sets
     packs: tuple[PackChange, ...] = ()  # of the base under its model default and the exported model, if held out
     pairs: tuple[PairChange, ...] = ()  # of these packs, to show what changed
     elsewhere: tuple[ElsewhereVerdict, ...] = ()  # on sets that it was not trained for
+    optimistic_more: tuple[str, ...] = ()  # the further test sets whose scores are optimistic, too: `test 2`
 
     @property
     def by_use(self) -> dict[str, Verdict]:
@@ -244,13 +246,17 @@ class RunVerdict:
         every = by_use(self.dev, (self.test, *self.more))
         return {use: found for use, found in every.items() if found is not None}
 
+    def is_optimistic(self, use: str) -> bool:
+        """Whether the score on an evaluation set is optimistic."""
+        return self.optimistic if use == "test" else use in self.optimistic_more
+
     def on_items_of(self, other: ElsewhereVerdict) -> Verdict | None:
         """The verdict on the items that another one is on; None if it was not scored on them."""
         return next((one.verdict for one in self.elsewhere if one.same_set(other)), None)
 
     def as_json(self) -> dict[str, Any]:
         """All of it, for status.json, the output of `train` and the model card."""
-        lists = ("more", "packs", "pairs", ELSEWHERE)
+        lists = ("more", "packs", "pairs", ELSEWHERE, "optimistic_more")
         return {name: list(value) if name in lists else value for name, value in asdict(self).items()}
 
 
@@ -262,14 +268,16 @@ def by_use(dev: Kept, tests: Sequence[Kept]) -> dict[str, Kept]:
 
 def of_uses(
     found: Mapping[str, Verdict],
-    optimistic: bool,
+    optimistic: Collection[str] = (),
     packs: tuple[PackChange, ...] = (),
     pairs: tuple[PairChange, ...] = (),
     elsewhere: tuple[ElsewhereVerdict, ...] = (),
 ) -> RunVerdict:
-    """The verdicts of a run, from those by use."""
+    """The verdicts of a run, from those by use; `optimistic` names the uses whose scores are."""
     more = tuple(verdict for use, verdict in found.items() if use not in ("test", "dev"))
-    return RunVerdict(found.get("test"), found.get("dev"), optimistic, more, packs, pairs, elsewhere)
+    of_more = tuple(use for use in found if use in optimistic and use != "test")
+    is_main = "test" in optimistic
+    return RunVerdict(found.get("test"), found.get("dev"), is_main, more, packs, pairs, elsewhere, of_more)
 
 
 def before_training(judge: Judge, base: Floats) -> Verdict:

@@ -51,7 +51,8 @@ class BlendCurve:
     before: Mapping[str, Floats]  # of the base under its model default
     points: Mapping[float, Mapping[str, Floats]]  # by α
     same_head: bool  # whether α = 0 is the base as it is used
-    optimistic: bool = False  # the training text holds sentences of a test set, or the dev set holds rows of it
+    # the test sets of which the training text holds sentences, or the dev set holds rows, by use
+    optimistic: tuple[str, ...] = ()
     shared: SharedRows = NONE_SHARED  # rows of the test sets that are in the dev set too
 
     @property
@@ -119,7 +120,7 @@ class BlendCurve:
             size=len(judge),
             item=judge.item,
             pool=judge.pool,
-            optimistic=self.optimistic and use == TEST,
+            optimistic=use in self.optimistic,
             elsewhere=tuple(
                 Elsewhere(one.name, one, len(one)).verdict(self.against_base(name, alpha))
                 for name, one in self.sets.items()
@@ -140,7 +141,7 @@ class BlendCurve:
         found: dict[str, tuple[Sentence, Sentence | None]] = {}
         for use, judge in self.sets.items():
             on = f"{judge.name} ({size_of(judge)})"
-            blend, seen = f"the blend at α = {_share(alpha):g}", self.optimistic and use.startswith(TEST)
+            blend, seen = f"the blend at α = {_share(alpha):g}", use in self.optimistic
             tuned, why = f"the tuned model {' + '.join(self.tuned)}", self.why_no_score(use)
             to_base, to_tuned = (
                 sentence(one, name, blend, on, optimistic=seen, why_none=why)
@@ -158,7 +159,7 @@ def curve(
     judges: Mapping[str, Judge],
     shares: Iterable[float],
     *,
-    optimistic: bool = False,
+    optimistic: tuple[str, ...] = (),
     shared: SharedRows = NONE_SHARED,
 ) -> Work[BlendCurve]:
     """Score the blends at these shares and both ends; what each item gets is stored, and read the next time."""
@@ -262,6 +263,7 @@ def as_json(found: BlendCurve, alpha: float | None = None) -> dict[str, Any]:
             "items": len(judge),
             "item": judge.item,
             **({"passages": judge.pool} if judge.pool else {}),
+            "optimistic": use in found.optimistic,
             "base": base,
             "scores": scores,
             **gaps,
@@ -274,7 +276,7 @@ def as_json(found: BlendCurve, alpha: float | None = None) -> dict[str, Any]:
         "best": found.best,
         "alpha": chosen,
         "same_layer_and_pooling": found.same_head,
-        "optimistic": found.optimistic,
+        "optimistic": TEST in found.optimistic,
         "in_dev_set": found.shared.rows,
         "sets": sets,
         "packs": {name: [in_words.rounded(100 * one[name]) for one in packs] for name in packs[0]},

@@ -98,14 +98,15 @@ def of_models(
     """Score the blends of any two models of one architecture, or of a base with the mean of several, on these sets."""
     uses = by_use(dev, tests)
     given = {use: evaluated_on(sources.identity(name), online) for use, name in uses.items()}
-    shared = shared_rows.total(shared_rows.check(given["dev"], one) for use, one in given.items() if use != "dev")
+    by_test = {use: shared_rows.check(given["dev"], one) for use, one in given.items() if use != "dev"}
+    optimistic, shared = tuple(use for use, rows in by_test.items() if rows), shared_rows.total(by_test.values())
     found = [model_names.find(name, online) for name in (base, *tuned)]
     blending = yield from between(found[0], found[1:], hardware.best_device())
     judges: dict[str, Judge] = {use: judge_of(one, blending.base) for use, one in given.items()}
     packs = ProbeJudge(sample.probe_pairs())
     if packs.digest not in [one.digest for one in judges.values()]:
         judges[PACKS] = packs
-    return blending, (yield from curve(blending, judges, shares, optimistic=bool(shared), shared=shared))
+    return blending, (yield from curve(blending, judges, shares, optimistic=optimistic, shared=shared))
 
 
 def between(base: model_names.Found, tuned: Sequence[model_names.Found], device: str = "cpu") -> Work[Blending]:

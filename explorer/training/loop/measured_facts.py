@@ -175,7 +175,8 @@ class TextOverlap:
         if not self:
             return ""
         of = "All" if self.found == self.sentences else f"{self.found:,} of the {self.sentences:,}"
-        return f"{of} test sentences are in the training text (without their scores): this score is optimistic."
+        which = f"scores on {' and '.join(self.uses)} are" if {*self.uses} - {"test"} else "this score is"
+        return f"{of} test sentences are in the training text (without their scores): {which} optimistic."
 
 
 @dataclass(frozen=True)

@@ -193,9 +193,11 @@ class Prepared:
         return shared_rows.total(self.texts.shared) or None
 
     @property
-    def optimistic(self) -> bool:
-        """Whether a test set holds sentences of the training text, or rows of the dev set."""
-        return bool(self.seen or self.shared)
+    def optimistic(self) -> tuple[str, ...]:
+        """The uses of the test sets that hold sentences of the training text, or rows of the dev set."""
+        seen = self.seen.uses if self.seen else ()
+        shared = verdict.by_use(shared_rows.NONE_SHARED, self.texts.shared)
+        return tuple(use for use in self.judged if use in seen or shared.get(use))
 
     def facts(self) -> dict[str, Any]:
         """What recipe.yaml records, such as digests; of a set elsewhere that cannot be read, that of before."""

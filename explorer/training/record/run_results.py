@@ -194,7 +194,8 @@ def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:
         if run is None or recipe is None or found[1 - place].digest != recipe.digest_of("model"):
             continue
         status = run.status()
-        seen = bool(status.facts.seen) and pairs == recipe.digest_of("test")
+        uses = status.facts.seen.uses if status.facts.seen else ()
+        seen = pairs in [recipe.digest_of(use) for use in uses]
         # a checkpoint is no best one, so what the run measured is not of it
         verdict = (
             status.verdict if run_folder.model_of(found[place].folder) == run_folder.model_name(run.name) else None

@@ -24,6 +24,7 @@ from explorer.measuring.scores.verdict import (
     WORSE,
     RunVerdict,
     Verdict,
+    of_uses,
     rendered,
 )
 
@@ -292,3 +293,15 @@ def test_lines_and_json_say_the_same_and_a_text_is_escaped_piece_by_piece():
     assert content["packs"][0]["after"]["value"] == 0.7
     assert lines(Learned()) == []
     assert as_json(Learned()) is None
+
+
+def test_a_further_test_set_is_optimistic_by_itself():
+    known = Verdict(70.0, 70.0, 72.0, 2.0, 1.0, 3.0)
+    sets = {
+        "test": {"on": "STS-B test", "size": 5, "measure": "Spearman", "item": PAIR},
+        "test 2": {"on": "mine.csv", "size": 7, "measure": "accuracy", "item": TRIPLET},
+    }
+    for uses in ((), ("test",), ("test 2",), ("test", "test 2")):
+        found = of_run(of_uses({"test": known, "test 2": known}, uses), sets)
+        assert found.optimistic == ("test" in uses)
+        assert line(found).text.count("optimistic") == len(uses), uses

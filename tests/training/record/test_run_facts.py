@@ -141,7 +141,9 @@ def test_what_was_trained_is_told_by_how_it_became_adapters():
 
 def test_an_overlap_is_a_warning_only_if_there_is_one():
     rest = " test sentences are in the training text (without their scores): this score is optimistic."
-    assert FACTS.seen.words == f"12 of the 240{rest}"
+    assert TextOverlap(12, 240, ("test",)).words == f"12 of the 240{rest}"
+    named = "(without their scores): scores on test and test 2 are optimistic."
+    assert FACTS.seen.words == f"12 of the 240 test sentences are in the training text {named}"
     assert TextOverlap(240, 240, ("test",)).words == f"All{rest}"
     assert not TextOverlap(0, 240)
     assert TextOverlap(0, 240).words == ""

@@ -14,10 +14,13 @@ from explorer.data.text_sets import GradedPairs
 from explorer.encoding.locate.model_names import find
 from explorer.errors import SetNotFound
 from explorer.evaluating.results import result_table
+from explorer.measuring.comparing import headline
 from explorer.measuring.comparing.learned import NOT_HELD_OUT
 from explorer.measuring.comparing.learned_facts import NOTHING, Learned
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import RunVerdict, Verdict
+from explorer.progress import finish
+from explorer.studies.blend import blend_curve, blending
 from explorer.training.loop.learner import Learner
 from explorer.training.record import run_results
 from explorer.training.record import status as statuses
@@ -95,6 +98,28 @@ def test_a_score_is_optimistic_on_the_test_set_whose_sentences_were_in_the_text(
     assert tuning(sides, digest).optimistic
     assert not tuning(sides, sample.pairs().digest).optimistic
     assert not tuning((sides[0], find("run:mine")), digest).optimistic
+
+
+def test_a_leak_marks_the_test_set_that_it_is_of_and_no_other(place):
+    text = place.folder / "leak-2.csv"
+    first, second, _ = trainings.texts_of(place.dev)
+    text.write_text("\n".join(["sentence", *first, *second]) + "\n", encoding="utf-8")
+    sets = {"dev": "Probe packs", "more_tests": (str(place.dev),)}
+    run = trainings.new(place, "simcse", name="leak-2", data=(str(text),), settings={"steps": 2}, **sets)
+    status = trainings.train(run).status()
+    first_set, leaked = (sources.scored_pairs(str(one))[0].digest for one in (place.test, place.dev))
+    assert status.facts.seen.uses == ("test 2",), "the premise"
+    assert "scores on test 2 are optimistic" in status.facts.seen.words
+    assert [use for use in status.verdict.by_use if status.verdict.is_optimistic(use)] == ["test 2"]
+    assert not status.learned.optimistic
+    assert "optimistic" not in headline.line(replace(status.learned, elsewhere=())).text
+    assert status.learned.optimistic_more == (str(place.dev),)
+    sides = find(str(place.model)), find("run:leak-2")
+    assert tuning(sides, leaked).optimistic, "on Compare"
+    assert not tuning(sides, first_set).optimistic
+    _, curve = finish(blending.of_runs([run], (0.5,)))
+    assert [use for use, one in blend_curve.as_json(curve)["sets"].items() if one["optimistic"]] == ["test 2"]
+    assert not blend_curve.as_json(curve)["optimistic"]
 
 
 def test_the_rows_that_a_run_cross_fitted_are_found_again_with_the_verdict_of_its_folds(place):
