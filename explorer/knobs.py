@@ -1,8 +1,8 @@
 """Settings with bounds and help text, stated once and used by form, command line, recipe and documentation.
 
-A subclass of Knobs states its settings as class attributes; values are checked here. It may be a frozen dataclass: its
-other fields are then values that no one types. A number that is typed is written in the digits 0 to 9: `int` and
-`float` also take `1_000`, and digits of every script.
+A subclass of Knobs states its settings as class attributes. It may be a frozen dataclass: its values are then checked
+when it is built, so that no instance holds one that is not allowed, and its other fields are values that no one types.
+A number that is typed is written in the digits 0 to 9: `int` and `float` also take `1_000`, and digits of every script.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from explorer.data.text_sets import Kind
 from explorer.errors import BadChoice
@@ -70,6 +70,9 @@ class Knob:
     flag: str = ""  # on the command line: its name with hyphens if empty
     metavar: str = ""  # of the flag: `FILE|NAME`
     repeated: bool = False  # a list that is typed with a flag for each value, not with commas
+    least: int = 0  # values of a list
+    most: int | None = None  # values of a list; None for any number
+    distinct: bool = False  # whether a list holds each value once
     excludes: tuple[str, ...] = ()  # settings that have no effect with it
     needs: str = ""  # the setting without which it has no effect
 
@@ -107,6 +110,10 @@ class Knob:
             return f"{'any' if self.many else 'one'} of {', '.join(self.choices)}"
         if self.kind is bool:
             return "on or off"
+        if self.many and (self.least or self.most or self.distinct):
+            count = [f"{self.least} or more" if self.most is None else f"{self.least} to {self.most}"]
+            each = ["each once"] if self.distinct else []
+            return ", ".join([replace(self, least=0, most=None, distinct=False).allowed, *count, *each])
         if self.part:
             values = "shares such as 25 %, or whole numbers, with commas between them"
             return values if self.many else "a share above 0 %, at most 100 %, or a whole number from 1"
@@ -132,6 +139,27 @@ class Knob:
         parts = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else [value]
         given = [part.strip() if isinstance(part, str) else part for part in parts]
         return tuple(dict.fromkeys(self._one(part, value) for part in given if part != ""))
+
+    def parsed(self, value: object) -> Any:
+        """The value that a file, a flag or a field states: its text is parsed, and one value may stand for a list."""
+        if isinstance(value, str) and (self.kind is not str or (self.many and not self.repeated)):
+            return self.checked(value)
+        return self.accepted(tuple(value) if isinstance(value, list) else value)
+
+    def accepted(self, value: object) -> Any:
+        """The value of an instance, if it is allowed: text stays text, and a list has each value that it was given."""
+        if self.default is None and value is None:
+            return None
+        parts = value if self.many and isinstance(value, tuple | list) else (value,)
+        if self.kind is str and not all(isinstance(part, str) for part in parts):
+            raise self._refused(value)
+        if not self.many or (isinstance(value, str) and not self.repeated):
+            return self.checked(value)
+        found = tuple(self._one(part, value) for part in parts)
+        few, many = len(found) < self.least, self.most is not None and len(found) > self.most
+        if few or many or (self.distinct and len(set(found)) < len(found)):
+            raise self._refused(value)
+        return found
 
     def _one(self, part: object, value: object) -> bool | int | float | str:
         """A part of a value, or the value itself, in its type; an error names the whole value."""
@@ -175,7 +203,8 @@ class Knob:
 
     def _refused(self, value: object) -> BadChoice:
         usual = self.usual and f" (default {self.usual})"
-        return BadChoice(f"{self.name} cannot be {value!r:.300}. Choose {self.allowed}{usual}. {self.help}")
+        given = list(value) if isinstance(value, tuple) else value
+        return BadChoice(f"{self.name} cannot be {given!r:.300}. Choose {self.allowed}{usual}. {self.help}")
 
     @property
     def usual(self) -> str:
@@ -201,9 +230,20 @@ def knob(default: Value, *, help: str, **stated: Any) -> Value:
 
 
 class Knobs:
-    """Named settings; `Knobs(temperature=0.1)` checks and stores them, the rest are the defaults."""
+    """Named settings. A frozen dataclass checks them when it is built; any other subclass calls `set` with some."""
 
     knobs: ClassVar[Mapping[str, Knob]] = {}
+
+    def __post_init__(self) -> None:
+        """Check every value, then the rules between them."""
+        for name, one in self.knobs.items():
+            value = getattr(self, name)
+            if value is not one.default:
+                object.__setattr__(self, name, one.accepted(value))
+        self.consistent()
+
+    def consistent(self) -> None:
+        """Refuse values that are allowed alone, but not together."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -213,6 +253,26 @@ class Knobs:
         for above in reversed(cls.__mro__[1:]):
             inherited |= vars(above).get("knobs", {})
         cls.knobs = {**inherited, **{name: replace(value, name=name) for name, value in own.items()}}
+
+    @classmethod
+    def read(cls, stated: object, where: str = "") -> Self:
+        """The instance that a mapping states, such as one of YAML, of flags or of a form; the rest are the defaults.
+
+        An error begins with `where`: the file, or the part of it.
+        """
+        if not isinstance(stated, Mapping):
+            raise BadChoice(
+                f"{where or 'This'} cannot be {stated!r:.200}. Give any of {', '.join(cls.knobs)}, by name."
+            )
+        try:
+            return cls(**{name: find(cls.knobs, str(name)).parsed(value) for name, value in stated.items()})
+        except BadChoice as error:
+            raise BadChoice(f"{where}: {error}") if where else error from None
+
+    def stated(self) -> dict[str, Any]:
+        """The settings that are not the default, as YAML and JSON hold them; `read` gives the same instance."""
+        differ = {name: value for name, value in self.values().items() if value != self.knobs[name].default}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in differ.items()}
 
     def set(self, values: Values) -> None:
         """Set these values, and the defaults for the rest."""

@@ -1,7 +1,11 @@
+import json
 import math
+import pickle
 import re
+from dataclasses import dataclass, replace
 
 import pytest
+import yaml
 
 from explorer.errors import BadChoice
 from explorer.knobs import Knob, Knobs, find, knob
@@ -166,3 +170,65 @@ def test_the_papers_value_for_a_family_is_the_default_unless_the_default_departs
     plain, apart = Knob("rate", 1.0, "Fast."), Knob("pooling", "declared", "Where.", paper="mean")
     assert (plain.for_family(2.0).default, plain.for_family(2.0).paper_value) == (2.0, 2.0)
     assert (apart.for_family("cls").default, apart.for_family("cls").paper_value) == ("declared", "cls")
+
+
+@dataclass(frozen=True)
+class Menu(Knobs):
+    guests: int = knob(2, low=1, high=12, help="Who comes.")
+    wine: float | None = knob(None, item=float, low=0.0, help="Litres.")
+    dish: str = knob("soup", choices=("soup", "stew"), help="What there will be.")
+    tables: tuple[int, ...] = knob((1,), item=int, low=1, high=9, least=1, most=3, distinct=True, help="Their numbers.")
+    names: tuple[str, ...] = knob((), repeated=True, help="Of the guests.")
+    hot: bool = knob(True, help="Or cold.")
+
+    def consistent(self) -> None:
+        if self.wine and self.dish == "soup":
+            raise BadChoice("wine cannot be with soup. Choose stew.")
+
+
+def test_an_instance_that_is_not_allowed_cannot_be_built():
+    wrong = {
+        "guests": (0, 13, "two", 2.5, None, True), "wine": (-0.1, math.nan, "dry"), "dish": ("tea", 3, None),
+        "tables": ((), (1, 1), (10,), ("a",), (1, 2, 3, 4), 0), "names": ((3,), 3, None), "hot": ("maybe", 2),
+    }  # fmt: skip
+    for name, values in wrong.items():
+        for value in values:
+            with pytest.raises(BadChoice, match=rf"^{name} cannot be .*\. Choose "):
+                Menu(**{name: value})
+            with pytest.raises(BadChoice, match=rf"^{name} cannot be "):
+                replace(Menu(), **{name: value})
+    with pytest.raises(BadChoice, match="wine cannot be with soup"):
+        Menu(wine=0.5)
+    assert Menu(wine=1, dish="stew", guests=3.0) == Menu(3, 1.0, "stew")
+
+
+def test_an_instance_keeps_what_it_was_given_and_is_copied_by_pickle_and_replace():
+    menu = Menu(names=(" Ann", "a,b", " Ann"), tables=[3, 2])
+    assert (menu.names, menu.tables) == ((" Ann", "a,b", " Ann"), (3, 2))
+    assert pickle.loads(pickle.dumps(menu)) == replace(menu) == menu
+
+
+def test_what_differs_from_the_default_is_stated_and_read_again():
+    menu = Menu(3, 0.5, "stew", (2, 1), ("a, b",), False)
+    assert Menu().stated() == {}
+    assert Menu(tables=(2,)).stated() == {"tables": [2]}
+    for form in (menu.stated(), json.loads(json.dumps(menu.stated())), yaml.safe_load(yaml.safe_dump(menu.stated()))):
+        assert Menu.read(form) == menu
+    texts = {"guests": "3", "wine": "0.5", "dish": "stew", "tables": "2, 1", "names": ["a, b"], "hot": "off"}
+    assert Menu.read(texts) == menu, "as flags and fields have it"
+    assert Menu.read({"names": "a, b"}).names == ("a, b",), "one value of a list"
+
+
+def test_every_mistake_has_one_error_that_begins_with_where_it_is():
+    for stated, message in (
+        ({"gests": 3}, "menu.yaml: There is no setting 'gests'. Did you mean 'guests'? There are: guests, wine"),
+        ({3: 3}, "menu.yaml: There is no setting '3'"),
+        ({"guests": 13}, "menu.yaml: guests cannot be 13. Choose a whole number from 1 to 12 (default 2). Who comes."),
+        ({"dish": ["stew"]}, "menu.yaml: dish cannot be ['stew']. Choose one of soup, stew"),
+        ({"names": [3]}, "menu.yaml: names cannot be [3]. Choose names"),
+        ({"wine": 1}, "menu.yaml: wine cannot be with soup"),
+        ([3], "menu.yaml cannot be [3]. Give any of guests, wine, dish, tables, names, hot, by name."),
+    ):
+        with pytest.raises(BadChoice) as caught:
+            Menu.read(stated, "menu.yaml")
+        assert str(caught.value).startswith(message)

@@ -115,7 +115,6 @@ def evaluate(options: argparse.Namespace) -> int:
     if options.probe == PROBE:
         del given["probe"]
     chosen = scored_task.Options(**given, online=options.online)
-    transfer.check_choice(chosen.probe, chosen.seeds)
     measurement = Settings(options.precision or scored_task.EVALUATED.precision, options.device, options.max_length)
     models = _models(options, measurement)
     settings: dict[str, Any] = dict(flags.settings(options))

@@ -177,9 +177,9 @@ def test_a_file_of_the_user_is_scored_and_progress_counts_all_fits(tiny_encoder,
 @pytest.mark.parametrize(
     ("choice", "why"),
     [
-        ({"probe": "svm"}, r"no probe 'svm'\. Choose one of logistic, senteval"),
-        ({"seeds": ()}, "seeds are none. Give at least one"),
-        ({"seeds": (1, 1)}, "seeds are 1, 1. Give at least one, each once"),
+        ({"probe": "svm"}, r"probe cannot be 'svm'\. Choose one of logistic, senteval"),
+        ({"seeds": ()}, r"seeds cannot be \[\]\. Choose whole numbers .*, 1 or more, each once"),
+        ({"seeds": (1, 1)}, r"seeds cannot be \[1, 1\]\. "),
         ({"seeds": (-1,)}, "from 0 to 4294967295"),
         ({"titles": ("mean",)}, "no layer & pooling 'mean'"),
         ({"max_length": 1}, "maximum length of 1"),

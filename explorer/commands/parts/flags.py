@@ -80,7 +80,7 @@ def values(options: argparse.Namespace, knobs: Mapping[str, Knob]) -> dict[str, 
 
 def read(options: argparse.Namespace, kind: type[Stated]) -> Stated:
     """The settings of a class that flags state; what has no flag has its default."""
-    return kind(**values(options, kind.knobs))
+    return kind.read(values(options, kind.knobs))
 
 
 A_RUN = "run:NAME, its name, or its folder"  # how an argument for a run is given

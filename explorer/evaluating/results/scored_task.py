@@ -62,6 +62,8 @@ class Options(Knobs):
         item=int,
         low=0,
         high=LARGEST_SEED,
+        least=1,
+        distinct=True,
         title="Seeds of the classifier",
         help="Whole numbers with commas between them, such as 1,2,3. The score is the mean over them.",
     )

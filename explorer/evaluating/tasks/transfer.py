@@ -14,12 +14,10 @@ from explorer.data.labelled import labelled_sets
 from explorer.data.labelled.labelled_sets import FOLDS, LabelledSet, check_scored
 from explorer.data.text_sets import Labelled
 from explorer.encoding.read.pooling import MODEL_DEFAULT
-from explorer.errors import BadChoice
 from explorer.evaluating.encoded import FLOAT, TaskCost, checked_titles, encoded, seconds_of, width_of
 from explorer.evaluating.probes import Classes, Features, ProbeData, Rows, logistic, pair_features, senteval
 from explorer.evaluating.results import scored_task
 from explorer.evaluating.tasks import Subject, Suite, Task
-from explorer.knobs import LARGEST_SEED
 from explorer.measuring.scores import bootstrap
 from explorer.progress import Progress, Work, map_progress
 
@@ -68,7 +66,6 @@ class Classification(Task[LabelledSet]):
     def cost(self, subject: Subject, options: scored_task.Options) -> Work[TaskCost | None]:
         """Estimate the time of the encoding and of the trainings of the probe."""
         yield Progress(f"loading {subject.found.name}", 0, 0)
-        check_choice(options.probe, options.seeds)
         return (yield from estimate(subject.encoder, self.data, **self._choice(subject, options)))
 
     def _choice(self, subject: Subject, options: scored_task.Options) -> dict[str, Any]:
@@ -97,7 +94,7 @@ def transfer(
     from sklearn.metrics import accuracy_score, f1_score
 
     started = time.perf_counter()
-    check_choice(probe, seeds)
+    scored_task.Options(probe=probe, seeds=tuple(seeds))  # which refuses others
     check_scored(task)
     kept = checked_titles(encoder, (MODEL_DEFAULT,) if titles is None else titles)
     vectors = yield from encoded(encoder, task.texts, max_length, kept)
@@ -146,16 +143,6 @@ def _ends(
         return None, None
     labels, predictions = zip(*default.values(), strict=True)
     return bootstrap.mean_ends(right), bootstrap.macro_f1_ends(labels[0], np.stack(predictions))
-
-
-def check_choice(probe: str, seeds: Sequence[int]) -> None:
-    """Refuse an unknown probe, and seeds that are missing, repeated or too large."""
-    if probe not in PROBES:
-        raise BadChoice(f"There is no probe '{probe}'. Choose one of {', '.join(PROBES)}.")
-    wrong = [seed for seed in seeds if not 0 <= seed <= LARGEST_SEED]
-    if wrong or not seeds or len(set(seeds)) < len(seeds):
-        given = ", ".join(map(str, seeds)) or "none"
-        raise BadChoice(f"The seeds are {given}. Give at least one, each once, from 0 to {LARGEST_SEED}.")
 
 
 def order_of(rows: Labelled) -> NDArray[np.intp]:

@@ -19,7 +19,7 @@ from explorer.data.text_sets import GradedPairs, digest_of
 from explorer.encoding.load import declared, hardware
 from explorer.encoding.locate import stored_vectors
 from explorer.encoding.read.pooling import GRID_POOLINGS, Reading, Row
-from explorer.errors import BadChoice, NotWritable
+from explorer.errors import NotWritable
 from explorer.knobs import Knobs, knob
 from explorer.measuring.scores.layer_scores import LayerScores, score_layers
 from explorer.places import cache_folder, examples_folder, write_whole
@@ -69,13 +69,6 @@ class Settings(Knobs):
     windows: bool = (
         False  # whether passages beyond that are read in windows; its form and flag are those of evaluations
     )
-
-    def __post_init__(self) -> None:
-        if self.precision not in hardware.MEASURED:
-            raise BadChoice(
-                f"Nothing is measured in the precision '{self.precision}'. Choose one of "
-                f"{', '.join(hardware.MEASURED)}."
-            )
 
 
 def resolved(settings: Settings) -> Settings:

@@ -51,7 +51,8 @@ class PlanBudget(Knobs):
     minutes: float | None = knob(
         None,
         item=float,
-        low=0,
+        low=0.01,
+        high=MOST_BUDGET,
         title="Budget in minutes",
         empty="no limit",
         help="No training is started that is not expected to end within these minutes of training.",
@@ -60,21 +61,11 @@ class PlanBudget(Knobs):
         None,
         item=int,
         low=1,
+        high=MOST_BUDGET,
         title="Budget in steps",
         empty="no limit",
         help="No training is started that would exceed this number of steps in all.",
     )
-
-    def checked(self) -> PlanBudget:
-        """The budget with its steps as a whole number; an error names a value that is no limit."""
-        steps = int(self.steps) if isinstance(self.steps, float) and self.steps.is_integer() else self.steps
-        for name, most, kinds in (("minutes", self.minutes, (int, float)), ("steps", steps, (int,))):
-            if most is not None and (type(most) not in kinds or not 0 < most <= MOST_BUDGET):
-                raise BadChoice(
-                    f"budget.{name} cannot be {most!r}. Give a {'whole ' * (name == 'steps')}number above 0, at most "
-                    f"{MOST_BUDGET:,}, or leave it out for no limit."
-                )
-        return replace(self, steps=steps)
 
 
 @dataclass(frozen=True)
@@ -234,7 +225,6 @@ def _check(plan: Plan) -> None:
             "split it into several plans."
         )
     VALUES.checked(plan.values)
-    plan.budget.checked()
     for task in plan.tasks:
         if task not in suites():
             named(task)

@@ -64,7 +64,7 @@ def from_yaml(text: str, where: str, name: str = "plan") -> Plan:
     for key in ("name", "dev", "test", "values", "precision", "device"):
         if key in given:
             given[key] = _text(given[key], key, where)
-    for key in ("settings", "grid", "budget"):
+    for key in ("settings", "grid"):
         if not isinstance(given.get(key, {}), dict):
             raise BadChoice(f"{where}: {key} cannot be {given[key]!r}; it must have a value for each name.")
     if TRAINING_ROWS.name in content:  # a word for a list of the grid
@@ -79,7 +79,7 @@ def from_yaml(text: str, where: str, name: str = "plan") -> Plan:
     given["stages"] = _stages(given.get("stages", ()), where)
     given["fitted"] = tuple(_as_fitted(one, where) for one in _listed(given.get("fitted", ())))
     given["variants"] = tuple(_variant(one, where) for one in _listed(given.get("variants", ())))
-    given["budget"] = _budget(given.get("budget", {}), where)
+    given["budget"] = PlanBudget.read(given.get("budget", {}), f"{where}, budget")
     return Plan(**given)
 
 
@@ -133,12 +133,3 @@ def _as_fitted(stated: Any, where: str) -> Fitted:
 
 def _stages(stated: Any, where: str) -> tuple[Stage, ...]:
     return tuple(recipe_file.stage(one, f"{where}, stage {at}") for at, one in enumerate(_listed(stated), start=1))
-
-
-def _budget(stated: Mapping[str, Any], where: str) -> PlanBudget:
-    if not set(stated) <= {"minutes", "steps"}:
-        raise BadChoice(f"{where}: a budget has minutes or steps, each a number; this one is {dict(stated)!r:.200}.")
-    try:
-        return PlanBudget(**stated).checked()
-    except BadChoice as error:
-        raise BadChoice(f"{where}: {error}") from error

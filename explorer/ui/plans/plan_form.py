@@ -115,6 +115,11 @@ def plan(name: str) -> Plan | None:
         return None
     if not seeds or judged_on is None:
         return None
+    try:
+        budget = PlanBudget(minutes, steps)
+    except BadChoice as error:
+        messages.trouble(error)
+        return None
     return Plan(
         name,
         methods,
@@ -128,7 +133,7 @@ def plan(name: str) -> Plan | None:
         elsewhere=judged_on[2],
         values=st.session_state[VALUES],
         tasks=tuple(tasks),
-        budget=PlanBudget(minutes, steps),
+        budget=budget,
     )
 
 

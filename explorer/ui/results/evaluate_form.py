@@ -14,7 +14,7 @@ from explorer.encoding.locate import lookup
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating.evaluation import AnySubject, EvaluationResult, Models, evaluation, forecast
 from explorer.evaluating.results import result_files, scored_task
-from explorer.evaluating.tasks import ALL, Subject, named, published, suites, tasks_of, transfer
+from explorer.evaluating.tasks import ALL, Subject, named, published, suites, tasks_of
 from explorer.evaluating.tasks.word_models import BAG, BM25, WordSubject, is_word_model
 from explorer.knobs import Knob
 from explorer.measuring.scores.measure import Settings
@@ -279,8 +279,7 @@ class EvaluationChoice:
             if model not in known and not is_word_model(model):
                 cached.found(model)
         found = replace(self, tasks=tuple(dict.fromkeys(map(named, self.tasks))))
-        options, _ = found.options, found.max_length
-        transfer.check_choice(options.probe, options.seeds)
+        _ = found.options, found.max_length  # an error if one is not allowed
         return found
 
     def evaluated(self) -> progress.Work[EvaluationResult]:

@@ -36,7 +36,6 @@ def test_safetensors_are_fetched_rather_than_pickles_and_nothing_twice():
 
 ASK = """
 import json, sys
-import explorer
 from explorer.encoding.locate import model_names
 answers = {}
 for asked in sys.argv[1:]:
