@@ -93,6 +93,6 @@ def _learner(rows: int, chunk: int):
 
     encoder = load(model_names.find("all-MiniLM-L6-v2"), "float32", "cpu")
     settings = {"batch_size": rows, "chunk": chunk, "steps": 10_000, "dropout": False}
-    recipe = Recipe("contrast", settings=settings).checked()
+    recipe = Recipe("contrast", settings=settings)
     corpus = Corpus("pairs", PAIRS, tuple(map(tuple, pairs(LARGE))))
     return Learner(prepared(recipe, encoder, corpus, sample.pairs(), SEED), SEED, World("float32", "cpu"))

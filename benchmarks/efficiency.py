@@ -65,7 +65,7 @@ def _task() -> tuple[tuple[str, ...], Recipe]:
 
 def _trained(recipe: Recipe) -> tuple[float, Encoder]:
     settings = recipe.settings if recipe.kind.trains() else {}
-    run = new(replace(recipe, settings=settings).checked(), f"efficiency-{recipe.method}")
+    run = new(replace(recipe, settings=settings), f"efficiency-{recipe.method}")
     finish(train(run))
     return run.status().seconds, load(find(f"run:{run.name}"), "float32")
 

@@ -94,7 +94,7 @@ def _measure(sharing: bool) -> None:
     if not sharing:
         fair_share.BUSY = float("inf")  # no other program is noticed
     encoder = load(find("all-MiniLM-L6-v2"), precision="float32", device="cpu")
-    recipe = Recipe("sg-opt", data=("sample",), precision="float32", device="cpu", settings={"steps": 100}).checked()
+    recipe = Recipe("sg-opt", data=("sample",), precision="float32", device="cpu", settings={"steps": 100})
     learner = Learner(finish(prepare(recipe)), 1, World("float32", "cpu"))
     threads = fair_share.at_start()
 

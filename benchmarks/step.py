@@ -107,7 +107,7 @@ def _own(encoder, precision: str, anchors: list[str], positives: list[str]):
     from explorer.training.recipe import Recipe
 
     settings = {"batch_size": ROWS, "max_length": encoder.max_length, "pooling": "mean", "steps": 10_000}
-    recipe = Recipe("simcse-sup", settings=settings).checked()
+    recipe = Recipe("simcse-sup", settings=settings)
     corpus = Corpus("pairs", PAIRS, (tuple(anchors), tuple(positives)))
     learner = Learner(prepared(recipe, encoder, corpus, sample.pairs(), SEED), SEED, World(precision, "cpu"))
 

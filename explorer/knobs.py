@@ -11,7 +11,8 @@ import dataclasses
 import difflib
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -63,7 +64,7 @@ class Knob:
     part: bool = False  # its text is how much of a whole: a share, `25 %`, or a number
     rows: Kind | None = None  # only for methods that train on such rows
     paper: bool | int | float | str | None = None  # the paper's value, if it is not the default
-    item: type = str  # of a value that may be missing, or of each value of a list
+    item: Any = str  # the type of a value that may be missing, and of each value of a list or a mapping
     title: str = ""  # of its field; its name in words if empty
     titles: Mapping[str, str] = field(default_factory=dict)  # of its choices in a form, where they differ
     empty: str = ""  # what an empty value stands for: `the model's limit`
@@ -73,6 +74,10 @@ class Knob:
     least: int = 0  # values of a list
     most: int | None = None  # values of a list; None for any number
     distinct: bool = False  # whether a list holds each value once
+    required: bool = False  # whether it has no default
+    optional: bool = False  # whether it may be None although its default is not
+    of: type[Knobs] | None = None  # the class that states each value of a list
+    typed: bool = True  # else it is of files alone: it has no flag and no field
     excludes: tuple[str, ...] = ()  # settings that have no effect with it
     needs: str = ""  # the setting without which it has no effect
 
@@ -94,6 +99,17 @@ class Knob:
         return self.title or self.name.replace("_", " ").capitalize().replace("Lora", "LoRA")
 
     @property
+    def option(self) -> str:
+        """Its flag: `--max-length`."""
+        return "--" + (self.flag or self.name).replace("_", "-")
+
+    def words(self, value: Any) -> list[str]:
+        """The words of a command that state a value."""
+        if self.kind is bool and not self.many:
+            return [self.option] * bool(value)
+        return [word for one in (value if self.repeated else [value]) for word in (self.option, self.text(one))]
+
+    @property
     def many(self) -> bool:
         """Whether it is a list of values."""
         return isinstance(self.default, tuple)
@@ -106,14 +122,18 @@ class Knob:
     @property
     def allowed(self) -> str:
         """The bounds in words: `0.001 to 1`, `1 or more`, `one of cls, mean, max`, `on or off`, `a name`."""
+        if self.is_mapping:
+            return f"a {_ITEMS.get(self.item, 'value')} for each name"
+        if self.of is not None:
+            return f"{', '.join(self.of.declared)}, by name"
         if self.choices:
             return f"{'any' if self.many else 'one'} of {', '.join(self.choices)}"
         if self.kind is bool:
             return "on or off"
         if self.many and (self.least or self.most or self.distinct):
-            count = [f"{self.least} or more" if self.most is None else f"{self.least} to {self.most}"]
+            count = f"{self.least} or more" if self.most is None else f"{self.least} to {self.most} of them"
             each = ["each once"] if self.distinct else []
-            return ", ".join([replace(self, least=0, most=None, distinct=False).allowed, *count, *each])
+            return ", ".join([replace(self, least=0, most=None, distinct=False).allowed, count, *each])
         if self.part:
             values = "shares such as 25 %, or whole numbers, with commas between them"
             return values if self.many else "a share above 0 %, at most 100 %, or a whole number from 1"
@@ -140,6 +160,11 @@ class Knob:
         given = [part.strip() if isinstance(part, str) else part for part in parts]
         return tuple(dict.fromkeys(self._one(part, value) for part in given if part != ""))
 
+    @property
+    def is_mapping(self) -> bool:
+        """Whether it has a value for each of some names."""
+        return isinstance(self.default, dict)
+
     def parsed(self, value: object) -> Any:
         """The value that a file, a flag or a field states: its text is parsed, and one value may stand for a list."""
         if isinstance(value, str) and (self.kind is not str or (self.many and not self.repeated)):
@@ -148,18 +173,31 @@ class Knob:
 
     def accepted(self, value: object) -> Any:
         """The value of an instance, if it is allowed: text stays text, and a list has each value that it was given."""
-        if self.default is None and value is None:
+        if value is None and (self.default is None or self.optional):
             return None
+        if self.is_mapping:
+            return self._mapping(value)
         parts = value if self.many and isinstance(value, tuple | list) else (value,)
-        if self.kind is str and not all(isinstance(part, str) for part in parts):
+        if self.of is None and self.kind is str and not all(isinstance(part, str) for part in parts):
             raise self._refused(value)
         if not self.many or (isinstance(value, str) and not self.repeated):
             return self.checked(value)
-        found = tuple(self._one(part, value) for part in parts)
+        if self.of is not None and not all(isinstance(part, self.of) for part in parts):
+            raise self._refused(value)
+        found = tuple(parts) if self.of is not None else tuple(self._one(part, value) for part in parts)
         few, many = len(found) < self.least, self.most is not None and len(found) > self.most
         if few or many or (self.distinct and len(set(found)) < len(found)):
             raise self._refused(value)
         return found
+
+    def _mapping(self, value: object) -> Mapping[str, Any]:
+        """A mapping from names to values of the type."""
+        if not isinstance(value, Mapping):
+            raise self._refused(value)
+        for name, one in value.items():
+            if not isinstance(name, str) or not isinstance(one, self.item):
+                raise self._refused({name: one})
+        return value
 
     def _one(self, part: object, value: object) -> bool | int | float | str:
         """A part of a value, or the value itself, in its type; an error names the whole value."""
@@ -209,7 +247,7 @@ class Knob:
     @property
     def usual(self) -> str:
         """The default in words; what an empty value stands for if there is none."""
-        return self.empty if self.default in (None, (), "") else self.text(self.default)
+        return self.empty if self.default in (None, (), "", {}) else self.text(self.default)
 
     @staticmethod
     def text(value: Any) -> str:
@@ -224,19 +262,33 @@ class Knob:
         return short if float(short) == value else repr(value)
 
 
+NUMBER_OR_TEXT = (bool, int, float, str)  # the type of each value of a mapping of settings
+_ITEMS = {str: "text", NUMBER_OR_TEXT: "number, a text, on or off"}
+
+
 def knob(default: Value, *, help: str, **stated: Any) -> Value:
     """State a setting in a subclass of Knobs, with any field of `Knob`; for the type checker it is its value."""
-    return field(default=default, metadata={"knob": Knob("", default, help, **stated)})
+    about = {"knob": Knob("", default, help, **stated)}
+    if isinstance(default, dict):
+        return field(default_factory=dict, metadata=about)  # type: ignore[return-value]  # an empty one each
+    return field(default=default, metadata=about)
+
+
+def needed(*, help: str, **stated: Any) -> str:
+    """State a setting that is text and has no default."""
+    found: str = field(metadata={"knob": Knob("", "", help, required=True, **stated)})
+    return found
 
 
 class Knobs:
     """Named settings. A frozen dataclass checks them when it is built; any other subclass calls `set` with some."""
 
-    knobs: ClassVar[Mapping[str, Knob]] = {}
+    knobs: ClassVar[Mapping[str, Knob]] = {}  # those that are typed
+    declared: ClassVar[Mapping[str, Knob]] = {}  # all of them
 
     def __post_init__(self) -> None:
         """Check every value, then the rules between them."""
-        for name, one in self.knobs.items():
+        for name, one in self.declared.items():
             value = getattr(self, name)
             if value is not one.default:
                 object.__setattr__(self, name, one.accepted(value))
@@ -251,8 +303,9 @@ class Knobs:
         own = {name: value.metadata["knob"] for name, value in fields.items() if "knob" in value.metadata}
         inherited: dict[str, Knob] = {}
         for above in reversed(cls.__mro__[1:]):
-            inherited |= vars(above).get("knobs", {})
-        cls.knobs = {**inherited, **{name: replace(value, name=name) for name, value in own.items()}}
+            inherited |= vars(above).get("declared", {})
+        cls.declared = {**inherited, **{name: replace(value, name=name) for name, value in own.items()}}
+        cls.knobs = {name: one for name, one in cls.declared.items() if one.typed}
 
     @classmethod
     def read(cls, stated: object, where: str = "") -> Self:
@@ -262,17 +315,28 @@ class Knobs:
         """
         if not isinstance(stated, Mapping):
             raise BadChoice(
-                f"{where or 'This'} cannot be {stated!r:.200}. Give any of {', '.join(cls.knobs)}, by name."
+                f"{where or 'This'} cannot be {stated!r:.200}. Give any of {', '.join(cls.declared)}, by name."
             )
-        try:
-            return cls(**{name: find(cls.knobs, str(name)).parsed(value) for name, value in stated.items()})
-        except BadChoice as error:
-            raise BadChoice(f"{where}: {error}") if where else error from None
+        values: dict[str, Any] = {}
+        for name, value in stated.items():
+            with at(where):
+                one = find(cls.declared, str(name))
+                if one.of is None:
+                    values[one.name] = one.parsed(value)
+                    continue
+            called = f"{where}, {(one.title or one.name).lower()}" if where else one.name
+            every = value if isinstance(value, list | tuple) else [value]
+            values[one.name] = tuple(one.of.read(part, f"{called} {place}") for place, part in enumerate(every, 1))
+        with at(where):
+            lacking = [name for name, one in cls.declared.items() if one.required and name not in values]
+            if lacking:
+                raise BadChoice(f"{lacking[0]} is missing. There are: {', '.join(cls.declared)}.")
+            return cls(**values)
 
     def stated(self) -> dict[str, Any]:
         """The settings that are not the default, as YAML and JSON hold them; `read` gives the same instance."""
-        differ = {name: value for name, value in self.values().items() if value != self.knobs[name].default}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in differ.items()}
+        values = {name: getattr(self, name) for name in self.declared}
+        return {name: _plain(value) for name, value in values.items() if value != self.declared[name].default}
 
     def set(self, values: Values) -> None:
         """Set these values, and the defaults for the rest."""
@@ -282,6 +346,24 @@ class Knobs:
     def values(self) -> dict[str, Any]:
         """Every setting by name."""
         return {name: getattr(self, name) for name in self.knobs}
+
+
+def _plain(value: Any) -> Any:
+    """A value as YAML and JSON hold it."""
+    if isinstance(value, Knobs):
+        return value.stated()
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
+
+
+@contextmanager
+def at(where: str) -> Iterator[None]:
+    """Name the place, such as a file, in what is refused in this block."""
+    try:
+        yield
+    except BadChoice as error:
+        raise BadChoice(f"{where}: {error}") if where else error from None
 
 
 def find(knobs: Mapping[str, Knob], name: str) -> Knob:

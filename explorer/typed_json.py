@@ -18,6 +18,8 @@ from enum import Enum
 from functools import cache
 from typing import Any, TypeVar
 
+from explorer.errors import BadChoice
+
 T = TypeVar("T")
 
 MOST_DIGITS = 300  # of a whole number
@@ -61,7 +63,7 @@ _DECODER = json.JSONDecoder(parse_int=_whole)
 
 
 def read(kind: type[T], stated: object) -> T | None:
-    """The dataclass that an object states; None if it is no object, or lacks a field without a default.
+    """The dataclass that an object states; None if it is no object, lacks a field without a default, or is refused.
 
     Fields that the dataclass does not have are ignored: a newer version may have written them.
     """
@@ -70,7 +72,10 @@ def read(kind: type[T], stated: object) -> T | None:
     hints: dict[str, Any] = _hints(kind)  # type: ignore[arg-type]  # a class is hashable
     given = {name: _fitted(hints[name], stated[name]) for name in hints if name in stated}
     fitting = {name: value for name, value in given.items() if value is not _UNFIT}
-    return kind(**fitting) if _required(kind) <= set(fitting) else None
+    try:
+        return kind(**fitting) if _required(kind) <= set(fitting) else None
+    except BadChoice:  # settings that check themselves
+        return None
 
 
 def read_each(kind: type[T], stated: Iterable[object]) -> list[T]:

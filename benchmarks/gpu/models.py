@@ -129,7 +129,7 @@ def learner(
     named = {one.name: str(generator(setting, of)) for one in kind.knobs.values() if one.masked_model}
     if setting.dry and "projection" in kind.knobs:
         named["projection"] = False  # a head of width 4096 is a hundred times as large as the tiny model
-    recipe = Recipe(method, settings={"steps": 10_000, **named, **values}).checked()
+    recipe = Recipe(method, settings={"steps": 10_000, **named, **values})
     texts = 1 if kind.predicts() else len(kind.rows.texts)
     rows = corpus(kind.rows, text, texts=texts) if isinstance(text, int) else text
     made = Learner(prepared(recipe, of, rows, sample.dev(), SEED), SEED, World(precision, of.device))

@@ -294,7 +294,7 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     new = {"method", "model", "data", "columns", "dev", "test", "more_tests", "elsewhere", "elsewhere_most", "stages"}
     if changed & new:
         changes["made_with"] = {}  # no longer the same recipe
-    return replace(recipe, settings=settings, **changes).checked()
+    return replace(recipe, settings=settings, **changes)
 
 
 def _stages(options: argparse.Namespace, model: str) -> tuple[Stage, ...]:

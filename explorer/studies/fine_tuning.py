@@ -70,7 +70,7 @@ def recipe(task: str, model: str, options: TuningOptions) -> Recipe:
         seeds=options.seeds,
         precision=options.precision,
         device=options.device,
-    ).checked()
+    )
 
 
 def cost(task: str, model: str, options: TuningOptions) -> Work[measured_facts.Estimate]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ from explorer.data.graded import sets
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, StrataError
-from explorer.knobs import LARGEST_SEED, Knob, Knobs, Values, find, knob
+from explorer.knobs import LARGEST_SEED, NUMBER_OR_TEXT, Knob, Knobs, find, knob, needed
 from explorer.methods import DEMONSTRATION, UNEVEN, Method, Schedule, fitted_names, knobs_of, load, names, start_values
 from explorer.training import safe_yaml
 
@@ -22,14 +22,18 @@ MOST_SEEDS = 100
 MOST_STAGES = 9  # before the recipe's own training
 MOST_TESTS = 20
 NONE = "none"  # in place of a set
+COLUMNS = "The columns of the text by their roles, where they are detected wrongly."
+SETTINGS = "Settings of the method."
+# the settings that a command states first, always, and those that differ, before any others
+_BEFORE = ("model", "data", "dev")
+_ORDER = ("elsewhere", "folds", "corpus", "watch", "elsewhere_most", "seeds", "precision", "device")
 
 
 @dataclass(frozen=True)
 class Stage(Knobs):
     """A training before that of the recipe: its method, its text, and the settings that are not the default."""
 
-    method: str = knob(
-        "",
+    method: str = needed(
         flag="stage",
         metavar="METHOD",
         help="A training before that of METHOD, which starts from its best checkpoint. --stage-data, --stage-column "
@@ -38,20 +42,20 @@ class Stage(Knobs):
     data: tuple[str, ...] = knob(
         (), flag="stage_data", metavar="FILE|NAME", repeated=True, empty="that of the run", help="Its training text."
     )
-    columns: Mapping[str, str] = field(default_factory=dict)
-    settings: Values = field(default_factory=dict)
+    columns: Mapping[str, str] = knob({}, typed=False, help=COLUMNS)
+    settings: Mapping[str, bool | int | float | str] = knob({}, item=NUMBER_OR_TEXT, typed=False, help=SETTINGS)
 
 
 @dataclass(frozen=True)
 class Recipe(Knobs):
     """The definition of a run. `settings` holds non-default values only; `made_with` holds digests and versions."""
 
-    method: str
+    method: str = needed(typed=False, help="The method, such as those that 'methods' lists.")
     model: str = knob(lookup.BUNDLED, metavar="MODEL", help="The base: a name, a folder, a hub id, or run:NAME.")
     data: tuple[str, ...] = knob(
-        ("sample",), metavar="FILE|NAME", repeated=True, help="Training text: a file, 'sample', 'STS-B', …."
+        ("sample",), least=1, metavar="FILE|NAME", repeated=True, help="Training text: a file, 'sample', 'STS-B', …."
     )
-    columns: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, str] = knob({}, typed=False, help=COLUMNS)
     dev: str = knob(
         sources.written(sets.halves()[0]),
         metavar="FILE|NAME",
@@ -59,10 +63,13 @@ class Recipe(Knobs):
         "queries and passages, or 'Sample search'), triplets, 'Probe packs', or 'held-out rows' of pairs and triplets, "
         "usual for own files.",
     )
-    test: str | None = sources.written(sets.halves()[1])
-    more_tests: tuple[str, ...] = ()  # further test sets, reported beside the first
+    test: str | None = knob(sources.written(sets.halves()[1]), optional=True, typed=False, help="The main test set.")
+    more_tests: tuple[str, ...] = knob(
+        (), most=MOST_TESTS - 1, repeated=True, typed=False, help="Further test sets, reported beside the main one."
+    )
     elsewhere: tuple[str, ...] = knob(
         (sources.AT_HAND,),
+        most=MOST_TESTS,
         title="Elsewhere",
         metavar="FILE|NAME",
         repeated=True,
@@ -94,12 +101,15 @@ class Recipe(Knobs):
         help="Given twice, a pair of sentences: its cosine is recorded at every evaluation, and shown on Train. "
         "Others are of held-out rows or of the probe packs.",
     )
-    settings: Values = field(default_factory=dict)
+    settings: Mapping[str, bool | int | float | str] = knob({}, item=NUMBER_OR_TEXT, typed=False, help=SETTINGS)
     seeds: tuple[int, ...] = knob(
         (1,),
         item=int,
         low=0,
         high=LARGEST_SEED,
+        least=1,
+        most=MOST_SEEDS,
+        distinct=True,
         flag="seed",
         metavar="S",
         repeated=True,
@@ -107,31 +117,19 @@ class Recipe(Knobs):
     )
     precision: str = knob("auto", choices=PRECISIONS, help="auto: bfloat16 if this machine supports it.")
     device: str = knob("auto", choices=DEVICES, help="auto: a GPU if there is one.")
-    made_with: Mapping[str, Any] = field(default_factory=dict)
-    stages: tuple[Stage, ...] = ()  # trained before it, one after the other
+    made_with: Mapping[str, Any] = knob({}, item=object, typed=False, help="Digests and versions.")
+    stages: tuple[Stage, ...] = knob(
+        (), of=Stage, most=MOST_STAGES, title="Stage", typed=False, help="Trained before it, one after the other."
+    )
 
-    def checked(self) -> Recipe:
-        """The recipe with every value converted to its type; an error names a value that is not allowed."""
+    def consistent(self) -> None:
+        """Check the settings by the method, sets, folds and stages; settings that are the default are left out."""
         knobs = knobs_of(load(self.method))
-        for name in ("precision", "device"):
-            self.knobs[name].checked(getattr(self, name))
-        if not self.data:
-            raise BadChoice("No training text is named. Give 'sample', a file, or a set such as 'STS-B'.")
-        if len(self.seeds) > MOST_SEEDS:
-            raise BadChoice(f"{len(self.seeds):,} seeds are too many: each is a training. Give at most {MOST_SEEDS}.")
-        whole = all(type(seed) is int and 0 <= seed <= LARGEST_SEED for seed in self.seeds)
-        if not self.seeds or not whole or len(set(self.seeds)) < len(self.seeds):
-            raise BadChoice(
-                f"Seeds cannot be {', '.join(map(str, self.seeds)) or 'left out'}: give different whole "
-                f"numbers from 0 to {LARGEST_SEED}, one for each training. One is enough."
-            )
         if self.more_tests and (self.test is None or len(set(self.tests)) < len(self.tests)):
             raise BadChoice(
                 f"Test sets cannot be {', '.join(self.tests) or 'left out'}: give different ones, the main one first."
             )
         shared_rows.check_names(self.dev, self.tests)
-        if len(self.tests) > MOST_TESTS:
-            raise BadChoice(f"{len(self.tests)} test sets are too many. Give at most {MOST_TESTS}.")
         if len(self.seeds) > 1 and not self.trains:
             raise BadChoice(
                 f"{self.method} uses no random numbers, so every seed gives the same result. Give one seed."
@@ -143,17 +141,14 @@ class Recipe(Knobs):
                 raise BadChoice(
                     f"elsewhere cannot be {name!r}: {why}. Name other sets, '{sources.AT_HAND}' or '{NONE}'."
                 )
-        if len(elsewhere) > MOST_TESTS:
-            raise BadChoice(f"{len(elsewhere)} sets elsewhere are too many. Give at most {MOST_TESTS}.")
-        most = self.knobs["elsewhere_most"].checked(self.elsewhere_most)
-        if len(self.watch) not in (0, 2) or not all(isinstance(one, str) and one.strip() for one in self.watch):
+        if len(self.watch) not in (0, 2) or not all(one.strip() for one in self.watch):
             raise BadChoice(f"watch cannot be {list(self.watch)!r:.200}. Give it twice, with a sentence each time.")
         self._check_folds()
         values = {name: find(knobs, name).checked(value) for name, value in self.settings.items()}
         settings = {name: value for name, value in values.items() if value != knobs[name].default}
-        folds = self.knobs["folds"].checked(self.folds)
-        checked = replace(self, settings=settings, elsewhere=elsewhere, elsewhere_most=most, folds=folds)
-        return replace(checked, stages=checked._checked_stages())
+        for name, one in (("elsewhere", elsewhere), ("settings", settings)):
+            object.__setattr__(self, name, one)
+        object.__setattr__(self, "stages", self._checked_stages())
 
     def _check_folds(self) -> None:
         """Refuse rows that are cross-fitted where they cannot be."""
@@ -192,8 +187,6 @@ class Recipe(Knobs):
 
     def _checked_stages(self) -> tuple[Stage, ...]:
         """The stages with every value converted to its type; an error names the stage and the value."""
-        if len(self.stages) > MOST_STAGES:
-            raise BadChoice(f"{len(self.stages)} stages before the last are too many. Give at most {MOST_STAGES}.")
         settings = self.settings
         if self.stages and settings.get("lora_rank") and settings.get("blend", 1) != 1:
             raise BadChoice(
@@ -201,37 +194,39 @@ class Recipe(Knobs):
                 "stage before, not to the base. Set blend to 1, or lora_rank to 0."
             )
         found = []
-        for number, (stage, own) in enumerate(zip(self.stages, self.chain, strict=False), start=1):
+        for number, stage in enumerate(self.stages, start=1):
             with naming(self, number):
+                own = replace(self, **self._of_stage(stage), stages=())
                 if not own.kind.trains_encoder():
                     raise BadChoice(
                         f"{stage.method} leaves the weights of the encoder as they are, so that no further stage can "
                         "start from them. Make it the last stage, or leave it out."
                     )
-                checked = own.checked()
-                if checked.settings.get("blend", 1) != 1:
+                if own.settings.get("blend", 1) != 1:
                     raise BadChoice(
-                        f"blend cannot be {checked.settings['blend']:g} before the last stage: a blend is with the "
+                        f"blend cannot be {own.settings['blend']:g} before the last stage: a blend is with the "
                         "base, and is made once, of the last stage. Set it to 1, and blend in the last stage."
                     )
-            found.append(replace(stage, data=checked.data, columns=checked.columns, settings=checked.settings))
+            found.append(replace(stage, data=own.data, columns=own.columns, settings=own.settings))
         return tuple(found)
 
     @property
     def chain(self) -> tuple[Recipe, ...]:
         """The trainings of the run in order, each a recipe without stages; the last one is the recipe's own."""
-        before = (
-            replace(
-                self,
-                method=one.method,
-                data=one.data or self.data,
-                columns=one.columns if one.columns or one.data else self.columns,  # of the text of the run
-                settings=one.settings,
-                stages=(),
-            )
-            for one in self.stages
-        )
-        return (*before, replace(self, stages=()) if self.stages else self)
+        if not self.stages:
+            return (self,)
+        whole = {name: getattr(self, name) for name in self.declared}
+        found = []
+        for own in (*map(self._of_stage, self.stages), {}):
+            part = object.__new__(Recipe)  # what the run is made of was checked with it
+            vars(part).update({**whole, **own, "stages": ()})
+            found.append(part)
+        return tuple(found)
+
+    def _of_stage(self, stage: Stage) -> dict[str, Any]:
+        """What the training of a stage has in place of the recipe's own."""
+        columns = stage.columns if stage.columns or stage.data else self.columns  # of the text of the run
+        return {"method": stage.method, "data": stage.data or self.data, "columns": columns, "settings": stage.settings}
 
     @property
     def trains(self) -> bool:
@@ -298,18 +293,10 @@ class Recipe(Knobs):
                 words += ["--stage-set", f"{name}={Knob.text(value)}"]
         words += ["--dev", self.dev]
         words += [word for test in self.tests or (NONE,) for word in ("--test", test)]
-        if self.elsewhere != self.knobs["elsewhere"].default:
-            words += [word for name in self.elsewhere or (NONE,) for word in ("--elsewhere", name)]
-        if self.is_cross_fitted and self.folds != self.knobs["folds"].default:
-            words += ["--folds", str(self.folds)]
-        words += ["--corpus", self.corpus] if self.corpus else []
-        words += [word for sentence in self.watch for word in ("--watch", sentence)]
-        if self.elsewhere and self.elsewhere_most != self.knobs["elsewhere_most"].default:
-            words += ["--elsewhere-most", str(self.elsewhere_most)]
-        words += [word for seed in self.seeds for word in ("--seed", str(seed))]
-        for name in ("precision", "device"):
-            if getattr(self, name) != "auto":
-                words += [f"--{name}", getattr(self, name)]
+        values = self.values() | {"elsewhere": self.elsewhere or (NONE,)}
+        for name in (*_ORDER, *(name for name in self.knobs if name not in (*_BEFORE, *_ORDER))):
+            if name == "seeds" or getattr(self, name) != self.knobs[name].default:
+                words += self.knobs[name].words(values[name])
         for name, value in self._stated(*fitted_names(self.kind)).items():
             words += ["--set", f"{name}={Knob.text(value)}"]
         return shlex.join(words)
@@ -355,9 +342,8 @@ class Recipe(Knobs):
 
     def as_yaml(self) -> str:
         """The text of recipe.yaml: every setting, default or not."""
-        content = asdict(self) | {"settings": self.every_setting()}
-        content |= {name: list(getattr(self, name)) for name in ("data", "seeds", "more_tests", "elsewhere", "watch")}
-        content["columns"] = dict(self.columns)
+        content = asdict(self) | {"settings": self.every_setting(), "columns": dict(self.columns)}
+        content = {name: list(value) if isinstance(value, tuple) else value for name, value in content.items()}
         some = {"elsewhere": self.elsewhere, "elsewhere_most": self.elsewhere, "folds": self.is_cross_fitted}
         some |= {"corpus": self.corpus, "watch": self.watch, "stages": ()}  # the others are always stated
         content = {name: value for name, value in content.items() if some.get(name, True)}
@@ -378,9 +364,9 @@ def naming(recipe: Recipe, number: int) -> Iterator[None]:
     except StrataError as error:
         if not recipe.stages or error.stage:
             raise
-        own = recipe.chain[number - 1]
-        text = " + ".join(map(sources.shown, own.data))
-        named = type(error)(f"Stage {number} of {len(recipe.chain)} ({own.method} on {text}): {error}")
+        own = recipe.stages[number - 1] if number <= len(recipe.stages) else recipe
+        text = " + ".join(map(sources.shown, own.data or recipe.data))
+        named = type(error)(f"Stage {number} of {len(recipe.stages) + 1} ({own.method} on {text}): {error}")
         named.stage = number
         raise named from error
 
@@ -397,4 +383,4 @@ def uneven_pooler() -> Recipe:
 
 def _of_preset(preset: str) -> Recipe:
     method = next(name for name in names() if preset in load(name).presets)
-    return Recipe(method, data=(sample.MINIMAL_PAIRS,), settings=start_values(load(method), "", preset)).checked()
+    return Recipe(method, data=(sample.MINIMAL_PAIRS,), settings=start_values(load(method), "", preset))

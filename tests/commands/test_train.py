@@ -246,7 +246,7 @@ def test_texts_that_are_cut_are_said_before_the_first_step_and_stand_on_the_card
         (("sg", "--set", "stepps=3"), "There is no setting 'stepps'. Did you mean 'steps'?"),
         (("sg", "--set", "temperature=hot"), "temperature cannot be 'hot'"),
         (("sg", "--steps", "-1"), "--steps cannot be '-1'"),
-        (("sg", "--seed", "1", "--seed", "1"), "Seeds cannot be 1, 1"),
+        (("sg", "--seed", "1", "--seed", "1"), "seeds cannot be [1, 1]"),
         (("sg", "--column", "sentence"), "--column sentence lacks an equals sign"),
         (("sg", "--precision", "int8"), "--precision cannot be 'int8'"),
         (("sg", "--device", "tpu"), "--device cannot be 'tpu'"),

@@ -19,7 +19,7 @@ def recipe(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
     write_text(tmp_path, "first")
     save_tiny("bert", tmp_path / "tiny")
-    return Recipe("simcse", str(tmp_path / "tiny"), (str(tmp_path / "text.txt"),)).checked()
+    return Recipe("simcse", str(tmp_path / "tiny"), (str(tmp_path / "text.txt"),))
 
 
 def write_text(home, version):

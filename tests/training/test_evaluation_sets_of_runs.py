@@ -122,7 +122,7 @@ def test_recipe_file_and_command_keep_them(place, further):
     [
         ({"test": None, "more_tests": ("Sample search",)}, "Test sets cannot be Sample search"),
         ({"more_tests": ("Sample search", "Sample search")}, "give different ones"),
-        ({"more_tests": tuple(f"set {number}" for number in range(20))}, "21 test sets are too many"),
+        ({"more_tests": tuple(f"set {number}" for number in range(20))}, "more_tests cannot be"),
     ],
 )
 def test_sets_that_make_no_list_are_refused(place, changes, told):

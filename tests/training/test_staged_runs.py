@@ -170,7 +170,7 @@ def test_rows_that_the_last_stage_holds_out_are_trained_on_in_no_stage(place):
     words = place.text.read_text().split()
     rows = [f"{words[at % len(words)]} {at} one,{words[at % len(words)]} {at} two" for at in range(200)]
     wide.write_text("\n".join(["first,second", *rows]) + "\n")
-    given = replace(given, data=(str(wide),), stages=(stage(place, data=[wide]),)).checked()
+    given = replace(given, data=(str(wide),), stages=(stage(place, data=[wide]),))
     prepared = finish(prepare(given))
     held = {text for judge in prepared.judged.values() for text in judge.sentences}
     trained = {text for rows in prepared.stage_rows[0].values() for text in rows.texts[0]}
@@ -190,7 +190,7 @@ def test_a_stage_without_a_text_has_that_of_the_run_in_the_same_columns(place):
     assert len(text) == 48
     assert not any("answer" in one for one in text)
     assert given.stages[0].columns == of_run["columns"]
-    own = replace(given, stages=(Stage("tsdae", (str(place.text),), settings=QUICK),)).checked()
+    own = replace(given, stages=(Stage("tsdae", (str(place.text),), settings=QUICK),))
     assert own.stages[0].columns == {}, "of another text"
 
 

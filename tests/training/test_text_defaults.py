@@ -87,7 +87,7 @@ def test_what_was_decided_for_a_text_is_kept_by_its_command_and_file_when_the_te
 def test_the_values_of_a_paper_a_release_and_a_preset_are_those_of_any_text(method, preset, texts):
     named = {"--as-in-paper": methods.PAPER, "--as-released": methods.RELEASED}.get(preset[0], "quick")
     recipe = of([method, "--data", texts[KINDS[method]], *preset])
-    usual = Recipe(method, settings=methods.start_values(load(method), "", named)).checked()
+    usual = Recipe(method, settings=methods.start_values(load(method), "", named))
     assert recipe.settings == usual.settings
 
 

@@ -14,11 +14,6 @@ from explorer.measuring.scores import metrics
 Stated = TypeVar("Stated", bound=Knobs)
 
 
-def flag_of(knob: Knob) -> str:
-    """`--max-length`."""
-    return "--" + (knob.flag or knob.name).replace("_", "-")
-
-
 def add(
     verb: argparse.ArgumentParser, *knobs: Knob, stated: bool = False, action: type[argparse.Action] | None = None
 ) -> None:
@@ -27,7 +22,7 @@ def add(
     `action` is what becomes of a value, if it is not kept under the setting's name.
     """
     for knob in knobs:
-        flag, help = flag_of(knob), _help(knob)
+        flag, help = knob.option, _help(knob)
         if knob.kind is bool:
             verb.add_argument(flag, dest=knob.name, action="store_true", help=help)
             continue
@@ -66,10 +61,10 @@ def check(options: argparse.Namespace, *knobs: Knob) -> None:
             continue
         for other in knob.excludes:
             if other in stated:
-                one, two = flag_of(knob), flag_of(by_name[other])
+                one, two = knob.option, by_name[other].option
                 raise BadChoice(f"{two} has no effect with {one}. Leave one of them out. {one}: {knob.help}")
         if knob.needs and knob.needs not in stated:
-            raise BadChoice(f"{flag_of(knob)} needs {flag_of(by_name[knob.needs])}. Give both, or leave it out.")
+            raise BadChoice(f"{knob.option} needs {by_name[knob.needs].option}. Give both, or leave it out.")
 
 
 def values(options: argparse.Namespace, knobs: Mapping[str, Knob]) -> dict[str, Any]:

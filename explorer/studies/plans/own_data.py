@@ -161,7 +161,7 @@ def recipe(data: OwnData, method: str, model: str, settings: Values | None = Non
         dev=data.dev,
         test=data.test,
         settings={**own_settings(method), **(settings or {})},
-    ).checked()
+    )
 
 
 def own_settings(method: str) -> Values:

@@ -288,4 +288,4 @@ def _recipe(
         precision=plan.precision,
         device=plan.device,
     )
-    return recipe.checked()
+    return recipe

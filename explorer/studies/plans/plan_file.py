@@ -10,7 +10,7 @@ from typing import Any
 from explorer.errors import BadChoice
 from explorer.knobs import Values
 from explorer.studies.plans.plan import TRAINING_ROWS, Fitted, Plan, PlanBudget, Variant
-from explorer.training import recipe_file, safe_yaml
+from explorer.training import safe_yaml
 from explorer.training.recipe import Stage
 
 SINGULAR = {"method": "methods", "model": "models", "seed": "seeds", "task": "tasks"}
@@ -132,4 +132,4 @@ def _as_fitted(stated: Any, where: str) -> Fitted:
 
 
 def _stages(stated: Any, where: str) -> tuple[Stage, ...]:
-    return tuple(recipe_file.stage(one, f"{where}, stage {at}") for at, one in enumerate(_listed(stated), start=1))
+    return tuple(Stage.read(one, f"{where}, stage {at}") for at, one in enumerate(_listed(stated), start=1))

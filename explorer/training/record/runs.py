@@ -182,7 +182,6 @@ def new(recipe: Recipe, name: str = "", folder: Path | None = None, *, plan: str
 
     `plan` is the id of the plan that makes it, and `row` its row there.
     """
-    recipe = recipe.checked()
     parent = folder or runs_folder()
     # made elsewhere and renamed into place: a run without a recipe is never listed
     part = parent / f".{os.getpid()}-{time.monotonic_ns()}.part"

@@ -33,10 +33,9 @@ PATIENCE = 60.0  # seconds for which a plan that is stopped waits for its run
 
 def start(recipe: Recipe, name: str = "") -> runs.Run:
     """Queue a new run; without a name, return the run under way that has the same recipe, if there is one."""
-    asked = recipe.checked()
     for run, _ in [] if name else under_way():  # a second click on Start opens the first run
         with suppress(errors.StrataError):  # an unreadable recipe is a different one
-            if replace(run.recipe(), made_with={}) == replace(asked, made_with={}):
+            if replace(run.recipe(), made_with={}) == replace(recipe, made_with={}):
                 return run
     run = runs.new(recipe, name)
     _follow(run)

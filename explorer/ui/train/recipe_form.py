@@ -130,7 +130,7 @@ def _checked(
     try:
         how = {"precision": state[PRECISION], "device": state[DEVICE], "elsewhere_most": state[MOST_ELSEWHERE]}
         how["watch"] = selection.pair() or ()
-        found = replace(judging, model=model, settings=settings, stages=before, corpus=corpus, **how).checked()
+        found = replace(judging, model=model, settings=settings, stages=before, corpus=corpus, **how)
         layers = layout.last_layer(model_names.find(model).folder)
         found.kind.check_layers(found.method_values(), shown(model), layers)
         return found
@@ -338,8 +338,12 @@ def _judging(sources: tuple[str, ...], card: training_form.MethodCard, answer: D
     from explorer.training.recipe import Recipe
 
     main = None if test == training_form.NO_TEST else test
-    trained = Recipe(card.name, data=sources, columns=columns, seeds=seeds)
-    return replace(trained, dev=dev, test=main, more_tests=more, elsewhere=elsewhere)
+    about = {"dev": dev, "test": main, "more_tests": more, "elsewhere": elsewhere}
+    try:
+        return Recipe(card.name, data=sources or Recipe.data, columns=columns, seeds=seeds, **about)
+    except errors.StrataError as error:
+        messages.trouble(error)
+        return None
 
 
 def _more_tests(test: str, held_out: list[str]) -> tuple[str, ...]:

@@ -141,7 +141,7 @@ def test_scores_of_a_decoder_come_back_with_their_poolings_and_in_a_named_precis
     assert again.poolings == DECODER_POOLINGS
     assert same(again, first)
     assert Settings().precision == "float32"
-    with pytest.raises(BadChoice, match="precision 'auto'"):
+    with pytest.raises(BadChoice, match=r"precision cannot be 'auto'\. Choose one of float32"):
         Settings("auto")
 
 

@@ -148,7 +148,7 @@ def test_a_file_says_the_same_as_the_plan_and_single_values_need_no_list(plan):
         ("methods: simcse\nbudget: {steps: 1.5}\n", "there, budget: steps cannot be 1.5. Choose a whole number"),
         ("methods: simcse\nbudget: [5]\n", "there, budget cannot be [5]. Give any of minutes, steps"),
         ("methods: simcse\nvariants: [{settings: {}}]\n", "a variant has a label"),
-        ("methods: simcse\nstages: [{data: [sample]}]\n", "there, stage 1 is not a stage: a stage has a method"),
+        ("methods: simcse\nstages: [{data: [sample]}]\n", "there, stage 1: method is missing. There are: method, data"),
         ("methods: simcse\nstages: {method: tsdae, data: {a: 1}}\n", "data cannot be {'a': 1}"),
         ("name: 3\n", "name cannot be 3"),
         ("methods: simcse\nmethod: sg\n", "'methods' on line 1 and 'method' on line 2"),

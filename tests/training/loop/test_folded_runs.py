@@ -169,7 +169,7 @@ def test_what_cannot_be_cross_fitted_is_refused_with_what_to_do(place, method, c
 
 def test_folds_of_rows_that_are_not_cross_fitted_are_refused():
     with pytest.raises(BadChoice, match=r"folds cannot be 3: no rows are cross-fitted. Leave folds out, or set dev"):
-        Recipe("cosent", folds=3).checked()
+        Recipe("cosent", folds=3)
 
 
 def test_stages_cannot_be_cross_fitted(place, text):
