@@ -76,7 +76,8 @@ class Knob:
     distinct: bool = False  # whether a list holds each value once
     required: bool = False  # whether it has no default
     optional: bool = False  # whether it may be None although its default is not
-    of: type[Knobs] | None = None  # the class that states each value of a list
+    of: type[Knobs] | None = None  # the class that states it, or each value of a list
+    listed: bool = False  # whether it is a list although its default is not
     typed: bool = True  # else it is of files alone: it has no flag and no field
     excludes: tuple[str, ...] = ()  # settings that have no effect with it
     needs: str = ""  # the setting without which it has no effect
@@ -112,7 +113,7 @@ class Knob:
     @property
     def many(self) -> bool:
         """Whether it is a list of values."""
-        return isinstance(self.default, tuple)
+        return self.listed or isinstance(self.default, tuple)
 
     @property
     def kind(self) -> type:
@@ -126,6 +127,8 @@ class Knob:
             return f"a {_ITEMS.get(self.item, 'value')} for each name"
         if self.of is not None:
             return f"{', '.join(self.of.declared)}, by name"
+        if self.item is tuple:
+            return "texts, or lists of texts"
         if self.choices:
             return f"{'any' if self.many else 'one'} of {', '.join(self.choices)}"
         if self.kind is bool:
@@ -167,7 +170,8 @@ class Knob:
 
     def parsed(self, value: object) -> Any:
         """The value that a file, a flag or a field states: its text is parsed, and one value may stand for a list."""
-        if isinstance(value, str) and (self.kind is not str or (self.many and not self.repeated)):
+        is_plain = self.of is None and not self.is_mapping and self.item is not tuple
+        if is_plain and isinstance(value, str) and (self.kind is not str or (self.many and not self.repeated)):
             return self.checked(value)
         return self.accepted(tuple(value) if isinstance(value, list) else value)
 
@@ -178,17 +182,31 @@ class Knob:
         if self.is_mapping:
             return self._mapping(value)
         parts = value if self.many and isinstance(value, tuple | list) else (value,)
-        if self.of is None and self.kind is str and not all(isinstance(part, str) for part in parts):
-            raise self._refused(value)
-        if not self.many or (isinstance(value, str) and not self.repeated):
-            return self.checked(value)
-        if self.of is not None and not all(isinstance(part, self.of) for part in parts):
-            raise self._refused(value)
-        found = tuple(parts) if self.of is not None else tuple(self._one(part, value) for part in parts)
+        if self.of is not None:
+            if not all(isinstance(part, self.of) for part in parts):
+                raise self._refused(value)
+            if not self.many:
+                return value
+            found = tuple(parts)
+        elif self.item is tuple:
+            found = tuple(self._texts(part, value) for part in parts)
+        else:
+            if self.kind is str and not all(isinstance(part, str) for part in parts):
+                raise self._refused(value)
+            if not self.many or (isinstance(value, str) and not self.repeated):
+                return self.checked(value)
+            found = tuple(self._one(part, value) for part in parts)
         few, many = len(found) < self.least, self.most is not None and len(found) > self.most
         if few or many or (self.distinct and len(set(found)) < len(found)):
             raise self._refused(value)
         return found
+
+    def _texts(self, part: object, value: object) -> tuple[str, ...]:
+        """A list of text; one text may stand for it."""
+        texts = (part,) if isinstance(part, str) else part
+        if not isinstance(texts, tuple | list) or not all(isinstance(one, str) for one in texts):
+            raise self._refused(value)
+        return tuple(texts)
 
     def _mapping(self, value: object) -> Mapping[str, Any]:
         """A mapping from names to values of the type."""
@@ -324,7 +342,10 @@ class Knobs:
                 if one.of is None:
                     values[one.name] = one.parsed(value)
                     continue
-            called = f"{where}, {(one.title or one.name).lower()}" if where else one.name
+            called = ", ".join(filter(None, [where, (one.title or one.name).lower()]))
+            if not one.many:
+                values[one.name] = one.of.read(value, called)
+                continue
             every = value if isinstance(value, list | tuple) else [value]
             values[one.name] = tuple(one.of.read(part, f"{called} {place}") for place, part in enumerate(every, 1))
         with at(where):

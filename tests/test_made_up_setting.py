@@ -81,7 +81,7 @@ def in_a_copy(folder: Path, environment: dict[str, str], failed: Path) -> None:
         assert scored_task.stated(hot, Settings())["heat"] == 7
         assert scored_task.Options.read(hot.stated()) == hot
         app = AppTest.from_file(str(folder / "app.py"), default_timeout=120)
-        opened(app, "results")
+        opened(app, "results", tab="Evaluate models")
         (field,) = [one for one in app.number_input if one.key == controls.key_of(evaluate_form.FORM, "heat")]
         assert (field.label, field.value, field.min, field.max, field.help) == ("Heat of it", 3, 1, 9, "Made up.")
         # a budget: the file of a plan

@@ -14,7 +14,7 @@ from explorer.data.graded import sets
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, StrataError
-from explorer.knobs import LARGEST_SEED, NUMBER_OR_TEXT, Knob, Knobs, find, knob, needed
+from explorer.knobs import LARGEST_SEED, NUMBER_OR_TEXT, Knob, Knobs, Values, find, knob, needed
 from explorer.methods import DEMONSTRATION, UNEVEN, Method, Schedule, fitted_names, knobs_of, load, names, start_values
 from explorer.training import safe_yaml
 
@@ -43,7 +43,7 @@ class Stage(Knobs):
         (), flag="stage_data", metavar="FILE|NAME", repeated=True, empty="that of the run", help="Its training text."
     )
     columns: Mapping[str, str] = knob({}, typed=False, help=COLUMNS)
-    settings: Mapping[str, bool | int | float | str] = knob({}, item=NUMBER_OR_TEXT, typed=False, help=SETTINGS)
+    settings: Values = knob({}, item=NUMBER_OR_TEXT, typed=False, help=SETTINGS)
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Recipe(Knobs):
         help="Given twice, a pair of sentences: its cosine is recorded at every evaluation, and shown on Train. "
         "Others are of held-out rows or of the probe packs.",
     )
-    settings: Mapping[str, bool | int | float | str] = knob({}, item=NUMBER_OR_TEXT, typed=False, help=SETTINGS)
+    settings: Values = knob({}, item=NUMBER_OR_TEXT, typed=False, help=SETTINGS)
     seeds: tuple[int, ...] = knob(
         (1,),
         item=int,

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+from explorer.encoding.load import hardware
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.tasks import named, suites
-from explorer.knobs import Knob, Knobs, Values, knob
+from explorer.knobs import LARGEST_SEED, NUMBER_OR_TEXT, Knob, Knobs, Values, knob, needed
 from explorer.methods import DEFAULTS, PAPER, QUICK, RELEASED, Schedule, knobs_of, load, start_values, unless_chosen
 from explorer.training import recipe as recipes
 from explorer.training import text_defaults
@@ -69,49 +70,70 @@ class PlanBudget(Knobs):
 
 
 @dataclass(frozen=True)
-class Variant:
+class Variant(Knobs):
     """A row that is stated by itself, in place of every combination of a grid: its name and what differs."""
 
-    label: str
-    settings: Values = field(default_factory=dict)
-    method: str | None = None  # the plan's, if it is not stated
-    data: tuple[str, ...] | None = None
-    stages: tuple[recipes.Stage, ...] | None = None
+    label: str = needed(help="The name of its row.")
+    settings: Values = knob({}, item=NUMBER_OR_TEXT, help="Its settings.")
+    method: str | None = knob(None, empty="the plan's", help="Its method.")
+    data: tuple[str, ...] | None = knob(None, listed=True, repeated=True, empty="the plan's", help="Its training text.")
+    stages: tuple[recipes.Stage, ...] | None = knob(
+        None, listed=True, of=recipes.Stage, title="Stage", empty="the plan's", help="Trained before it."
+    )
 
 
 @dataclass(frozen=True)
-class Fitted:
+class Fitted(Knobs):
     """The defaults that a method has for a text, as they were when the plan began: the text may change, or be gone."""
 
-    method: str
-    data: tuple[str, ...]
-    settings: Values = field(default_factory=dict)
-    dev: str = ""
-    test: str = ""
+    method: str = needed(help="The method.")
+    data: tuple[str, ...] = knob((), repeated=True, help="The training text.")
+    settings: Values = knob({}, item=NUMBER_OR_TEXT, help="The settings that the text decides.")
+    dev: str = knob("", help="The dev set.")
+    test: str = knob("", help="The test set.")
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Knobs):
     """The definition of a plan; every list is multiplied with every other."""
 
-    name: str
-    methods: tuple[str, ...] = ()
-    models: tuple[str, ...] = (lookup.BUNDLED,)
-    data: tuple[tuple[str, ...], ...] = (("sample",),)  # each a training text of one or more sources
-    settings: Values = field(default_factory=dict)  # of every run
-    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # values of a setting, all of which are tried
-    variants: tuple[Variant, ...] = ()
-    stages: tuple[recipes.Stage, ...] = ()  # before the method of every run
-    seeds: tuple[int, ...] = (1,)
-    dev: str = ""  # the default of a run if empty
-    test: str = ""  # or NO_TEST
-    elsewhere: tuple[str, ...] = recipes.Recipe.elsewhere  # sets that runs are scored on, but not trained for
-    values: str = DEFAULTS  # which values the settings have that are not stated
-    tasks: tuple[str, ...] = ()  # every trained model, and every base, is evaluated on them
-    budget: PlanBudget = PlanBudget()
-    precision: str = "auto"
-    device: str = "auto"
-    fitted: tuple[Fitted, ...] = ()  # of a plan that has begun
+    name: str = needed(help="The name of the plan.")
+    methods: tuple[str, ...] = knob((), repeated=True, help="Methods, such as those that 'methods' lists.")
+    models: tuple[str, ...] = knob((lookup.BUNDLED,), repeated=True, help="Base models.")
+    data: tuple[tuple[str, ...], ...] = knob(
+        (("sample",),), item=tuple, help="Training texts, each of one or more sources."
+    )
+    settings: Values = knob({}, item=NUMBER_OR_TEXT, help="Settings of every run.")
+    grid: Mapping[str, tuple[Any, ...]] = knob({}, item=object, help="Values of a setting, all of which are tried.")
+    variants: tuple[Variant, ...] = knob((), of=Variant, title="Variant", help="Rows that are stated by themselves.")
+    stages: tuple[recipes.Stage, ...] = knob(
+        (), of=recipes.Stage, title="Stage", help="Trained before the method of every run."
+    )
+    seeds: tuple[int, ...] = knob(
+        (1,), item=int, low=0, high=LARGEST_SEED, help="Whole numbers, one for each training of a row."
+    )
+    dev: str = knob("", empty="the default of a run", help="The dev set.")
+    test: str = knob("", empty="the default of a run", help=f"The test set, or '{NO_TEST}'.")
+    elsewhere: tuple[str, ...] = knob(
+        recipes.Recipe.elsewhere, repeated=True, help="Sets that runs are scored on, but not trained for."
+    )
+    values: str = knob(DEFAULTS, choices=VALUES.choices, help=VALUES.help)
+    tasks: tuple[str, ...] = knob(
+        (), repeated=True, help="Tasks that every trained model, and every base, is evaluated on."
+    )
+    budget: PlanBudget = knob(PlanBudget(), of=PlanBudget, help="The most that the plan may take.")
+    precision: str = knob("auto", choices=hardware.PRECISIONS, help="Of every training.")
+    device: str = knob("auto", choices=hardware.DEVICES, help="Of every training.")
+    fitted: tuple[Fitted, ...] = knob((), of=Fitted, title="Fitted", help="The defaults of a plan that has begun.")
+
+    def consistent(self) -> None:
+        """Make a list of every entry of the grid, in which one value may stand for it."""
+        grid = {name: tuple(one) if isinstance(one, list | tuple) else (one,) for name, one in self.grid.items()}
+        for name, values in grid.items():
+            for value in values:
+                if not isinstance(value, NUMBER_OR_TEXT):
+                    raise BadChoice(f"grid.{name} cannot be {value!r}. Choose a number, a text, on or off.")
+        object.__setattr__(self, "grid", grid)
 
     @property
     def rows(self) -> int:
@@ -224,7 +246,6 @@ def _check(plan: Plan) -> None:
             f"The plan has {count:,} trainings; at most {MOST_CELLS:,} are allowed. Leave out values of the grid, or "
             "split it into several plans."
         )
-    VALUES.checked(plan.values)
     for task in plan.tasks:
         if task not in suites():
             named(task)

@@ -26,7 +26,7 @@ from explorer.ui.widgets import controls, downloads
 ANOTHER = "another encoder"
 FOLDED = "Other models and settings"
 TYPED = (
-    f"Layers & poolings outside of the grid can be typed: {' or '.join(', '.join(POOLINGS).rsplit(', ', 1))}, of one "
+    f"Layers & poolings outside of the grid can be typed: {', '.join([*POOLINGS][:-1])} or {[*POOLINGS][-1]}, of one "
     "layer (`last of layer 3`), of two (`mean of layers 2 + 5`) or of a range (`mean of layers 4-6`)."
 )
 KEPT = ("reading", "sts", "beside", "beside_reading", "precision", "max_length")  # keys of the controls
