@@ -2,17 +2,15 @@
 
 import argparse
 import importlib
-import importlib.metadata
 import inspect
 import sys
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
 from explorer.commands.parts import output
 from explorer.commands.parts.output import say
 from explorer.errors import BadChoice, StrataError
-from explorer.places import is_utf8, refused
+from explorer.places import is_utf8, refused, version
 
 COMMANDS = {  # the file of each, in the order of the help
     "app": "app",
@@ -79,7 +77,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         prog="strata" if Path(sys.argv[0]).stem == "strata" else "python -m explorer",
         description="Analyse and fine-tune every layer of a sentence encoder. Without a verb, the app opens.",
     )
-    parser.add_argument("--version", action="version", version=f"strata {_version()}")
+    parser.add_argument("--version", action="version", version=f"strata {version()}")
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
     for name, file in COMMANDS.items():
         if name not in arguments and arguments[0] in COMMANDS:
@@ -93,17 +91,6 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         if name in arguments:
             getattr(commands, f"{name}_flags")(verb)
     return parser
-
-
-def _version() -> str:
-    """The version, read from pyproject.toml, or from the package if it is installed; a copied folder has neither."""
-    project = Path(__file__).parent.parent / "pyproject.toml"
-    if project.exists():
-        return str(tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"])
-    try:
-        return importlib.metadata.version("strata")
-    except importlib.metadata.PackageNotFoundError:
-        return "(of unknown version)"
 
 
 if __name__ == "__main__":

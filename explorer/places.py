@@ -84,6 +84,20 @@ def app_file() -> Path:
     return next((file for file in found if (file.parent / "pages").is_dir()), _PROJECT / "app.py")
 
 
+def version() -> str:
+    """The version, read from pyproject.toml, or from the package if it is installed; a copied folder has neither."""
+    import importlib.metadata
+    import tomllib
+
+    project = _PROJECT / "pyproject.toml"
+    if project.exists():
+        return str(tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"])
+    try:
+        return importlib.metadata.version("strata")
+    except importlib.metadata.PackageNotFoundError:
+        return "(of unknown version)"
+
+
 def runs_folder() -> Path:
     """The folder of training runs: STRATA_RUNS, `checkpoints` next to app.py, or the user's data folder."""
     return _kept_in("STRATA_RUNS", "checkpoints")

@@ -13,11 +13,11 @@ from pathlib import Path
 from tests.architectures import known
 from tests.imports import Import, Source, loads, nodes_of, read_sources
 
-PROGRAM = ("app.py", "pages", "explorer")
+PROGRAM = ("app.py", "pages", "explorer", "strata")
 FLOORS = {
     6: ("app", "pages"),
     5: ("explorer.ui",),
-    4: ("explorer.training", "explorer.studies", "explorer.commands", "explorer.notebook", "explorer.__main__"),
+    4: ("explorer.training", "explorer.studies", "explorer.commands", "explorer.__main__", "strata"),
     3: ("explorer.methods", "explorer.measuring", "explorer.evaluating", "explorer.drawing"),
     2: ("explorer.encoding",),
     1: (
@@ -41,7 +41,7 @@ APART = {("explorer.methods", "explorer.measuring")}  # on one floor, yet no met
 
 HOMES = {  # a library, and the only places that import it
     "streamlit": ("app", "pages", "explorer.ui"),
-    "plotly": ("explorer.drawing",),
+    "plotly": ("explorer.drawing", "strata"),  # there it is the type of what figure() gives
     "altair": ("explorer.drawing",),
     "transformers": ("explorer.encoding", "explorer.methods"),
 }

@@ -60,7 +60,7 @@ def test_a_requirement_is_pinned_to_what_is_installed() -> None:
 
 def test_every_library_the_program_imports_is_pinned() -> None:
     imported = {one.library for source in read_sources(ROOT, *PROGRAM) for one in source.imports}
-    foreign = imported - set(sys.stdlib_module_names) - {"explorer", "pages"}
+    foreign = imported - set(sys.stdlib_module_names) - {"explorer", "pages", "strata"}
     assert "streamlit" in foreign
     pinned = {re.sub("[-_.]+", "-", line.partition("==")[0]).lower() for line in requirements()}
     installed_as = packages_distributions()

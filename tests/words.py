@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.imports import nodes_of
 
 ROOT = Path(__file__).parents[1]
-FILES = ("app.py", "pages/*.py", "explorer/**/*.py")
+FILES = ("app.py", "pages/*.py", "explorer/**/*.py", "strata/*.py")
 DOCUMENTS = ("*.md", "docs/*.md", "explorer/data/samples/*.md")
 _CODE = re.compile(r"`[^`\n]*`|^    .*$", re.MULTILINE)
 KEYS = {"key", "icon", "lane"}  # arguments that no visitor reads

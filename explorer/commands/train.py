@@ -7,16 +7,15 @@ import json
 import os
 import shlex
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from explorer import in_words, run_folder
 from explorer.commands.parts import flags, output
-from explorer.data import corpora, sources
+from explorer.data import sources
 from explorer.encoding.locate import model_names
-from explorer.errors import BadChoice, StrataError
+from explorer.errors import BadChoice
 from explorer.knobs import Knob
 from explorer.measuring.comparing import learned
 from explorer.places import given_path
@@ -249,7 +248,7 @@ def _new_run(recipe: Recipe, options: argparse.Namespace, started: int) -> runs.
 def _recipe(options: argparse.Namespace) -> Recipe:
     """The recipe of a file, or the defaults, changed by the flags."""
     from explorer import methods
-    from explorer.training import recipe_file, text_defaults
+    from explorer.training import recipe_choices, recipe_file
     from explorer.training.recipe import Recipe
 
     if options.recipe:
@@ -266,35 +265,18 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     changes = flags.values(options, {**Recipe.knobs, TEST.name: TEST})
     if options.method:
         changes["method"] = options.method
-    if test := changes.pop("test", ()):
-        changes |= {"test": None if test[0] == "none" else test[0], "more_tests": test[1:]}
+    changes |= recipe_choices.with_tests(changes.pop("test", ()))
     if options.column:
         changes["columns"] = flags.roles(options)
     if hasattr(options, "stages"):
         changes["stages"] = _stages(options, changes.get("model", recipe.model))
-    settings = dict(recipe.settings)
-    kind = methods.load(changes.get("method", recipe.method))
-    family = model_names.family(changes.get("model", recipe.model), options.online) if kind.by_family else ""
-    preset = options.preset or methods.DEFAULTS
-    values = methods.PAPER if options.as_in_paper else methods.RELEASED if options.as_released else preset
-    if not options.recipe or values != methods.DEFAULTS:  # a recipe states every value
-        settings |= methods.start_values(kind, family, values)
-    settings |= flags.settings(options)
+    settings: dict[str, Any] = dict(flags.settings(options))
     if options.steps is not None:
         settings["steps"] = options.steps
-    if not options.recipe:  # what belongs to the text is the default
-        text = changes.get("data", recipe.data), changes.get("columns", recipe.columns)
-        with suppress(StrataError):  # the training says what is wrong with the text
-            found = text_defaults.of_text(kind.name, *text, online=options.online)
-            sets = found.sets_with(changes.get("dev"), staged=bool(changes.get("stages", recipe.stages)))
-            changes = dict(zip(("dev", "test"), sets or (), strict=False)) | changes
-            if values == methods.DEFAULTS:
-                settings |= methods.unless_chosen(found.settings, settings)
-    changed = {name for name, value in changes.items() if value != getattr(recipe, name)}
-    new = {"method", "model", "data", "columns", "dev", "test", "more_tests", "elsewhere", "elsewhere_most", "stages"}
-    if changed & new:
-        changes["made_with"] = {}  # no longer the same recipe
-    return replace(recipe, settings=settings, **changes)
+    preset = options.preset or methods.DEFAULTS
+    values = methods.PAPER if options.as_in_paper else methods.RELEASED if options.as_released else preset
+    repeated = bool(options.recipe)
+    return recipe_choices.changed(recipe, changes, settings, values, repeated=repeated, online=options.online)
 
 
 def _stages(options: argparse.Namespace, model: str) -> tuple[Stage, ...]:
@@ -322,13 +304,9 @@ def _stages(options: argparse.Namespace, model: str) -> tuple[Stage, ...]:
 
 
 def _fitting(data: Sequence[str]) -> str:
-    from explorer import methods
-    from explorer.methods import suggested
+    from explorer.training import recipe_choices
 
-    method = suggested(*corpora.kind_of(data))
-    suggestion = methods.load(method).suggestion if method else None
-    if suggestion is None:
-        raise BadChoice(f"No method is suggested for {' + '.join(data)}. Write 'train METHOD'; 'methods' lists them.")
+    method, suggestion = recipe_choices.fitting(data)
     if _first():
         output.say(suggestion.sentence(" + ".join(map(sources.shown, data)), method))
     return method

@@ -115,13 +115,20 @@ def say_unreadable() -> None:
         say(line)
 
 
+def _in_notebook() -> bool:
+    """Whether standard error is the output of a cell of a notebook, which knows a carriage return but no other code."""
+    return type(sys.stderr).__module__.partition(".")[0] == "ipykernel"
+
+
 class ProgressLine:
-    """Progress on one line; in a log, which is no terminal, a line every LOGGED seconds."""
+    """Progress on one line; in a log, which is neither a terminal nor a notebook, a line every LOGGED seconds."""
 
     def __init__(self) -> None:
         self.shown = 0.0
         self._last = time.monotonic()
-        self._terminal = sys.stderr is not None and sys.stderr.isatty()
+        self._notebook = _in_notebook()
+        self._live = self._notebook or (sys.stderr is not None and sys.stderr.isatty())
+        self._length = 0  # of the line that is shown in a notebook
 
     def __enter__(self) -> ProgressLine:
         return self
@@ -131,10 +138,10 @@ class ProgressLine:
         if progress.note:
             self.say(progress.note)
         now = time.monotonic()
-        if self._terminal and now - self.shown > 0.1:
-            say(f"\r\033[K{progress.text} {progress.amount}", end="")
+        if self._live and now - self.shown > 0.1:
+            self._replace(f"{progress.text} {progress.amount}")
             self.shown = now
-        elif not self._terminal and now - self._last >= LOGGED:
+        elif not self._live and now - self._last >= LOGGED:
             say(f"{progress.text} {progress.amount}")
             self._last = now
 
@@ -145,7 +152,16 @@ class ProgressLine:
 
     def __exit__(self, *_: object) -> None:
         if self.shown:
-            say("\r\033[K", end="")
+            self._replace("")
+
+    def _replace(self, text: str) -> None:
+        """Write a text in place of the line."""
+        if not self._notebook:
+            say(f"\r\033[K{text}", end="")
+            return
+        blank = " " * (self._length - len(text))
+        say(f"\r{text}{blank}" if text else f"\r{blank}\r", end="")
+        self._length = len(text)
 
 
 class Signals:
@@ -175,7 +191,16 @@ def finish_or_stop(work: Work[Result], message: str) -> Result:
 
     The work then saves what it has, and the command ends with the message.
     """
-    with ending(message), ProgressLine() as line, noted() as signals:
+    with ending(message):
+        return finish_or_interrupt(work)
+
+
+def finish_or_interrupt(work: Work[Result]) -> Result:
+    """Run the work to its end, with its progress on a line; a signal stops it between two steps.
+
+    The work then saves what it has, and KeyboardInterrupt is raised.
+    """
+    with ProgressLine() as line, noted() as signals:
 
         def check_and_tell(progress: Progress) -> None:
             signals.check()

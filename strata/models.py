@@ -1,0 +1,126 @@
+"""Load a model, and encode sentences with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.commands.parts import output
+from explorer.encoding.load import declared, loading
+from explorer.encoding.locate import layout, model_names, stored_vectors
+from explorer.encoding.read.attention import EAGER
+from explorer.measuring.scores.measure import Settings, load_encoder
+from explorer.measuring.sentences.sentence_vectors import of_reading
+from strata.shown import Shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from explorer.encoding.read.encoder import Encoder
+
+
+@dataclass(frozen=True, eq=False)
+class Model(Shown):
+    """A model on this disk, with the settings that it is measured with; its weights are loaded when they are needed."""
+
+    source: str  # as it was named: a name, a folder, a hub id or run:NAME
+    found: model_names.Found
+    settings: Settings
+
+    @property
+    def name(self) -> str:
+        """The name that tables show."""
+        return self.found.name
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of every file that decides a vector."""
+        return self.found.digest
+
+    @property
+    def default(self) -> str:
+        """The model default, or the mean of the last layer of a model that declares none."""
+        return declared.described(declared.default(self.found.folder), self.found.folder)
+
+    @property
+    def layers_and_poolings(self) -> tuple[str, ...]:
+        """Every layer & pooling that `score` scores, by its title."""
+        return tuple(one.title for one in declared.grid(self.found.folder))
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The loaded weights."""
+        return load_encoder(self.found, self.settings)
+
+    @cached_property
+    def differentiable(self) -> Encoder:
+        """The model in float32, with attention that has derivatives."""
+        return loading.load(self.found, "float32", self.settings.device, attention=EAGER)
+
+    def to_frame(self) -> pd.DataFrame:
+        """What the model is: one row."""
+        import pandas as pd
+
+        vectors = stored_vectors.are_in(self.found.folder)
+        about = {
+            "model": self.name,
+            "layers": None if vectors else layout.last_layer(self.found.folder),
+            "model default": self.default,
+            "folder": str(self.found.folder),
+            "digest": self.digest,
+        }
+        return pd.DataFrame([about])
+
+    def __repr__(self) -> str:
+        return f"<Model {self.name}: {self.default}>"
+
+
+ModelLike = str | PathLike[str] | Model  # how every function takes a model
+
+
+def load(
+    model: ModelLike,
+    *,
+    precision: str = "float32",
+    device: str = "auto",
+    max_length: int | None = None,
+    online: bool = False,
+) -> Model:
+    """The model of a name, a folder, a hub id, or run:NAME; a loaded one is returned as it is.
+
+    A model that this disk lacks is downloaded from the hub only if `online` is true. `precision`, `device` and
+    `max_length` (tokens) are the measurement settings of the pages.
+    """
+    if isinstance(model, Model):
+        return model
+    source = str(model)
+    settings = Settings(precision, device, max_length)
+    found = output.shown(model_names.fetch(source)) if online else model_names.find(source)
+    return Model(source, found, settings)
+
+
+def loaded_like(model: ModelLike, other: Model) -> Model:
+    """A model for a comparison with another one: if it is named, with the settings of that one."""
+    settings = other.settings
+    return load(model, precision=settings.precision, device=settings.device, max_length=settings.max_length)
+
+
+def encode(
+    model: ModelLike, sentences: str | Sequence[str], layer_and_pooling: str | None = None
+) -> NDArray[np.float32]:
+    """The vectors (sentence, width) of sentences, or the vector of a single one, in the order given.
+
+    The layer & pooling is named by its title, such as "mean of layer 4"; without one it is the model default, and the
+    vectors are those of `SentenceTransformer(model).encode`.
+    """
+    given = load(model)
+    texts = [sentences] if isinstance(sentences, str) else list(sentences)
+    reading = declared.named(layer_and_pooling, given.found.folder)
+    vectors = output.shown(of_reading(given.encoder, texts, reading, given.settings.max_length))
+    return vectors[0] if isinstance(sentences, str) else vectors
