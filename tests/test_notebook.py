@@ -1,14 +1,16 @@
-"""Test the functions for notebooks: docs/notebook.md runs and agrees with the libraries."""
+"""Test docs/notebook.md: all of its code runs, and agrees with other libraries and with the commands."""
 
 import contextlib
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-import explorer
+import strata
+from explorer.__main__ import main
 from explorer.data import sample
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.pooling import OWN
@@ -16,6 +18,8 @@ from explorer.errors import StrataError
 from explorer.measuring.sentences.word_pairs import Explained, word_pair
 from explorer.measuring.sentences.word_tables import content
 from explorer.progress import finish
+from explorer.training.record import runs
+from tests import trainings
 from tests.live import ROOT
 
 ROWS = 90  # of the files of the user, in which something changes
@@ -33,12 +37,24 @@ def shown(tmp_path_factory):
         rows = zip(pairs.parts[place:ROWS:3], pairs.first[place:ROWS:3], strict=True)
         lines = [f"{label}\t{text}" for label, text in rows]
         (folder / "my-labels.tsv" / f"{part}.tsv").write_text("\n".join(["label\ttext", *lines]), encoding="utf-8")
+    place = trainings.furnish(folder)
+    for path, name in (
+        ("model", "my-encoder"),
+        ("text", "my-sentences.csv"),
+        ("dev", "my-dev.csv"),
+        ("test", "my-test.csv"),
+    ):
+        getattr(place, path).rename(folder / name)
     text = (ROOT / "docs" / "notebook.md").read_text(encoding="utf-8")
-    (snippet,) = re.findall(r"```python\n(.*?)```", text, re.S)
     names: dict[str, object] = {}
-    with contextlib.chdir(folder):
-        exec(snippet, names)
-    return names
+    with contextlib.chdir(folder), pytest.MonkeyPatch.context() as patch, trainings.in_no_time():
+        patch.setenv("STRATA_RUNS", str(folder / "runs"))
+        first, *others = re.findall(r"```python\n(.*?)```", text, re.S)
+        exec(first, names)
+        with trainings.few_probes():
+            for snippet in others:
+                exec(snippet, names)
+        yield names
 
 
 @pytest.fixture(scope="module")
@@ -56,15 +72,32 @@ def test_vectors_are_those_of_sentence_transformers(shown, theirs):
 
 
 def test_scores_are_a_table_of_all_layers_and_poolings_and_a_comparison_says_what_the_run_says(shown, theirs):
-    table = shown["table"].set_index("reading")
+    table = shown["table"].set_index("layer & pooling")
     assert len(table) == 31
     half = sample.test()
     cosines = (theirs.encode(half.first) * theirs.encode(half.second)).sum(axis=1)  # their length is 1
     wanted = 100 * spearmanr(half.gold, cosines).statistic
     assert table.loc["model default", "spearman"] == pytest.approx(wanted, abs=0.01)
+    assert shown["scores"].default == table.loc["model default", "spearman"]
+    assert shown["scores"].score("model default", "pearson") == table.loc["model default", "pearson"]
+    assert table.loc[shown["scores"].best, "spearman"] == table["spearman"].max()
     verdict = shown["verdict"]
-    assert verdict["difference"] == pytest.approx(verdict["exported"] - verdict["declared_base"], abs=0.01)
-    assert f"{verdict['exported']:.2f}" in verdict["text"]
+    assert verdict.before.score == pytest.approx(wanted, abs=0.01)
+    assert verdict.difference == pytest.approx(verdict.after.score - verdict.before.score, abs=0.01)
+    assert verdict.low < verdict.difference < verdict.high
+    assert f"{verdict.after.score:.2f}" in verdict.text
+
+
+def test_scores_and_the_verdict_are_those_of_the_commands(shown, capsys):
+    assert main(["score", "all-MiniLM-L6-v2", "--on", "sample test", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["readings"]
+    rows = shown["table"].rename(columns={"layer & pooling": "reading"}).to_dict("records")
+    assert rows == told
+    assert main(["compare", "all-MiniLM-L6-v2", "run:example", "--on", "sample test", "--json"]) == 0
+    told, verdict = json.loads(capsys.readouterr().out)["verdict"], shown["verdict"]
+    assert (verdict.kind, verdict.text, verdict.items_needed) == (told["kind"], told["text"], told["items_needed"])
+    for name in ("difference", "low", "high", "smallest_gain"):
+        assert getattr(verdict, name) == told[name]
 
 
 def test_queries_are_scored_and_their_changes_listed_as_the_page_of_notebooks_shows(shown, theirs):
@@ -80,23 +113,24 @@ def test_queries_are_scored_and_their_changes_listed_as_the_page_of_notebooks_sh
         gained = sum(judged.get(place, 0) / np.log2(at + 2) for at, place in enumerate(order[:10]))
         best = sorted(judged.values(), reverse=True)[:10]
         gains.append(gained / sum(grade / np.log2(at + 2) for at, grade in enumerate(best)))
-    search = shown["search"].set_index("reading")
+    search = shown["search"].to_frame().set_index("layer & pooling")
     assert search.loc["model default", "ndcg@10"] == pytest.approx(100 * np.mean(gains), abs=0.01)
     assert {row.query: row._4 for row in asked.itertuples()} == {query: ranks[query] for query in asked["query"]}
     for query, before, after in asked[["query", "rank before", "rank after"]].head(3).itertuples(index=False):
         assert re.search(rf"improved +{query} +{before} +{after}\n", text)
-    assert f"\n{shown['packs']['text']}\n" in text
+    assert f"\n{shown['packs']!r}\n" in text
     assert "rose from 85.03 to 100" in text
     assert asked.loc[2, ["nDCG@10 before", "nDCG@10 after"]].tolist() == [85.03, 100.0]
-    by_rank = explorer.compare(shown["model"], "run:example", "Sample search", "mrr@10")
-    assert by_rank["before"]["score"] == pytest.approx(search.loc["model default", "mrr@10"], abs=0.01)
+    by_rank = strata.compare(shown["model"], "run:example", "Sample search", metric="mrr@10")
+    assert by_rank.before.score == pytest.approx(search.loc["model default", "mrr@10"], abs=0.01)
     with pytest.raises(StrataError, match=r"no metric .F1. of Sample search"):
-        explorer.changes(shown["model"], "run:example", "Sample search", "F1")
+        strata.compare(shown["model"], "run:example", "Sample search", metric="F1")
 
 
 def test_every_kind_has_its_changes_and_they_add_up_to_the_difference(shown):
     for name, file in (("order", "my-triplets.tsv"), ("classes", "my-labels.tsv")):
-        rows, scores = shown[name], shown["triplets" if name == "order" else "labels"].set_index("reading")
+        rows, scores = shown[name], shown["triplets" if name == "order" else "labels"]
+        scores = scores.to_frame().set_index("layer & pooling")
         assert set(rows["change"]) <= {"improved", "got worse"}
         assert len(rows), f"the premise, of {file}"
         after = {"improved": 100.0, "got worse": 0.0}
@@ -117,12 +151,12 @@ def test_words_are_those_that_the_page_of_notebooks_shows_and_add_up_to_the_cosi
         assert why.pairs[side].to_numpy().sum() == pytest.approx(why.cosine[side], abs=0.01)
         assert why.pairs[side].loc["not"].sum() == pytest.approx(why.words.set_index("word")[side]["not"], abs=1e-5)
     with pytest.raises(StrataError, match=r"'nothing' replaces no words. Choose one of \[PAD\]"):
-        explorer.explain(shown["model"], "a", "b", reference="nothing")
+        strata.explain(shown["model"], "a", "b", reference="nothing")
 
 
 def test_the_demonstrations_model_counts_a_negation_against_a_pair(shown):
     pair, found = ("A man is not playing a guitar.", "A man is playing a guitar."), shown["why"].of
-    for one, model in zip(found.values(), (shown["model"], explorer.load("run:example")), strict=True):
+    for one, model in zip(found.values(), (shown["model"], strata.load("run:example")), strict=True):
         quick = finish(word_pair(model.differentiable, *pair, OWN))
         for values, sums in zip(quick.contributions, one.contributions, strict=True):
             assert values == pytest.approx(sums, abs=0.005)
@@ -137,6 +171,56 @@ def test_the_demonstrations_model_counts_a_negation_against_a_pair(shown):
     assert sum(row["contribution"] for row in told["A"]["matrix"]) == pytest.approx(told["A"]["sums"][0], abs=1e-4)
 
 
-def test_the_package_has_no_other_names():
-    with pytest.raises(AttributeError, match="no attribute 'train'"):
-        explorer.train  # noqa: B018
+def test_a_run_of_a_notebook_is_a_run_as_any_other(shown, capsys):
+    run = shown["run"]
+    assert [one.name for one in runs.every()] == ["mine"]
+    status = runs.find("mine").status()
+    assert (run.state, run.recipe.settings["steps"], run.recipe.settings["batch_size"]) == ("finished", 20, 8)
+    assert run.recipe.command() == runs.find("mine").recipe().command()
+    frame = run.to_frame()
+    assert frame["dev"].tolist() == [one.dev for one in runs.find("mine").metrics() if hasattr(one, "dev")]
+    assert frame["step"].iloc[-1] == len(run.steps()) == 20
+    test = status.verdict.test
+    assert shown["tuned"].before.score == pytest.approx(test.declared_base, abs=1e-3)
+    assert shown["tuned"].after.score == pytest.approx(test.exported, abs=1e-3)
+    assert run.model.name == "run:mine"
+
+
+def test_a_blend_has_the_mean_of_the_weights(shown):
+    from safetensors.torch import load_file
+
+    mix, run = shown["mix"], shown["run"]
+    assert mix.curve.shares == (0.0, 0.25, 0.5, 0.75, 1.0)
+    half = strata.blend(run.base, run.model, 0.25, dev="my-dev.csv", tests="my-test.csv", points=2)
+    assert half.alpha == 0.25
+    base, tuned, made = (load_file(one.found.folder / "model.safetensors") for one in (run.base, run.model, half.model))
+    for name, weight in made.items():
+        assert weight.numpy() == pytest.approx((0.75 * base[name] + 0.25 * tuned[name]).numpy(), abs=1e-6)
+    dev = [name for name in mix.to_frame() if "dev" in name]
+    of_run = mix.to_frame().set_index("α").loc[0.25, dev[0]]
+    of_two = half.to_frame().set_index("α").loc[0.25, next(name for name in half.to_frame() if "dev" in name)]
+    assert of_run == pytest.approx(of_two, abs=1e-3)
+
+
+def test_an_evaluation_has_scipys_scores(shown):
+    results = shown["results"].to_frame().set_index("model")
+    for model, name in (("my-encoder", "my-encoder"), (shown["run"].model, "run:mine")):
+        for file in ("my-dev.csv", "my-test.csv"):
+            _, *rows = (line.split(",") for line in Path(file).read_text(encoding="utf-8").splitlines())
+            sides = [strata.encode(model, [row[side] for row in rows]).astype(np.float64) for side in (1, 2)]
+            one, other = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides)
+            wanted = 100 * spearmanr([float(row[0]) for row in rows], (one * other).sum(axis=1)).statistic
+            assert results.loc[name, file] == pytest.approx(wanted, abs=0.01)
+
+
+def test_every_result_has_a_table_a_figure_and_escaped_html(shown):
+    for name in ("scores", "verdict", "packs", "search", "why", "run", "tuned", "mix", "results"):
+        one = shown[name]
+        assert len(one.to_frame()), name
+        assert one.figure().data, name
+        assert type(one).__dataclass_params__.frozen, name
+    hurt = strata.explain("my-encoder", "a <script>man</script> plays", "a man & plays")
+    assert "<script>" not in hurt._repr_html_()
+    assert "&amp;" in hurt._repr_html_()
+    columns = {name: [*shown[name].to_frame()] for name in ("verdict", "packs", "tuned")}
+    assert columns["verdict"] == columns["packs"] == columns["tuned"]
