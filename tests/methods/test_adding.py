@@ -108,7 +108,7 @@ def test_one_file_is_all_that_commands_pages_and_a_run_need(place, tmp_path, cap
     assert re.findall(r"^- `(\w+)` = ", section, re.MULTILINE) == list(kind.knobs)
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     app.switch_page(train_visits.PAGE)
-    app.query_params.update(method=name, model=str(place.model), data=str(place.triplets))
+    app.query_params.update(method=name, model=str(place.model), data=str(place.triplets), tab="Command")
     assert not app.run().exception
     assert app.selectbox(key="method").value == name
     fields = {one.key for fields in (app.number_input, app.selectbox, app.text_input) for one in fields}

@@ -12,8 +12,7 @@ from explorer.drawing import style
 from explorer.measuring.scores.judge import PackChange
 from explorer.measuring.scores.verdict import BETTER, CI, WORSE, Verdict
 
-GAIN, LOSS, CHANCE = "#2E8B57", "#9C3D10", style.QUIET  # of a change that is certain, and of one that could be chance
-OF_KIND = {BETTER: GAIN, WORSE: LOSS}
+OF_KIND = {BETTER: style.GAIN, WORSE: style.LOSS}
 PACKS_END, SETS_START = 0.55, 0.64  # shares of the width: the packs before, the sets after
 TEXT = 14  # pixels
 LEAST = 8.0  # points: the axis of differences is never narrower on a side
@@ -58,7 +57,7 @@ def what_changed(
 
 def colour_of(pack: PackChange) -> str:
     """The colour of the change of a pack."""
-    return GAIN if pack.rose else LOSS if pack.high < 0 or pack.fell else CHANCE
+    return style.GAIN if pack.rose else style.LOSS if pack.high < 0 or pack.fell else style.CHANCE
 
 
 def _packs(draft: style.Draft, packs: Sequence[PackChange], sides: tuple[int, int]) -> None:
@@ -101,7 +100,7 @@ def _sets(draft: style.Draft, sets: Sequence[SetChange], start: float) -> None:
     ends = [0.0, *(end for one in known for end in (one.verdict.low, one.verdict.high, one.verdict.difference) if end)]
     low, high = min(-LEAST, *ends), max(LEAST, *ends)
     for at, one in enumerate(known):
-        verdict, colour = one.verdict, OF_KIND.get(one.verdict.kind, CHANCE)
+        verdict, colour = one.verdict, OF_KIND.get(one.verdict.kind, style.CHANCE)
         gap = verdict.difference or 0.0
         bars = {} if not verdict.known else style.error_bars([gap], *([end] for end in verdict.known[3:]))
         draft.add(

@@ -30,7 +30,7 @@ GRID = 200  # places at which the density is computed
 ROW = 92  # of a histogram, its label too
 SPACE = 0.3  # between rows, in rows
 HEADROOM = 1.08  # over the fullest bin
-LOSS, GAIN = (colour for place, colour in DIFFERENCE_SCALE if place != 0.5)
+LOWER, HIGHER = (colour for place, colour in DIFFERENCE_SCALE if place != 0.5)
 Floats = NDArray[np.float64]
 
 
@@ -253,7 +253,7 @@ def item_gains(gains: Floats, title: str, item: str) -> go.Figure:
         x=middles,
         y=counts,
         width=0.92 * (edges[1] - edges[0]),
-        marker={"color": [LOSS if middle < 0 else GAIN for middle in middles]},
+        marker={"color": [LOWER if middle < 0 else HIGHER for middle in middles]},
         customdata=[in_words.interval(*ends) for ends in pairwise(edges)],
         hovertemplate="%{customdata}: %{y:,} " + several(item) + "<extra></extra>",
     )

@@ -8,7 +8,6 @@ import plotly.graph_objects as go
 
 from explorer import in_words
 from explorer.drawing import style
-from explorer.drawing.scores.changes import GAIN
 from explorer.evaluating.results.rank_groups import Ranking
 
 MOST = 14  # models, the best first
@@ -26,7 +25,7 @@ def ranked(ranking: Ranking, measure: str, height: int) -> go.Figure:
     alone = ranking.letters[0] not in "".join(ranking.letters[1:])
     for at in range(count):
         score, low, high = (float(numbers[at]) for numbers in (ranking.scores, ranking.low, ranking.high))
-        colour = GAIN if alone and at == 0 else style.QUIET
+        colour = style.GAIN if alone and at == 0 else style.QUIET
         draft.add(
             "scatter",
             x=[score],

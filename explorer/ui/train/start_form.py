@@ -42,7 +42,7 @@ def page() -> None:
     names = [recipe_form.SETTINGS, recipe_form.ABOUT, recipe_form.SETS, recipe_form.STAGES, COMMAND, RUNS]
     chosen, panes = first_screen.panes(names)
     recipe = recipe_form.recipe(row, answer, panes)
-    _start(recipe, row, answer, panes[COMMAND])
+    _start(recipe, row, answer, panes[COMMAND], shows_command=chosen == COMMAND)
     first, found = _scoring(recipe), None
     with answer:
         if first is not None and first.live:  # a step at the same time would take longer
@@ -56,8 +56,10 @@ def page() -> None:
             run_status.table("the form", training_form.choose, "show its run")
 
 
-def _start(recipe: Recipe | None, row: DeltaGenerator, answer: DeltaGenerator, pane: DeltaGenerator) -> None:
-    """The name, Start, and the same run from the command line."""
+def _start(
+    recipe: Recipe | None, row: DeltaGenerator, answer: DeltaGenerator, pane: DeltaGenerator, *, shows_command: bool
+) -> None:
+    """The name, Start, and in its open tab the same run from the command line: a browser takes long to draw code."""
     if st.session_state.pop(_STARTED, False):
         st.session_state[NAME] = ""  # the next run has another name
     name = pane.text_input(
@@ -82,6 +84,8 @@ def _start(recipe: Recipe | None, row: DeltaGenerator, answer: DeltaGenerator, p
         return
     with answer:
         _base_on_test(recipe)
+    if not shows_command:
+        return
     with pane:
         st.caption("The same run from the command line:")
         st.code(recipe.command(), language=None, wrap_lines=True)

@@ -5,6 +5,7 @@ import pytest
 from explorer.training.record import runs
 from explorer.ui.runs import training_form, training_queue
 from explorer.ui.train import start_form
+from explorer.ui.widgets import first_screen
 from tests.train_visits import PAGE
 from tests.visits import by_link
 
@@ -22,6 +23,7 @@ def app(app):
     """The page with SG-OPT on the sample, as by a link."""
     app.switch_page(PAGE)
     app.query_params["method"], app.query_params["data"] = "sg-opt", "sample"
+    app.query_params[first_screen.TAB] = start_form.COMMAND  # whose command says what the form holds
     yield app
     for run, _ in training_queue.under_way():
         training_queue.stop(run, runs.KEEP)

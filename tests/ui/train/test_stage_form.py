@@ -7,7 +7,7 @@ from explorer.methods import suggested
 from explorer.training.recipe import Stage
 from explorer.training.record import runs
 from explorer.ui.runs import training_form
-from explorer.ui.train import run_view, stage_form, text_and_method
+from explorer.ui.train import run_view, stage_form, start_form, text_and_method
 from tests import trainings
 from tests.train_visits import START, refusals, show
 from tests.visits import tab, words
@@ -90,5 +90,6 @@ def test_a_run_with_stages_shows_them_and_is_duplicated_with_them(visit, place):
     assert list(table["Best checkpoint"]) == [result.stages[0].best_step, result.best_step]
     visit.button(key="run duplicate").click().run()
     assert visit.session_state[stage_form.STAGES]
+    tab(visit, start_form.COMMAND)
     expected = shlex.split(run.recipe().command())
     assert sorted(shlex.split(visit.code[0].value)) == sorted(expected)

@@ -23,7 +23,7 @@ from explorer.training.record.status import RunFacts
 from explorer.ui.access import jobs
 from explorer.ui.frame import page_frame
 from explorer.ui.runs import run_status, training_form, training_queue
-from explorer.ui.train import run_view
+from explorer.ui.train import run_view, start_form
 from tests import trainings
 from tests.train_visits import START, displayed, ended, field, new, show, stands, started, the_run
 from tests.visits import buttons, by_link, cards, error_of, lead, tab, wait_until, words
@@ -405,6 +405,7 @@ def test_duplicate_fills_the_form_with_the_whole_recipe(visit, place):
     show(visit, run)
     visit.button(key="run duplicate").click().run()
     assert words(visit.error) == []
+    tab(visit, start_form.COMMAND)
     assert sorted(shlex.split(visit.code[0].value)) == sorted(shlex.split(made.command()))
     assert "run" not in visit.query_params
 
