@@ -93,8 +93,7 @@ def _kept_or_failed(
 
 def _threads_of(run: Run) -> int:
     """The number of threads that a run computes with, from its first step to its end: its bytes depend on it."""
-    stated = run.recipe().made_with.get(computed.THREADS)
-    return states.threads(run.state) or stated or fair_share.at_start()
+    return states.threads(run.state) or computed.threads_of(run.recipe())
 
 
 def _trained(

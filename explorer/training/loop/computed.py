@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from explorer import fair_share
 from explorer.encoding.load import hardware
+
+if TYPE_CHECKING:
+    from explorer.training.recipe import Recipe
 
 THREADS, PROCESSOR = "threads", "processor"  # in what a recipe was made with, and in the state of a run
 # Points of Spearman × 100 by which repeats of a recipe differed from one another at most, with other numbers of threads
@@ -77,6 +80,12 @@ def made_with(then: Mapping[str, Any], device: str) -> dict[str, Any]:
     """What a recipe states of it: what its run began with, otherwise what this process computes with."""
     now = {THREADS: fair_share.in_effect(), PROCESSOR: hardware.processor(device)}
     return {name: then.get(name, value) for name, value in now.items()}
+
+
+def threads_of(recipe: Recipe) -> int:
+    """The number of threads that a run of a recipe keeps from its first step on, and that its trial steps have too."""
+    stated: int | None = recipe.made_with.get(THREADS)
+    return stated or fair_share.at_start()
 
 
 def _threads(number: int) -> str:

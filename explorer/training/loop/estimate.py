@@ -3,6 +3,7 @@
 A run that would not fit is refused.
 """
 
+import math
 import shutil
 import time
 import traceback
@@ -24,13 +25,15 @@ from explorer.evaluating.probes.class_rows import RowsJudge
 from explorer.measuring.scores.judge import Judge
 from explorer.methods import Autocast, PredictedClasses, changing, untouched
 from explorer.progress import Phase, Progress, Work, finish
-from explorer.training.loop import folds, judging, preparing, stages, training_texts
+from explorer.training.loop import computed, folds, judging, preparing, stages, training_texts
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import Estimate
 from explorer.training.loop.processes import World
 from explorer.training.recipe import Recipe, naming
 
 TRIED = 512  # sentences of an evaluation set whose encoding is timed: few would not fill their batches
+BATCHES, TIMES = 3, 2  # that are timed, from all over the training, and how often each
+PATIENCE = 5.0  # seconds after which nothing is timed again
 FEW = 2  # rows of a first try that measures the memory per row, before a whole batch
 PEAKS = ("cuda",)  # devices that count the most that they held
 _RESERVE = 1.1  # a tenth more than is needed has to be free
@@ -80,10 +83,7 @@ def estimate(
         with _peak(device) as peak:
             learner.gradients(learner.feed.longest(rows))  # the first call also allocates what later calls reuse
         learner.optimizer.zero_grad()
-        started = _now(device)
-        learner.gradients(learner.feed.batch(0))
-        step = (_now(device) - started) * learner.schedule.accumulate
-        learner.optimizer.zero_grad()
+        step = _step_seconds(learner)
         single, dev = _evaluating(learner)
     # a GPU's peak has the gradients and every temporary; the moments and the copy of the best weights come on top
     measured = peak[0] + fixed * 3 // 4 if peak else 0
@@ -164,6 +164,29 @@ def _together(parts: Sequence[Estimate], seeds: int) -> Estimate | None:
     )
 
 
+def _step_seconds(learner: Learner) -> float:
+    """Seconds of an update, without the optimiser, which would move weights.
+
+    Batches differ in length, so that some from all over the training are timed. Of each its fastest time counts: what
+    else the machine did then slowed it least.
+    """
+    device, many = learner.world.device.type, learner.schedule.accumulate
+    places = sorted({learner.total * many * part // BATCHES for part in range(BATCHES)})
+    fastest: dict[int, float] = {}
+    began = _now(device)
+    for place in places * TIMES:
+        if fastest and _now(device) - began > PATIENCE:
+            break
+        started = _now(device)
+        learner.gradients(learner.feed.batch(place))
+        fastest[place] = min(_now(device) - started, fastest.get(place, math.inf))
+        clipped = _now(device)
+        torch.nn.utils.clip_grad_norm_(list(learner.names), learner.schedule.clip or math.inf)
+        clipping = _now(device) - clipped
+        learner.optimizer.zero_grad()
+    return many * sum(fastest.values()) / len(fastest) + clipping
+
+
 def _evaluating(learner: Learner) -> tuple[float, float]:
     """Seconds of a sentence in float32, and of all evaluations of a training, from some of the texts of one of them."""
     every = sorted(_evaluated_texts(learner), key=len)
@@ -171,9 +194,13 @@ def _evaluating(learner: Learner) -> tuple[float, float]:
 
     def a_sentence(autocast: Autocast) -> float:
         finish(learner.method.vectors(some[-1:], None, autocast))  # the first pass is slower
-        started = time.monotonic()
-        finish(learner.method.vectors(some, None, autocast))
-        return (time.monotonic() - started) / len(some)
+        fastest, began = math.inf, time.monotonic()
+        for _ in range(TIMES):
+            if time.monotonic() - began <= PATIENCE:
+                started = time.monotonic()
+                finish(learner.method.vectors(some, None, autocast))
+                fastest = min(fastest, time.monotonic() - started)
+        return fastest / len(some)
 
     evaluations = learner.total // learner.evaluate_every + 1 + len(learner.shares)  # also of each blend
     in_training = a_sentence(learner.world.autocast)
@@ -306,7 +333,8 @@ def _peak_per_row(learner: Learner, rows: int) -> float:
 def try_out(recipe: Recipe, online: bool = False) -> Work[Estimate]:
     """Estimate a recipe, or raise the error that the run would raise."""
     try:
-        return (yield from _tried(recipe, online))
+        # as the run: while others compute, such as a browser that draws, other work has fewer threads
+        return (yield from fair_share.with_threads(computed.threads_of(recipe), _tried(recipe, online)))
     except (MemoryError, RuntimeError) as error:
         traceback.clear_frames(error.__traceback__)  # they hold the model
         raise ran_out(error, recipe.schedule().batch_size) or error from None
@@ -319,6 +347,7 @@ def _tried(recipe: Recipe, online: bool) -> Work[Estimate]:
     world = World(recipe.precision, recipe.device)
     prepared = yield from preparing.prepare(recipe, world.device.type, online)
     yield Progress(Phase.MEASURING_STEP, 0, 0)
+    began = time.monotonic()
     folder = places.runs_folder()  # or its nearest parent that exists
     there = next(place for place in (folder, *folder.absolute().parents) if place.is_dir())
     if prepared.folds:
@@ -329,4 +358,5 @@ def _tried(recipe: Recipe, online: bool) -> Work[Estimate]:
     if tried.estimate is None:
         raise BadChoice(f"{recipe.method} is fitted in closed form: there are no steps to estimate. Start the run.")
     cut = training_texts.cut(prepared.corpus, prepared.encoder, tried.last.schedule.max_length)
-    return replace(tried.estimate, cut=cut)
+    # the run tries its steps as well before it begins
+    return replace(tried.estimate, cut=cut, seconds=tried.estimate.seconds + time.monotonic() - began)

@@ -184,7 +184,7 @@ class Estimate:
     """What a run needs, measured on the longest rows."""
 
     step_seconds: float
-    seconds: float  # of all steps and evaluations
+    seconds: float  # of all steps and evaluations; of a recipe that was tried, of the trial as well
     memory: int  # bytes: weights, gradients, the optimiser's two moments, and the activations of a step
     free: int
     disk: int

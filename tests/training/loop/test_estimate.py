@@ -9,18 +9,20 @@ from unittest.mock import Mock
 import pytest
 import torch
 
+from explorer import fair_share
 from explorer.data.sources import scored_pairs
 from explorer.errors import BadChoice, RunTooLarge
 from explorer.measuring.scores.judge import PairJudge
 from explorer.progress import Phase, Progress, finish
+from explorer.training.loop import computed, resume_state
 from explorer.training.loop import estimate as estimates
-from explorer.training.loop import resume_state
 from explorer.training.loop.estimate import estimate, try_out
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import Estimate
 from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
 from explorer.training.recipe import Recipe
+from explorer.training.record import runs
 from explorer.training.record.runs import KEEP
 from explorer.training.record.status import FAILED
 from tests.device import DEVICE
@@ -153,6 +155,62 @@ def test_the_time_is_that_of_all_steps_of_all_seeds(place, monkeypatch):
     words = Estimate(0.214, 200, 1_200_000_000, 18_300_000_000, 400_000_000).words
     assert words == "0.21 s per step, about 3 min in all; 1.2 GB of memory (18.3 GB free), 400 MB on disk"
     assert "about 89 s in all" in Estimate(1, 89, 0, 0, 0).words
+
+
+def test_a_disturbance_of_one_try_is_not_in_the_time(place, monkeypatch):
+    of, clock, gradients = learner(place, steps=60), [0.0], Learner.gradients
+    tried = []
+
+    def disturbed(of, batch):
+        tried.append(batch)
+        clock[0] += 1.5 if len(tried) == estimates.TIMES else 0.5  # of the first batches, once
+        return gradients(of, batch)
+
+    monkeypatch.setattr(estimates, "_activation_bytes", lambda *_: 1)
+    monkeypatch.setattr(of.feed, "longest", of.feed.batch)
+    monkeypatch.setattr(Learner, "gradients", disturbed)
+    monkeypatch.setattr(estimates.time, "monotonic", lambda: clock[0])
+    assert estimate(of, place.folder).step_seconds == 0.5
+    timed = tried[1:]  # after the one that allocates
+    assert len(timed) == estimates.BATCHES * estimates.TIMES
+    assert len({tuple(map(tuple, batch)) for batch in timed}) > 1, "batches of one length say little of the others"
+
+
+def test_steps_that_take_long_are_tried_once(place, monkeypatch):
+    of, clock, tried = learner(place, steps=60), [0.0], []
+
+    def slowly(batch, share=1.0):
+        tried.append(batch)
+        clock[0] += 2 * estimates.PATIENCE
+        return torch.zeros(())
+
+    monkeypatch.setattr(of, "gradients", slowly)
+    monkeypatch.setattr(estimates.time, "monotonic", lambda: clock[0])
+    assert estimates._step_seconds(of) == 2 * estimates.PATIENCE
+    assert len(tried) == 1
+
+
+@pytest.mark.parametrize("made_with", [{}, {computed.THREADS: 3}])
+def test_a_step_is_tried_with_as_many_threads_as_the_run_has(place, monkeypatch, made_with):
+    """Other work has fewer while others compute, such as the browser that draws the form: the times would be twofold."""
+    given, seen, gradients = recipe(place, made_with=made_with), [], Learner.gradients
+
+    def seen_with(of, *batch, **how):
+        seen.append(torch.get_num_threads())
+        return gradients(of, *batch, **how)
+
+    monkeypatch.setattr(Learner, "gradients", seen_with)
+    monkeypatch.setattr(fair_share, "at_start", lambda: 2)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        finish(try_out(given))
+        tried, seen[:] = {*seen}, []
+        assert torch.get_num_threads() == 1
+        train(runs.new(given, "", place.runs))
+    finally:
+        torch.set_num_threads(threads)
+    assert tried == {*seen} == {made_with.get(computed.THREADS, 2)}
 
 
 def test_evaluations_take_the_time_of_their_sentences(place, monkeypatch):
