@@ -13,15 +13,20 @@ choice, sentences = sidebar_choice.chosen(), shown_sides.pair()
 answer = first_screen.answer()
 with first_screen.controls_row():
     shown = " / ".join(f"“{messages.plain(messages.shortened(one, 44))}”" for one in sentences)
-    st.markdown(shown, help=shown_sides.OTHERS, width="content")
+    with st.container(width="content", key="pair-shown"):
+        st.markdown(shown, help=shown_sides.OTHERS, width="content")
     sides, loading = shown_sides.sides(choice)
 with first_screen.figure():
+    span = pair_view.span(sides, sentences)
     for column, side in zip(st.columns(max(1, len(sides)), gap="medium"), sides, strict=False):
         with column:
-            (pooler_view if side.has_pooler else pair_view).figure(side, sentences)
+            if side.has_pooler:
+                pooler_view.figure(side, sentences)
+            else:
+                pair_view.figure(side, sentences, span)
 with answer:
     parts = ((pooler_view if side.has_pooler else pair_view).answer(side, sentences) for side in sides)
-    st.markdown(f"#### {messages.plain(' '.join(filter(None, parts)))}")
+    st.markdown(messages.plain(" ".join(filter(None, parts))))
 if loading or not sides:
     st.stop()  # which tabs there are depends on all sides
 poolers = [side for side in sides if side.has_pooler]

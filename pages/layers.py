@@ -14,9 +14,10 @@ scored = sidebar_choice.scored(choice)
 if scored is None:
     st.stop()
 
-with first_screen.controls_row():
+answer, row = first_screen.answer(), first_screen.controls_row()
+with row:
     metric, aggregate = controls.metric_and_aggregate(scored.scores)
-with first_screen.answer():
+with answer:
     layers.warn_of_silent_parts(scored.scores, aggregate)
     table = layers.headline(scored, choice, metric, aggregate)
 with first_screen.figure():

@@ -14,7 +14,7 @@ CORPUS, JUDGED = "Whole corpus", "Judged queries"
 page_frame.enter()
 choice, other = sidebar_choice.chosen(), sidebar_choice.model_b()
 with first_screen.controls_row():
-    box = st.container(width="stretch")
+    box = st.container(width="stretch", key="query")
     settings = first_screen.settings()
 answer, figure = first_screen.answer(), first_screen.figure()
 with answer:
@@ -38,9 +38,7 @@ if query is None or corpus is None:
 searched = corpus.sentences
 relevant = neighbours.relevant(corpus.task, query, searched.texts) if corpus.task else {}
 itself = place_of(query, searched.texts) is not None
-with figure, query_view.results_area(query):
-    if itself:
-        st.caption(query_view.LEFT_OUT)
+with figure, query_view.results_area(query, query_view.LEFT_OUT * itself):
     sides = sidebar_choice.readers(choice, other)
     columns = st.columns(2, gap="medium") if len(sides) > 1 else [st.container()]
 if not sides:

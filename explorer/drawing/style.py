@@ -81,6 +81,8 @@ def set_text(figure: go.Figure, ink: str, scale: float = 1.0) -> None:
             text = layout["height"] if grows else margin.get("t", 0) + margin.get("b", 0)
             larger["height"] = layout["height"] + round((scale - 1) * text)
         figure.update_layout(larger)
+        for control in (*figure.layout.sliders, *figure.layout.updatemenus):  # below the labels of the axes
+            control.pad.t = scale * (control.pad.t or 0)
     figure.layout.font.color = ink
     # stated for each axis, because a template's colour of axes is stronger than that of the whole figure; each axis is
     # set as a whole, because to change its parts takes plotly five times as long

@@ -20,7 +20,7 @@ from explorer.ui.access import cached, sidebar_choice, splits
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import controls, cosine_meaning, downloads
 
-BEST_ON_DEV, DEFAULT, CHOSEN = "Best on the dev set", "Model default", "Chosen layer & pooling"
+BEST_ON_DEV, DEFAULT, CHOSEN = "Best on the dev set", "Model default", "Chosen"
 BEST_OF_ALL, DEV_SECOND = "Best of {} layers & poolings", "Second best on the dev set"
 VERDICT = "**{}** is the best on {} ({}): {} → on {}: **{}**."
 FAILS = "**The best on {} ({}), {}, does not hold**: {} → on {}: **{}**, {}."

@@ -65,7 +65,7 @@ def test_compare_shows_the_difference_with_an_interval(app, place, scores):
     )
     of_cards = shown_numbers.difference(*(float(by_hand(scores, title)) for title in titles.values()))
     low, high = (shown_numbers.written(float(end)) for end in (difference.low, difference.high))
-    assert f"B - A **{of_cards} ({low} to {high})**" in line
+    assert f"B − A **{of_cards} ({low} to {high})**" in line
 
 
 def test_results_offers_it(app, pairs, scores, tmp_path, monkeypatch):

@@ -96,7 +96,7 @@ def _scores(findings: comparison_report.Findings) -> Iterator[str]:
         ]
         sure = comparison_report.chance_text(interval)
         yield standalone.side_by_side(
-            *cards, standalone.card("B - A", comparison_report.difference_text(scores, interval), sure), kind="cards"
+            *cards, standalone.card("B − A", comparison_report.difference_text(scores, interval), sure), kind="cards"
         )
     if verdict.why_none:
         yield note(f"No score: {verdict.why_none}.")
@@ -117,7 +117,7 @@ def _scores(findings: comparison_report.Findings) -> Iterator[str]:
 def _groups(found: splits.SplitChanges) -> Iterator[str]:
     """The difference in each group of a column."""
     yield heading(f"By {found.column}")
-    yield picture(groups.differences_by_group(found), f"B - A by {found.column}", splits.how_judged(found))
+    yield picture(groups.differences_by_group(found), f"B − A by {found.column}", splits.how_judged(found))
     yield table(splits.rows_of(found), other=3)
 
 
@@ -136,7 +136,7 @@ def _figures(findings: comparison_report.Findings, pooling: str) -> Iterator[str
     ]
     if of_cells is not None:
         drawn = grid.difference_grid(comparison, metric, aggregate, of_cells, findings.differences.own)
-        pieces.append(picture(drawn, "B - A", "Hollow: could be chance.", among=3))
+        pieces.append(picture(drawn, "B − A", "Hollow: could be chance.", among=3))
     yield heading("Every layer & pooling")
     if of_cells is None:
         yield note(comparison.why_no_cells)

@@ -200,7 +200,7 @@ def drift_by_layer(found: LayerGeometry, differences: Interval | None) -> go.Fig
         draft.curve(style.ACCENT, x=layers, y=values, hovertemplate=hover, row=row)
         draft.y_axes(title=name, zeroline=False, row=row)
     if differences is not None:
-        hover = "layer %{x}: B - A %{customdata}<extra></extra>"
+        hover = "layer %{x}: B − A %{customdata}<extra></extra>"
         _add_differences(draft, differences, differences.difference, rows, hover)
     draft.x_axes(zeroline=False, **_whole(found))
     draft.x_axes(title="layer", row=rows)
@@ -223,7 +223,7 @@ def _add_differences(draft: style.Draft, differences: Interval, shown: Floats, r
         row=row,
     )
     draft.line(y=0, color=style.QUIET, width=1.5, row=row)
-    draft.y_axes(title="B - A", zeroline=False, row=row)
+    draft.y_axes(title="B − A", zeroline=False, row=row)
 
 
 def _whole(found: LayerGeometry) -> dict[str, Any]:

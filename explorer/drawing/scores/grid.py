@@ -100,9 +100,9 @@ def difference_grid(
     grid: Interval,
     own: Interval | None = None,
     widest: float | None = None,
-    name: str = "B - A",
+    name: str = "B − A",
 ) -> go.Figure:
-    """B - A in every cell; blue: B is better. A difference that could be chance is hollow.
+    """B − A in every cell; blue: B is better. A difference that could be chance is hollow.
 
     What is written is the difference of both scores as they are shown. A cell without a difference says so in grey, and
     why in its hover text. If both declare a model default, its difference is above. Grids of one `widest` have one

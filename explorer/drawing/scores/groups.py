@@ -15,7 +15,7 @@ MARK = {True: style.ACCENT, False: style.QUIET}
 
 
 def differences_by_group(found: SplitChanges) -> go.Figure:
-    """B - A of each group from top to bottom; significant ones are filled, a group without an interval has no bar."""
+    """B − A of each group from top to bottom; significant ones are filled, a group without an interval has no bar."""
     draft = style.Draft()
     for sure, symbol, name in ((True, "circle", "significant"), (False, "circle-open", "could be chance")):
         some = [(at, one) for at, one in enumerate(found.groups) if one.sure is sure]
@@ -47,7 +47,7 @@ def differences_by_group(found: SplitChanges) -> go.Figure:
         )
     draft.line(x=0, color=style.QUIET, width=1.5)
     names = [f"{style.short_text(one.name)} ({one.items:,})" for one in found.groups]
-    draft.x_axes(title=f"B - A, {found.metric} × 100", zeroline=False)
+    draft.x_axes(title=f"B − A, {found.metric} × 100", zeroline=False)
     draft.y_axes(tickvals=list(range(len(names))), ticktext=names, range=[len(names) - 0.5, -0.5], zeroline=False)
     return draft.figure(110 + ROW * len(names))
 

@@ -68,7 +68,7 @@ export default function (component) {
   };
   const names = (left, top, scale) => {
     const text = 0.75 * parseFloat(getComputedStyle(document.documentElement).fontSize);  // 12 pixels, unless presented
-    context.font = `${text}px sans-serif`;
+    context.font = `${text}px ${getComputedStyle(canvas).fontFamily}`;
     context.textAlign = "center";
     context.textBaseline = "middle";
     const shown = [];

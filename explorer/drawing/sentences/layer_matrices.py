@@ -1,4 +1,4 @@
-"""Matrices of cosines of A, B and B - A in one row, with a slider over layers whose frames are in the browser."""
+"""Matrices of cosines of A, B and B − A in one row, with a slider over layers whose frames are in the browser."""
 
 from __future__ import annotations
 
@@ -216,7 +216,8 @@ def _legends(draft: style.Draft, sides: Sequence[LayeredSide], columns: int, at:
             "heatmap", **here, x=shades, y=[0], z=shades[None], zmin=low, zmax=high, colorscale=scale, showscale=False,
             hoverinfo="skip",
         )  # fmt: skip
-        digits = [in_words.signed(tick, 1) if low == -high and tick else in_words.number(tick, 1) for tick in ticks]
+        sign = in_words.signed if low == -high else in_words.number
+        digits = ["0" if not tick else sign(tick, int(tick != high or high < 1)) for tick in ticks]
         draft.x_axes(**here, range=[low, high], tickvals=ticks, ticktext=digits, ticks="outside", **style.STILL)
         draft.y_axes(**here, domain=[0, _STRIP], range=[-0.5, 0.5], showticklabels=False, ticks="", **style.STILL)
     if columns == 3:

@@ -1,4 +1,5 @@
 // Where the labels of a map are: next to their points, over neither a label nor a point.
+const PLATE = 16000;  // square pixels of a map for each name of a region
 const CELL = 4, PAD = 3, WRAP = 26, CIRCLE = 2 * Math.PI, TURNS = 16;
 const RINGS = [0.9, 1.6, 2.6, 4, 6, 8.5], FAR = [...RINGS, 12, 16, 21, 27, 34];  // distances, in heights of a text
 
@@ -12,6 +13,7 @@ const wrapped = (text) => {
   return found;
 };
 const short = (text, most) => text.length > most ? `${text.slice(0, most - 1).trimEnd()}…` : text;
+const family = (context) => getComputedStyle(context.canvas).fontFamily;  // that of the page
 // Each label at the free place next to its point; one that is not needed and finds none is left out
 const placed = (context, wanted, { x, y, count, width, height, radius, state }) => {
   const across = Math.ceil(width / CELL) + 1, down = Math.ceil(height / CELL) + 1;
@@ -32,9 +34,10 @@ const placed = (context, wanted, { x, y, count, width, height, radius, state }) 
     return sums[s * wide + d] - sums[r * wide + d] - sums[s * wide + c] + sums[r * wide + c];
   };
   const marked = [...state.selected, state.chosen].filter((at) => at >= 0).slice(0, 500);
-  const shown = [], last = state.last ?? new Map(), next = new Map();
+  const shown = [], last = state.last ?? new Map(), next = new Map(), font = family(context);
   for (const label of wanted) {
-    context.font = `${label.size}px sans-serif`;
+    if (label.plate && shown.filter((one) => one.plate).length * PLATE >= width * height) continue;  // few on a small map
+    context.font = `${label.size}px ${font}`;
     const high = 1.22 * label.size * label.lines.length, wide = Math.max(...label.lines.map((one) => context.measureText(one).width));
     const [atX, atY] = label.at < 0 ? [label.x, label.y] : [x[label.at], y[label.at]];
     if (atX < 0 || atY < 0 || atX > width || atY > height) continue;

@@ -171,8 +171,9 @@ export default function (component) {
     }
     const labels = placed(context, wanted(), { x, y, count, width, height, radius, state });
     context.textBaseline = "top";
+    const font = family(context);
     for (const one of labels) {
-      context.font = `${one.size}px sans-serif`;
+      context.font = `${one.size}px ${font}`;
       if (!one.plate) {
         context.strokeStyle = text;  // says which point it belongs to
         context.globalAlpha = 0.35;
@@ -306,7 +307,9 @@ export default function (component) {
     if (!scale) return;
     const bar = part("i", "scale", "");
     bar.style.background = `linear-gradient(to right, ${scale.join(",")})`;
-    line.append(part("span", "", low), bar, part("span", "", high));
+    const ends = part("span", "ends", "");
+    ends.append(low, bar, high);
+    line.append(ends);
   };
 
   const nearest = (atX, atY) => {

@@ -70,7 +70,8 @@ CSS = """
   overflow: hidden; font-size: 0.78rem; }
 .moving-map .legend i { display: inline-block; width: 0.6rem; height: 0.6rem; border-radius: 50%;
   margin-right: 0.25rem; }
-.moving-map .legend i.scale { width: 6rem; border-radius: 3px; margin: 0; }
+.moving-map .legend i.scale { width: 6rem; border-radius: 3px; margin: 0 0.4rem; }
+.moving-map .legend .ends { white-space: nowrap; }
 .moving-map .panel { width: 17rem; overflow-y: auto; border-left: 1px solid var(--st-border-color, #8884);
   padding-left: 0.6rem; }
 .moving-map p { margin: 0 0 0.3rem; }

@@ -29,8 +29,8 @@ _DASHES = ("solid", "dot", "dash")  # of edits that have lines of their own
 _SHIFT = 0.2  # distance of a side from the middle of its pack
 
 
-def cosines_and_contributions(pair: PairLayers, poolings: tuple[str, ...]) -> go.Figure:
-    """Lines of cosines by layer; below, bars that sum to the last cosine."""
+def cosines_and_contributions(pair: PairLayers, poolings: tuple[str, ...], span: Span) -> go.Figure:
+    """Lines of cosines by layer; below, bars that sum to the last cosine, on a scale that holds `span`."""
     titles = ("cosine of the two sentences", "contribution of the layer to the last cosine")
     draft = style.Draft(rows=2, shared=True, down=0.12, titles=titles)
     layers = list(range(len(pair.cosines)))
@@ -63,7 +63,11 @@ def cosines_and_contributions(pair: PairLayers, poolings: tuple[str, ...]) -> go
     draft.x_axes(tickvals=layers[:: 1 if len(layers) <= 13 else 2], zeroline=False)
     draft.x_axes(title="layer", row=2)
     draft.y_axes(zeroline=True)
-    return draft.figure(520, margin={"t": 70}, legend={"y": 1.08})
+    low = min([style.COSINE_RANGE[0], *pair.cosines[np.isfinite(pair.cosines)].tolist()])
+    draft.y_axes(row=1, range=[low - 0.05, 1.08])
+    room = 0.08 * (span[1] - span[0])
+    draft.y_axes(row=2, range=[span[0] - room, span[1] + room])
+    return draft.figure(520, margin={"t": 58}, legend={"y": 1.1, "x": 1, "xanchor": "right"})
 
 
 def side_by_side(sides: dict[str, tuple[PairLayers, str, tuple[int, ...]]]) -> go.Figure:

@@ -227,7 +227,7 @@ MEASURES = (
 HOW_TO_READ = (
     "CKA is from 0 to 1: 1 if a layer of B is a rotation, translation and scaling of A's, lower as neighbours change. "
     "The shift is 1 minus the mean cosine of a sentence's vectors in A and B, 0 if nothing changed; it is meaningful "
-    "only if B was tuned from A. Neither says whether a change is better or worse: see B - A."
+    "only if B was tuned from A. Neither says whether a change is better or worse: see B − A."
 )
 
 

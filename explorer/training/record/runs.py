@@ -263,6 +263,18 @@ def shown(model: str) -> str:
     return f"{row} ({model})" if row else model
 
 
+def readable(model: str) -> str:
+    """A model as sentences and titles name it: `example run` for `run:example`, the row of a plan's run, else its name.
+
+    A checkpoint has its step too: `example run, step 60`.
+    """
+    if not model.startswith(run_folder.RUN):
+        return model
+    name, checkpoint = run_folder.run_and_checkpoint(model)
+    called = row_of(model) or f"{name} run"
+    return f"{called}, {checkpoint.replace('-', ' ')}" if checkpoint else called
+
+
 def free_name(name: str, parent: Path) -> str:
     """The name, if it is allowed and free."""
     if not _NAME.fullmatch(name):

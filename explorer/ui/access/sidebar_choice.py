@@ -24,7 +24,7 @@ from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
-from explorer.training.record import run_results
+from explorer.training.record import run_results, runs
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
 
@@ -79,7 +79,7 @@ class Reader:
     def title(self) -> str:
         """The heading of a figure, safe in markdown."""
         described = declared.described(self.reading, self.found.folder)
-        return f"**{self.name}** {messages.plain(self.found.name)}, {messages.plain(described)}"
+        return f"**{self.name}** {messages.plain(runs.readable(self.found.name))}, {messages.plain(described)}"
 
     @property
     def key(self) -> str:

@@ -34,7 +34,7 @@ def show(compared: Compared) -> None:
         groups.differences_by_group(found),
         key="groups",
         config=downloads.config("groups"),
-        alt=f"B - A in each group of {found.column}, with intervals. The table of groups has the numbers.",
+        alt=f"B − A in each group of {found.column}, with intervals. The table of groups has the numbers.",
     )
     of_all = f" over all {several(compared.pairs.item)} of a group at once" if compared.comparison.one.has_parts else ""
     st.caption(messages.plain(f"{splits.how_judged(found)} {compared.metric} × 100{of_all}, higher is better.".strip()))

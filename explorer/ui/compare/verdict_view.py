@@ -1,4 +1,4 @@
-"""Show the verdict with its figure, how sure it is, and the layers: grids and curves of A, of B and of B - A."""
+"""Show the verdict with its figure, how sure it is, and the layers: grids and curves of A, of B and of B − A."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from explorer import errors, in_words
 from explorer.data import sample
 from explorer.data.set_items import several, size_of
 from explorer.drawing.scores import curves, grid
-from explorer.drawing.scores.changes import SetChange, what_changed
+from explorer.drawing.scores.changes import SetChange, packs_changed, sets_changed
 from explorer.measuring.comparing import comparison_report, headline
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import BASE, BASE_AS_TRAINED, TUNED
@@ -16,6 +16,7 @@ from explorer.measuring.comparing.learned import HOW_SURE, sure
 from explorer.measuring.comparing.learned_facts import Learned
 from explorer.measuring.scores import best_cell, layer_scores, verdict
 from explorer.measuring.sentences.probe_cosines import probed, sentences_of
+from explorer.training.record import runs
 from explorer.training.record.run_results import known_probes
 from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
@@ -33,7 +34,7 @@ _CARDS = {
 }
 ROOM, PRESENTED = 380, 370  # pixels of the figure of what changed
 NOT_ENCODED = "Small differences in meaning are not judged: the probe packs were not encoded."
-DIFFERENCE = "B - A"
+DIFFERENCE = "B − A"
 CHOOSE_ON_DEV = (
     "Click a cell to choose it. Choosing a cell on the pairs that it is scored on inflates its score: to report a "
     "number, choose on a dev set and report on a test set."
@@ -65,13 +66,26 @@ def figure(compared: comparing.Compared, changes: Learned | None) -> bool:
         scores = (learned.main(learned.score),)
     sets = [SetChange(headline.capitalised(headline.subject(learned, one)), one.verdict) for one in scores]
     sides = (1 - compared.after, compared.after)
-    downloads.draw(
-        what_changed(changes.packs, sets, PRESENTED if downloads.presenting() else ROOM, sides),
-        key="what changed",
-        config=downloads.config("what-changed"),
-        alt="For every kind of small difference in meaning the share of cases that A and B get right, and for every "
-        "set the difference of their scores with its interval. The tab Export has the numbers.",
-    )
+    left, right = st.columns((3, 2), gap="medium") if sets else (st.container(), None)
+    with left:
+        downloads.draw(
+            packs_changed(changes.packs, ROOM, sides),
+            presented=PRESENTED,
+            key="what changed",
+            config=downloads.config("what-changed"),
+            alt="For every kind of small difference in meaning the share of cases that A and B get right, with "
+            "intervals. The tab Export has the numbers.",
+        )
+    if right is not None:
+        with right:
+            downloads.draw(
+                sets_changed(sets, ROOM),
+                presented=PRESENTED,
+                key="what changed on sets",
+                config=downloads.config("what-changed-on-sets"),
+                alt="For every set the difference of the scores of A and B with its interval. The tab Export has the "
+                "numbers.",
+            )
     return False
 
 
@@ -82,7 +96,7 @@ def chosen_line(compared: comparing.Compared) -> None:
     sides = zip("AB", scores, (comparison.one_reading, comparison.other_reading), strict=True)
     parts = [f"{side} **{layer_scores.text_of(score)}** ({reading.title})" for side, score, reading in sides]
     gap, sure = comparison_report.difference_text(scores, chosen), comparison_report.chance_text(chosen)
-    st.markdown(f"Under the chosen layers & poolings: {', '.join(parts)}, B - A **{gap}**, {sure}.")
+    st.markdown(f"Under the chosen layers & poolings: {', '.join(parts)}, B − A **{gap}**, {sure}.")
 
 
 def overview(compared: comparing.Compared, changes: Learned | None) -> None:
@@ -109,7 +123,8 @@ def _scores(compared: comparing.Compared) -> None:
     numbers = found.numbers() if found.tuning else list(zip("AB", (found.before, found.after), strict=True))
     st.markdown("**What is compared**", help=controls.what_is_good(compared.metric))
     lines = [
-        f"- {label}: **{layer_scores.text_of(one.score)}**, {messages.plain(f'{one.model}, {one.reading}')}"
+        f"- {label}: **{layer_scores.text_of(one.score)}**, "
+        f"{messages.plain(f'{runs.readable(one.model)}, {one.reading}')}"
         for label, one in numbers
     ]
     st.markdown("\n".join(lines), help=" ".join(_CARDS[label] for label, _ in numbers if label in _CARDS) or None)
@@ -142,7 +157,7 @@ def changed_cells(compared: comparing.Compared) -> None:
     left, right = st.columns(2, gap="medium")
     _lines(left, "Gained most", ":material/trending_up:", gained)
     _lines(right, "Lost most", ":material/trending_down:", lost)
-    st.caption("B - A. These are the extremes of all cells, so part of their change is chance.")
+    st.caption("B − A. These are the extremes of all cells, so part of their change is chance.")
 
 
 def _lines(column: st.delta_generator.DeltaGenerator, title: str, icon: str, rows: in_words.Rows) -> None:
@@ -171,7 +186,7 @@ def show_picked(found: best_cell.DevPick, sides: comparing.Sides, metric: str, a
         for side, score, reading in zip("AB", scores, found.readings, strict=True)
     ]
     gap, certain = comparison_report.difference_text(scores, chosen), comparison_report.chance_text(chosen)
-    st.markdown(f"Best on the dev set: {', '.join(parts)}, B - A **{gap}**, {certain}.")
+    st.markdown(f"Best on the dev set: {', '.join(parts)}, B − A **{gap}**, {certain}.")
     st.caption(messages.plain(found.words))
 
     def take() -> None:

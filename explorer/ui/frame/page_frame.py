@@ -1,7 +1,7 @@
 """Draw what surrounds every page: menu, sidebar, title and purpose, larger in presentation mode without the sidebar."""
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from explorer.encoding.locate import model_names
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import StrataError
 from explorer.places import cache_fault, refused
+from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import jobs, selection, sidebar_choice
 from explorer.ui.frame import sidebar, talk_drawer, talk_export, talk_steps
@@ -31,7 +32,7 @@ _LOOK = """<style>
 [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: 0.5rem; }
 [data-testid="stHeader"] { background: transparent; height: 2.5rem; }
 [data-testid="stHeading"] h1 { padding: 0; font-size: 1.75rem; line-height: 1.2; }
-[data-testid="stHeading"] h2, [data-testid="stHeading"] h3 { padding: 0.4rem 0 0.2rem; }
+[data-testid="stHeading"] h2, [data-testid="stHeading"] h3 { padding: 0.4rem 0 0.5rem; }
 [data-testid="stHeading"] h2 { font-size: 1.35rem; }
 [data-testid="stHeading"] h3 { font-size: 1.15rem; }
 [data-testid="stCaptionContainer"] p { line-height: 1.35; }
@@ -39,7 +40,10 @@ _LOOK = """<style>
 [data-testid="stMain"] [data-testid="stWidgetLabel"] { min-height: 1.25rem; margin-bottom: 0.15rem; }
 [data-testid="stMain"] :is([data-testid^="stBaseButton-"], [data-testid="stPopoverButton"]) { min-height: 2.2rem; }
 [data-testid="stMain"] button[role="radio"] { min-height: 2.2rem; padding-block: 0.2rem; }
-.st-key-answer p { font-size: 1.05rem; line-height: 1.4; }
+.st-key-answer [data-testid="stMarkdownContainer"]:not(button *) p { font-size: 1.05rem; line-height: 1.4; }
+.st-key-controls:has(input) :is([data-testid^="stBaseButton-"], [data-testid="stPopoverButton"]) { min-height: 2.5rem; }
+.st-key-pair-shown { min-height: 2.5rem; justify-content: center; }
+@media (max-width: 640px) { .st-key-controls > :has(> .st-key-query) { flex: 1 1 100%; } }
 [data-testid="stSidebarHeader"] { height: 2.5rem; margin-bottom: 0; padding-top: 0.5rem; }
 button[role="radio"][aria-checked="true"], button[role="radio"][aria-checked="true"] * { color: inherit !important; }
 [data-testid="stSliderThumbValue"], [data-testid="stSliderThumbValue"] * { color: inherit !important; }
@@ -101,6 +105,7 @@ _BESIDE_TITLE = f"""<style>
   {_LINE} > [class*="st-key-clear-"] {{ margin-left: -1.75rem; }}
   {_LINE} h1 {{ font-size: 1.4rem; }}
   {_LINE} kbd {{ display: none; }}
+  {_LINE} button:not([class*="st-key-clear-"] *) p {{ position: absolute; clip-path: inset(50%); }}
 }}
 </style>"""
 _PRESENTED = f"""<style>
@@ -250,13 +255,9 @@ def _title(page: PageEntry) -> None:
 
 def _chips() -> None:
     """The visitor's sentences and pair, each with what clears it."""
-    chosen = {selection.SENTENCES: selection.sentences(), selection.PAIR: selection.pair() or ()}
-    for key, texts in chosen.items():
-        if not selection.is_chosen(key):
-            continue
-        named = " | ".join(texts) if key == selection.PAIR else f"{len(texts):,} sentences"
+    for label, key, texts in _selected():
         st.button(
-            messages.plain(messages.shortened(named, CHIP)),
+            messages.plain(label),
             key=f"clear {key}",
             icon=":material/close:",
             type="tertiary",
@@ -264,6 +265,15 @@ def _chips() -> None:
             args=(key,),
             help=messages.plain(f"Clear your {key}: " + " · ".join(messages.shortened(text, 60) for text in texts[:6])),
         )
+
+
+def _selected() -> Iterator[tuple[str, str, Sequence[str]]]:
+    """The visitor's sentences and pair, as far as there are any: what names them, their key, and their texts."""
+    chosen = {selection.SENTENCES: selection.sentences(), selection.PAIR: selection.pair() or ()}
+    for key, texts in chosen.items():
+        if selection.is_chosen(key):
+            label = " | ".join(texts) if key == selection.PAIR else f"{len(texts):,} sentences"
+            yield messages.shortened(label, CHIP), key, texts
 
 
 def _button() -> None:
@@ -327,6 +337,7 @@ def _choices(page: PageEntry) -> Iterator[str]:
     for name, its in (("A", choice), ("B", sidebar_choice.model_b())):
         if its is not None:
             reading = f", {its.reading}" if page.scores and its.reading not in (None, MODEL_DEFAULT) else ""
-            yield f"**{name}** {messages.plain(model_names.shown_name(its.source) + reading)}"
+            yield f"**{name}** {messages.plain(runs.readable(model_names.shown_name(its.source)) + reading)}"
     if page.scores:
         yield messages.plain(choice.evaluation_set.title)
+    yield from (messages.plain(label) for label, *_ in _selected())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 DRAWN = ("cls", "mean")
 FILE = "Cosines and contributions (CSV)"
 HEIGHT = 390  # pixels
-ADDS_MOST = "Under {} layer {} contributes most to the cosine of {}: {}."
+ADDS_MOST = "{}: layer {} contributes most, {} of the cosine {} (mean)."
 BARS = (
     "Bars: each layer's contribution to the cosine of layer {}; they sum to it ({}). A layer's update is its vector "
     "minus that of the layer below (layer 0: the embeddings). Contribution: inner product of the update in one "
@@ -49,11 +50,22 @@ def answer(side: Side, sentences: tuple[str, str]) -> str:
         return ""
     most, last = int(np.argmax(np.abs(contributions))), float(pair.cosines[-1, pair.poolings.index("mean")])
     cosine, part = in_words.number(last), in_words.signed(contributions[most])
-    return ADDS_MOST.format(side.name, most, cosine, part)
+    return ADDS_MOST.format(side.name, most, part, cosine)
 
 
-def figure(side: Side, sentences: tuple[str, str]) -> None:
-    """Cosines by layer, and each layer's contribution to the last layer's cosine."""
+def span(sides: Sequence[Side], sentences: tuple[str, str]) -> tuple[float, float]:
+    """The least and the largest contribution of a layer on any side: all figures have one scale."""
+    every = [0.0]
+    for side in sides:
+        if not side.has_pooler:
+            pair = pair_layers(side.found, *sentences, side.choice.settings)
+            shown = pair.contributions[:, [pair.poolings.index(name) for name in DRAWN]]
+            every += shown[np.isfinite(shown)].tolist()
+    return min(every), max(every)
+
+
+def figure(side: Side, sentences: tuple[str, str], span: tuple[float, float]) -> None:
+    """Cosines by layer, and each layer's contribution to the last layer's cosine, on a scale from least to largest."""
     pair = pair_layers(side.found, *sentences, side.choice.settings)
     messages.warn_of_cuts(sentences, pair.cut, pair.max_length)
     last = len(pair.cosines) - 1
@@ -62,7 +74,7 @@ def figure(side: Side, sentences: tuple[str, str]) -> None:
     )
     st.markdown(f"**{side.name}** {messages.plain(shown_name(side))}", help=BARS.format(last, sums, last))
     downloads.draw(
-        pair_figures.cosines_and_contributions(pair, DRAWN),
+        pair_figures.cosines_and_contributions(pair, DRAWN, span),
         height=HEIGHT,
         key=f"pair by layer {side.name}",
         config=downloads.config("pair-by-layer"),

@@ -21,8 +21,8 @@ SHORT = "You should do it."
 LONG = "People on motorcycles wearing racing gear ride around a racetrack."
 MOST = 5  # runs that are offered
 OTHERS = "Your pair is that of every page: type another one on Start."
-NO_B, MODEL_B = "nothing beside A", "model B"
-SECOND = "Beside A"
+NO_B, MODEL_B = "no other model", "model B"
+SECOND = "Compare with"
 SECOND_HELP = "Model B of the sidebar, or a run whose model has a pooler over its layers, opened on this page alone."
 
 
@@ -71,6 +71,7 @@ def _second(choice: Choice) -> Choice | None:
         key="pooler",
         width=330,
         label_visibility="collapsed",
+        format_func=runs.readable,
         help=SECOND_HELP,
     )
     if chosen in (NO_B, MODEL_B):
@@ -96,4 +97,4 @@ def has_pooler(folder: Path) -> bool:
 
 def shown_name(side: Side) -> str:
     """The name of a side's model."""
-    return model_names.shown_name(side.choice.source)
+    return runs.readable(model_names.shown_name(side.choice.source))

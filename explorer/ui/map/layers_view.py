@@ -12,6 +12,7 @@ from explorer.encoding.load import declared
 from explorer.encoding.read.pooling import OWN
 from explorer.measuring.maps import frames, projection
 from explorer.progress import Work
+from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.map import map_answer, map_form
@@ -72,7 +73,7 @@ def show(
             select=map_form.take,
         )
     first_screen.tabs(["Quality of the maps"])
-    st.caption(messages.plain(ABOUT.format(found.kind, f"{side.found.name} ({found.pooling})")))
+    st.caption(messages.plain(ABOUT.format(found.kind, f"{runs.readable(side.found.name)} ({found.pooling})")))
     st.dataframe(
         [
             {"layer": layer, "trustworthiness": faith.trustworthiness, "neighbours preserved": faith.kept}

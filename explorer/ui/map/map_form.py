@@ -97,7 +97,7 @@ def colour(where: DeltaGenerator, columns: Sequence[Attribute]) -> Attribute:
     names = [column.name for column in columns]
     if st.session_state.get("map_colour") not in names:
         st.session_state.pop("map_colour", None)  # the new text lacks this column
-    chosen: str = where.selectbox("Colour by", names, key="map_colour", bind="query-params", width=_wide(130))
+    chosen: str = where.selectbox("Colour by", names, key="map_colour", bind="query-params", width=_wide(180))
     return columns[names.index(chosen)]
 
 

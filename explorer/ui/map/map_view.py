@@ -23,7 +23,7 @@ from explorer.ui.map import layers_view, map_answer, map_form
 from explorer.ui.widgets import downloads, first_screen
 from explorer.ui.widgets import moving_map as moving
 
-MOVED, CHANGED = "moved (1 - cosine)", "neighbours changed"
+MOVED, CHANGED = "moved (1 − cosine)", "neighbours changed"
 SHOWN = 500  # rows of a table; the file contains all
 SELECTED, MOST, QUALITY_TAB, EXPORT = "Selected", "Moved most", "Quality of the map", "Export"
 QUALITY = (

@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator as Place
 
 from explorer.data import sources
-from explorer.drawing.scores.changes import SetChange, what_changed
+from explorer.drawing.scores.changes import SetChange, sets_changed
 from explorer.drawing.scores.ranks import ranked, unranked
 from explorer.evaluating.results import result_table
 from explorer.measuring.scores.verdict import BETTER, CHANCE, MIXED, WORDS, WORSE
@@ -16,9 +16,9 @@ from explorer.ui.results import table_view
 from explorer.ui.results.filters import RUNS, FilteredResults, suite_of
 from explorer.ui.widgets import downloads, first_screen
 
-ROOM = 380  # pixels of the figure
+ROOM, PRESENTED = 380, 285  # pixels of the figure
 MOST_NAMED = 3
-BEGIN = "Press *Evaluate models* to score models on the same tasks: then this page says which of them really differ."
+BEGIN = "*Evaluate models* compares them on the same tasks."
 CANNOT = (
     "Which of {} models really differ is not known: they have no task of one measure with the same items in common, "
     "under the model default. Choose another suite, or evaluate them."
@@ -41,7 +41,7 @@ def answer_and_figure(chosen: FilteredResults, answer: Place, figure: Place) -> 
         with answer:
             _runs(of_runs)
         with figure:
-            _draw(what_changed((), of_runs, ROOM), "the difference of each run to its base, with its interval")
+            _draw(sets_changed(of_runs, ROOM), "the difference of each run to its base, with its interval")
         return
     scores = [(row.name, score) for row in chosen.rows if (score := _score(chosen, row)) is not None]
     with answer:
@@ -87,7 +87,8 @@ def _runs(of_runs: list[SetChange]) -> None:
     kinds = {one.verdict.kind for one in certain}
     first = f"{len(certain)} of {len(of_runs)} runs differ" if certain else f"None of {len(of_runs)} runs differs"
     listed = [
-        f"{messages.plain(one.name)} {one.verdict.gap_alone}, **{WORDS[one.verdict.kind].lower()}**"
+        f"{messages.plain(one.name)} {one.verdict.gap_alone}"
+        + f", **{WORDS[one.verdict.kind].lower()}**" * bool(certain)
         for one in (certain or of_runs)[:MOST_NAMED]
     ]
     box = _BOXES[MIXED if len(kinds) > 1 else next(iter(kinds), CHANCE)]
@@ -96,5 +97,9 @@ def _runs(of_runs: list[SetChange]) -> None:
 
 def _draw(drawn: object, what: str) -> None:
     downloads.draw(
-        drawn, key="results figure", config=downloads.config("results"), alt=f"{what}. The table has the numbers."
+        drawn,
+        presented=PRESENTED,
+        key="results figure",
+        config=downloads.config("results"),
+        alt=f"{what}. The table has the numbers.",
     )

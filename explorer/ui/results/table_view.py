@@ -43,7 +43,7 @@ MOST_NAMED = 3
 UNREADABLE = "Results that cannot be read are left out: {}. Check their permissions, or evaluate again."
 POOLING = 120  # pixels: the width follows from the shorter names
 HERE = "measured here"  # in place of the base
-SCORES, DIFFERENCES = "published", "measured - published"
+SCORES, DIFFERENCES = "published", "measured − published"
 CHOSEN = "chosen layer & pooling"
 
 

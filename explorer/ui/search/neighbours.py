@@ -8,10 +8,12 @@ import streamlit as st
 from explorer import errors, in_words
 from explorer.data import retrieval_sets, text_sets
 from explorer.drawing.scores.distributions import neighbours_kept
+from explorer.encoding.load import declared
 from explorer.measuring.comparing.pair_changes import QueryChanges
 from explorer.measuring.neighbours import query_results, ranking_judge, vector_index
 from explorer.measuring.scores import correlation, verdict
 from explorer.progress import Progress, Work
+from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.search import query_view
@@ -40,7 +42,8 @@ def search_side(
     reader: sidebar_choice.Reader, corpus: text_sets.Sentences, query: str
 ) -> query_results.SearchSide | None:
     """Corpus and query, encoded by one side; None, with progress or the error below the side's title, until then."""
-    st.markdown(reader.title)
+    described = declared.described(reader.reading, reader.found.folder)
+    st.markdown(f"**{reader.name}** {messages.plain(runs.readable(reader.found.name))}", help=messages.plain(described))
     try:
         index = _index(reader, corpus)
         if index is None:
@@ -216,7 +219,7 @@ def query_changes(
     difference = in_words.gap(*(100 * of_side.mean() for of_side in scores))
     interval = f"{verdict.CI} {in_words.ends(difference, float(gap.low), float(gap.high))}"
     text = in_words.signed(difference)
-    messages.number(cards, "B - A", text, interval, border=True, help="Above 0: B is better.")
+    messages.number(cards, "B − A", text, interval, border=True, help="Above 0: B is better.")
     st.caption(f"{len(task):,} queries: {better:,} improved, {worse:,} got worse, {same:,} have the same score.")
     columns = st.columns(2, gap="medium")
     for column, title, improved in ((columns[0], "Improved most", True), (columns[1], "Got worse most", False)):
@@ -230,7 +233,8 @@ def query_changes(
                 note = f":small[nDCG@10 {both} · {found.shared[query]:.0%} of its words in a relevant document]"
                 query_view.item(f"{title} {query}", rank, task.queries[query], note)
     groups = downloads.with_signs(found.groups(), ("B - A",))
-    st.dataframe(groups, hide_index=True, key="groups of judged queries")
+    signed = {"B - A": "B − A"}
+    st.dataframe(groups, hide_index=True, key="groups of judged queries", column_config=signed)
     downloads.rows(found.query_rows(), f"queries {task.name}", "All queries (CSV)")
 
 

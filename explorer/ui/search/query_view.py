@@ -35,7 +35,7 @@ _GIVEN, _IN_THE_BOX = "_query of the visitor", "_query in the box"
 _NAMED, _HINT = "results of", "typed"
 NEAREST_WINDOW = "Nearest window: … {} …"
 SHOWN = 400  # characters of a sentence; the file contains all
-TALL, PRESENTED = 330, 215  # pixels of a list of results, which scrolls: both lists are on the first screen
+TALL, PRESENTED = 360, 270  # pixels of a list of results, which scrolls: both lists are on the first screen
 # never by colour alone: each mark has a word and an icon
 BADGES = {
     query_results.KEPT: ":gray-badge[:material/check: {}]",
@@ -51,6 +51,10 @@ _LOOK = """<style>
 .st-key-{named} {{ flex-wrap: nowrap; }}
 .st-key-{named} > :first-child {{ min-width: 0; }}
 .st-key-{named} p {{ overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }}
+@media (max-width: 640px) {{
+    .st-key-{named} {{ flex-wrap: wrap; }}
+    .st-key-{named} p {{ white-space: normal; }}
+}}
 [data-testid="stMain"]:has(.st-key-{box} input:not([value="{query}"])) {{
     .st-key-{hint} {{ display: flex; }}
     .st-key-{results} {{ filter: grayscale(1); opacity: 0.5; }}
@@ -120,14 +124,16 @@ def choose(text: str) -> None:
     st.session_state[QUERY] = text
 
 
-def results_area(query: str) -> st.delta_generator.DeltaGenerator:
+def results_area(query: str, note: str = "") -> st.delta_generator.DeltaGenerator:
     """Where to draw the results, below a line that names their query; grey while the box holds another text."""
     keys = {"box": QUERY, "hint": _HINT, "named": _NAMED.replace(" ", "-"), "results": RESULTS}
     st.html(_LOOK.format(**keys, query=in_css(query)))
-    with st.container(horizontal=True, vertical_alignment="center", gap=None, key=_NAMED):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=_NAMED):
         st.markdown(f"**{NAMED.format(messages.plain(messages.shortened(query, 200)))}**")
         with st.container(width="content", key=_HINT):
             st.caption(TYPED, width="content")
+        if note:
+            st.caption(note)
     return st.container(key=RESULTS)
 
 

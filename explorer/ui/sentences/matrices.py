@@ -1,4 +1,4 @@
-"""The answer of the Sentences page, and its figure: matrices of cosines of A, B and B - A in every layer."""
+"""The answer of the Sentences page, and its figure: matrices of cosines of A, B and B − A in every layer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

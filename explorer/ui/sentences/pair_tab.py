@@ -78,7 +78,8 @@ def _foremost(found: Seen) -> None:
         column_config={
             "number": "First",
             "other number": "Second",
-            **dict.fromkeys(("cosine A", "cosine B", "B - A"), number),
+            **dict.fromkeys(("cosine A", "cosine B"), number),
+            "B - A": number | {"label": "B − A"},
         },
         placeholder=messages.MISSING,
     )

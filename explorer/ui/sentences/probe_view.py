@@ -129,7 +129,7 @@ def _pairs(
         key=f"pairs of {name}",
         on_select="rerun",
         selection_mode="single-row",
-        column_config=dict.fromkeys(("cosine A", "cosine B", "B - A"), number),
+        column_config=dict.fromkeys(("cosine A", "cosine B"), number) | {"B - A": number | {"label": "B − A"}},
         placeholder=messages.MISSING,
     )
     downloads.rows(every, f"probes {' '.join(side.found.name for side in sides)}", "Probes (CSV)")

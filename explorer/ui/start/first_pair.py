@@ -9,7 +9,6 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer import in_words
 from explorer.data import sample
 from explorer.data.text_sets import digest_of
-from explorer.encoding.locate import model_names
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import Reading
 from explorer.measuring.scores.measure import Settings
@@ -17,6 +16,7 @@ from explorer.measuring.sentences import edit_tables, word_pairs
 from explorer.measuring.sentences.edits import between
 from explorer.measuring.sentences.sentence_vectors import of_reading, similarities
 from explorer.progress import finish
+from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import cached, selection, sidebar_choice
 from explorer.ui.access.sidebar_choice import Choice, Reader
@@ -25,14 +25,14 @@ from explorer.ui.widgets import differences, first_screen, microscope
 
 FIRST, SECOND, WHAT_IF = "start first", "start second", "start what if"  # keys of the fields
 LONGEST = 4000  # characters, far more than an encoder's maximum length
-EXAMPLE_AS_B = "B is the example that ships, {}, since no model B is chosen in the sidebar."
+EXAMPLE_AS_B = "B is the {} that ships, since no model B is chosen in the sidebar."
 WHAT_IF_HELP = "Change a word of the second sentence here: both models answer below, and the pair stays as it is."
 ANSWER = "{}: the cosine with the first sentence is {}."
 OWN_HELP = "One sentence a line, at most {}. Sentences, Map and Search show them, too."
 HEIGHT = 300  # pixels of the figure by layer
 _SHOWN = "_pair in the fields of Start"
 _LARGER = """<style>
-[class*="st-key-coloured-start-"] p { font-size: 1.25rem; line-height: 1.8 !important; margin-bottom: 0; }
+[class*="st-key-coloured-start-"] p { font-size: 1.25rem; line-height: 1.8 !important; }
 </style>"""
 
 
@@ -115,7 +115,7 @@ def _sides(choice: Choice) -> tuple[tuple[Reader, ...], str]:
     shipped = ways_in.demonstration()
     if other is None and shipped and shipped != choice.source:
         other = replace(choice, source=shipped, reading=None)
-        note = EXAMPLE_AS_B.format(messages.plain(model_names.shown_name(shipped)))
+        note = EXAMPLE_AS_B.format(messages.plain(runs.readable(shipped)))
     return sidebar_choice.readers(choice, other), note
 
 

@@ -13,6 +13,7 @@ from explorer.encoding.read.pooling import PAD, Reading
 from explorer.measuring.sentences import edit_tables, word_pairs
 from explorer.measuring.sentences.edit_costs import EditCosts, costs_of
 from explorer.measuring.sentences.edits import Edited, between
+from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.access.sidebar_choice import Reader
@@ -101,23 +102,24 @@ def coloured_words(
     rules = []
     for side in sides:
         pair, cosine = pairs[side.name], in_words.number(pairs[side.name].cosine)
-        st.markdown(f"**{side.name}** {messages.plain(side.found.name)}, cosine **{cosine}**")
-        for number, (sentence, words, values) in enumerate(
-            zip(sentences, pair.words, pair.contributions, strict=True), start=1
-        ):
-            key = "-".join(("coloured", *where.split(), side.name, str(number)))
-            found, rest = pair_figures.coloured(sentence, words, values, most)
-            pieces = []  # a directive for each word, in which its number follows; all texts are escaped
-            for one in found:
-                pieces.append(_text(one.before))
-                pieces.append(f":gray-background[{_text(one.word)}:small[ {in_words.signed(one.value)}]]")
-            with st.container(key=key):
-                st.markdown("".join((*pieces, _text(rest))).strip())
-            rules.append(_LOOK.replace("{key}", key))
-            rules += [
-                _WORD.format(key=key, place=place, background=one.background, ink=one.ink)
-                for place, one in enumerate(found, start=1)
-            ]
+        with st.container(gap=None):
+            st.markdown(f"**{side.name}** {messages.plain(runs.readable(side.found.name))}, cosine **{cosine}**")
+            for number, (sentence, words, values) in enumerate(
+                zip(sentences, pair.words, pair.contributions, strict=True), start=1
+            ):
+                key = "-".join(("coloured", *where.split(), side.name, str(number)))
+                found, rest = pair_figures.coloured(sentence, words, values, most)
+                pieces = []  # a directive for each word, in which its number follows; all texts are escaped
+                for one in found:
+                    pieces.append(_text(one.before))
+                    pieces.append(f":gray-background[{_text(one.word)}:small[ {in_words.signed(one.value)}]]")
+                with st.container(key=key):
+                    st.markdown("".join((*pieces, _text(rest))).strip())
+                rules.append(_LOOK.replace("{key}", key))
+                rules += [
+                    _WORD.format(key=key, place=place, background=one.background, ink=one.ink)
+                    for place, one in enumerate(found, start=1)
+                ]
     st.html(f"<style>{''.join(rules)}</style>")
     st.caption(LEGEND)
 

@@ -14,6 +14,7 @@ from explorer.measuring.comparing.learned import HOW_CHOSEN
 from explorer.measuring.comparing.pair_words import differing, what_is_right
 from explorer.measuring.scores.judge import PairChange
 from explorer.measuring.sentences import edit_tables, sentence_pair, word_pairs, word_tables
+from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, selection
 from explorer.ui.access.sidebar_choice import Reader
@@ -83,7 +84,7 @@ def _cosines(pairs: Pairs, first: str, second: str) -> None:
         change = in_words.gap(pairs["A"][1].cosine, pairs["B"][1].cosine, digits=3)
         messages.number(
             cards,
-            "B - A",
+            "B − A",
             in_words.signed(change, 3),
             "more similar in B" if change > 0 else "less similar in B" if change < 0 else "as similar in B",
             help="Change of the cosine. Good if it moves towards the meaning of the pair.",
@@ -191,7 +192,7 @@ def _tokens(pairs: Pairs) -> dict[str, int]:
             if name not in there:
                 st.info(NO_SUCH_LAYER.format(name, chosen, len(pair.cosines) - 1), icon=":material/block:")
                 continue
-            st.markdown(f"**{name}** {messages.plain(side.found.name)}, layer {there[name]}")
+            st.markdown(f"**{name}** {messages.plain(runs.readable(side.found.name))}, layer {there[name]}")
             downloads.draw(
                 pair_figures.token_by_token(pair, there[name]),
                 key=f"tokens {name}",

@@ -33,7 +33,7 @@ from tests.tiny_models import LAYERS, SENTENCES
 
 def test_lines_are_cosines_and_bars_sum_to_their_last(tiny_encoder):
     pair = pair_layers(tiny_encoder, *SENTENCES[:2])
-    figure = cosines_and_contributions(pair, ("cls", "mean"))
+    figure = cosines_and_contributions(pair, ("cls", "mean"), (-0.5, 0.5))
     lines = [trace for trace in figure.data if trace.type == "scatter"]
     bars = [trace for trace in figure.data if trace.type == "bar"]
     assert [trace.name for trace in lines] == [trace.name for trace in bars] == ["cls", "mean"]

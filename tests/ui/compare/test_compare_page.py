@@ -208,7 +208,7 @@ def test_an_address_says_a_and_b_and_their_readings_and_one_key_changes_their_pl
 
 def test_an_encoder_beside_itself_has_changed_nothing(app, place):
     measured(app, beside=str(place.folder / "." / "tiny" / ".." / "tiny"), tab=LAYERS)
-    assert any("B - A **+0.00 (+0.00 to +0.00)**" in one for one in words(app.markdown))
+    assert any("B − A **+0.00 (+0.00 to +0.00)**" in one for one in words(app.markdown))
 
 
 def test_readings_picked_on_development_pairs_are_shown_with_what_they_are_worth_here(app, place):
@@ -369,7 +369,7 @@ def test_a_reading_that_bfloat16_cannot_measure_has_no_difference_and_no_pairs(a
     title, reason = "cls of layer 1", NOT_MEASURABLE.format("bfloat16")
     measured(app, precision="bfloat16", reading=title, tab=LAYERS)
     assert under_chosen(app) == [NO_SCORE] * 2
-    assert any(f"B - A **{NO_SCORE}**" in one for one in words(app.markdown))
+    assert any(f"B − A **{NO_SCORE}**" in one for one in words(app.markdown))
     told = [said for said in words(app.caption) if NOT_MEASURED.partition(": ")[0].format("bfloat16") in said]
     assert [said[:2] for said in told] == ["A:", "B:"]
     show(app, PAIRS)

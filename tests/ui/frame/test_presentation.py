@@ -89,9 +89,9 @@ def test_the_menu_of_pages_keeps_the_mode_and_what_was_chosen(page, address):
     settle(page)
     assert page.get_by_test_id("stSidebar").is_hidden()
     assert parameters(page) == chosen | {"present": "1"}
-    told = page.locator(LINE).get_by_text("run:example")
+    told = page.locator(LINE).get_by_text("example run")
     assert (
-        told.inner_text() == "A all-MiniLM-L6-v2, mean of layer 2 · B run:example, mean of layer 2 · " + chosen["sts"]
+        told.inner_text() == "A all-MiniLM-L6-v2, mean of layer 2 · B example run, mean of layer 2 · " + chosen["sts"]
     )
     page.keyboard.press(page_frame.BACK)
     page.get_by_role("heading", name="Results", exact=True).wait_for()

@@ -46,7 +46,7 @@ def like(template):
 
 PAPERS = (shown_sides.SHORT, shown_sides.LONG)
 BEST_SCORE, HIGHEST, LEFT_OUT = map(like, (pooler_view.BEST_SCORE, pooler_view.HIGHEST, pair_view.LEFT_OUT))
-ALONE = {"pooler": shown_sides.NO_B}  # nothing beside A
+ALONE = {"pooler": shown_sides.NO_B}  # no other model
 
 
 @pytest.fixture(scope="module")

@@ -279,7 +279,7 @@ def test_all_queries_are_compared_as_the_retrieval_task_scores_them(queries, pla
     means = [100 * one.items.values.mean() for one in wanted]
     shown = cards(queries)
     assert [shown[f"nDCG@10 of {name}"] for name in "AB"] == [f"{mean:.2f}" for mean in means]
-    assert shown["B - A"] == f"{means[1] - means[0]:+.2f}"
+    assert shown["B − A"] == f"{means[1] - means[0]:+.2f}"
     gaps = wanted[1].items.values - wanted[0].items.values
     told = f"2 queries: {(gaps > 1e-9).sum()} improved, {(gaps < -1e-9).sum()} got worse"
     assert any(text.startswith(told) for text in words(queries.caption))

@@ -152,8 +152,8 @@ def test_with_b_the_pair_is_the_one_that_changed_most_and_each_has_the_axes_of_i
     typed(app, TYPED)
     one, other, difference = cosines(figures(app)[0])
     shown = cards(app)
-    assert abs(value_of(shown["B - A"])) == pytest.approx(np.nanmax(np.abs(difference)), abs=0.0011)  # of what is shown
-    assert shown["B - A"] == shown_numbers.difference(*(value_of(shown[f"Cosine {side}"]) for side in "AB"), digits=3)
+    assert abs(value_of(shown["B − A"])) == pytest.approx(np.nanmax(np.abs(difference)), abs=0.0011)  # of what is shown
+    assert shown["B − A"] == shown_numbers.difference(*(value_of(shown[f"Cosine {side}"]) for side in "AB"), digits=3)
     (answer,) = (one for one in words(app.markdown) if one.startswith("Most changed"))
     place = np.unravel_index(np.nanargmax(np.abs(difference)), difference.shape)
     assert shown_numbers.difference(float(one[place]), float(other[place])) in answer
@@ -312,7 +312,7 @@ def test_a_side_of_fewer_layers_says_which_it_lacks(app, place):
     typed(app, "a man plays\nthe dog runs")
     assert microscope.NO_SUCH_LAYER.format("B", 5, 2) in words(app.info)
     look_at(app, microscope.LAYERS)
-    assert set(cards(app)) == {"Cosine A", "Cosine B", "B - A"}
+    assert set(cards(app)) == {"Cosine A", "Cosine B", "B − A"}
 
 
 def test_a_file_fills_the_box_from_the_column_that_holds_sentences(app):

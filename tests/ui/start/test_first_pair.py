@@ -42,7 +42,7 @@ def test_the_first_screen_says_what_the_difference_costs_under_a_and_the_example
     before, after = (cosine(encoder, *sample.NEGATION) for encoder in encoders)
     assert f"“not” removed costs {1 - float(before):.2f} under A and {1 - float(after):.2f} under B" in answer(app)
     assert f"{before} → {after}" in answer(app)
-    assert first_pair.EXAMPLE_AS_B.format("run:example") in words(app.caption)
+    assert first_pair.EXAMPLE_AS_B.format("example run") in words(app.caption)
     assert app.selectbox(key="beside").value == "nothing", "the sidebar is not changed"
     text = " ".join(words(app.markdown))
     assert f"cosine **{before}**" in text
