@@ -19,7 +19,15 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.pooling import OWN
-from explorer.measuring.sentences.edit_costs import EXACT, EditCosts, costs_of, edit_costs, mean_costs
+from explorer.measuring.sentences.edit_costs import (
+    EXACT,
+    PASSES,
+    EditCosts,
+    costs_of,
+    edit_costs,
+    first_passes,
+    mean_costs,
+)
 from explorer.measuring.sentences.edits import Edited, between
 from explorer.measuring.sentences.sentence_vectors import every_layer, gathered
 from explorer.progress import finish
@@ -45,16 +53,18 @@ def lines() -> Iterator[str]:
     for pack in sample.probe_packs():
         if pack.name in PACKS:
             yield from _by_layer(pack, encoders)
-    yield "| differences | seconds, both models | of processor time |"
-    yield "|---|---|---|"
-    for count in (1, 2, 4, EXACT, EXACT + 1):
-        edited = _pair(count)
-        for encoder in encoders.values():
-            finish(costs_of(encoder, edited, OWN))
-        begun, used = time.perf_counter(), time.process_time()
-        for encoder in encoders.values():
-            finish(costs_of(encoder, edited, OWN))
-        yield f"| {count} | {time.perf_counter() - begun:.2f} | {time.process_time() - used:.2f} |"
+    yield "| differences | first costs, both models: seconds | of processor time | all: seconds | of processor time |"
+    yield "|---|---|---|---|---|"
+    for count in (1, 2, 4, 6, EXACT, EXACT + 1):
+        edited, cells = _pair(count), list[str]()
+        for passes in (first_passes(encoders[MODELS[0]], edited), PASSES):
+            for warm in (True, False):
+                begun, used = time.perf_counter(), time.process_time()
+                for encoder in encoders.values():
+                    finish(costs_of(encoder, edited, OWN, passes=passes))
+                if not warm:
+                    cells += [f"{time.perf_counter() - begun:.2f}", f"{time.process_time() - used:.2f}"]
+        yield f"| {count} | {' | '.join(cells)} |"
 
 
 def _pair(count: int) -> Edited:

@@ -31,6 +31,9 @@ Floats = NDArray[np.float64]
 
 EXACT = 8  # edits of which every subset is encoded
 PASSES = 2**EXACT  # the most texts that are encoded of a pair
+FEW, MOST_FIRST = 16, 64  # texts of a first answer: the fewest and the most
+FIRST_TOKENS = 2048  # of a first answer: half a second of one processor with the bundled encoder
+DRAWS = 2  # orders with their reverse: the fewest that have a standard error
 Orders = tuple[tuple[int, ...], ...]
 Mean = tuple[float, float, float]  # over pairs, with its 95 % confidence interval
 
@@ -77,10 +80,18 @@ def edit_costs(
     return (yield from costs_of(encoder, edited, reading, max_length))
 
 
-def costs_of(encoder: Encoder, edited: Edited, reading: Reading, max_length: int | None = None) -> Work[EditCosts]:
-    """The costs of edits, from one pass over at most PASSES texts."""
+def first_passes(encoder: Encoder, edited: Edited, max_length: int | None = None) -> int:
+    """How many texts give a first answer in a moment: fewer of long sentences."""
+    longest = min(max(encoder.lengths([edited.first, edited.second])), encoder.limit(max_length))
+    return min(max(FIRST_TOKENS // longest, FEW), MOST_FIRST)
+
+
+def costs_of(
+    encoder: Encoder, edited: Edited, reading: Reading, max_length: int | None = None, passes: int = PASSES
+) -> Work[EditCosts]:
+    """The costs of edits, from one pass over every text if there are at most `passes`, or those of sampled orders."""
     count = len(edited.edits)
-    orders = sampled_orders(count) if count > EXACT else ()
+    orders = sampled_orders(count, passes) if 2**count > passes else ()
     masks = list(dict.fromkeys(mask for order in orders for mask in prefixes(order))) or list(range(2**count))
     texts = [edited.text(mask) for mask in masks]
     distinct = list(dict.fromkeys(texts))
@@ -128,13 +139,16 @@ def shapley(values: Floats, count: int) -> Floats:
     return np.stack(found, axis=-1)
 
 
-def sampled_orders(count: int) -> Orders:
-    """Orders of the edits, each followed by its reverse, with at most PASSES subsets; the same in every process."""
+def sampled_orders(count: int, passes: int = PASSES) -> Orders:
+    """Orders of the edits, each followed by its reverse, with at most `passes` subsets; the same in every process.
+
+    At least `DRAWS` orders with their reverse, even if these have more subsets.
+    """
     draw, orders, known = random.Random(0), list[tuple[int, ...]](), set[int]()
     while True:
         order = draw.sample(range(count), count)
         masks = known.union(prefixes(order), prefixes(order[::-1]))
-        if len(masks) > PASSES:
+        if len(masks) > passes and len(orders) >= 2 * DRAWS:
             return tuple(orders)
         known = masks
         orders += [tuple(order), tuple(order[::-1])]

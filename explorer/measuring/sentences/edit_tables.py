@@ -6,7 +6,7 @@ import numpy as np
 
 from explorer import in_words
 from explorer.in_words import Rows, number, rounded
-from explorer.measuring.sentences.edit_costs import EditCosts, MeanCosts, apart_from
+from explorer.measuring.sentences.edit_costs import EXACT, EditCosts, MeanCosts, apart_from
 
 Sides = Mapping[str, EditCosts]  # by side: A, or A and B
 
@@ -21,6 +21,7 @@ MOST_IN = "Of all layers, layer {} has the highest cost: {}."
 FROM = "The cost is {} under B than under A from layer {} on."
 SIGNIFICANT_FROM = "The change is significant from layer {} on."
 ERROR = "These costs are of sampled orders of the differences: standard error at most {}."
+FIRST = "These are first costs, of sampled orders (standard error at most {}): exact ones come with the words."
 ABOUT = (
     "The differences turn the first sentence into the second. The cost of one is what the cosine falls by when it is "
     "made, in the mean over every order of them (Shapley value), so the costs add up to 1 minus the cosine."
@@ -69,7 +70,8 @@ def notes(sides: Sides) -> list[str]:
         found.append(MOST_IN.format(highest, number(one.totals[highest])))
     errors = [float(one.errors.max()) for one in sides.values() if one.errors is not None]
     if errors:
-        found.append(ERROR.format(in_words.bound(max(errors), 3)))
+        text = ERROR if len(one.edits) > EXACT else FIRST
+        found.append(text.format(in_words.bound(max(errors), 3)))
     return found
 
 

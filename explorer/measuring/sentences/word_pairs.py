@@ -92,10 +92,12 @@ def word_pair(
     max_length: int | None = None,
     *,
     matrix: bool = False,
+    costs: EditCosts | None = None,
 ) -> Work[WordPair]:
     """What the words add, and, which takes several times as long, the matrix.
 
-    Without a maximum length, sentences of more than `WORD_TOKENS` tokens get no matrix.
+    Without a maximum length, sentences of more than `WORD_TOKENS` tokens get no matrix. Exact costs of the edits
+    that are given are not computed again.
     """
     from explorer.encoding.read.word_parts import added, ends_of, word_parts
 
@@ -103,7 +105,9 @@ def word_pair(
     one, other = (ends_of(encoder, text, reading, reference, max_length) for text in (first, second))
     words, cuts = (one.words.texts, other.words.texts), (one.words.cut, other.words.cut)
     cosine = float(one.last @ other.last)
-    edits = yield from edit_costs(encoder, first, second, reading, max_length)
+    edits = costs
+    if edits is None or edits.errors is not None:
+        edits = yield from edit_costs(encoder, first, second, reading, max_length)
     if matrix and (max_length is not None or max(len(one.words.ids), len(other.words.ids)) <= WORD_TOKENS):
         left, point_count = yield from word_parts(one)
         right, other_count = (left, point_count) if first == second else (yield from word_parts(other))
@@ -173,17 +177,20 @@ def measured(
     device: str = "auto",
     *,
     matrix: bool = False,
+    costs: EditCosts | None = None,
 ) -> Work[WordPair]:
     """Read what is stored, or compute and store it; only then is the encoder loaded, in float32 on the device.
 
-    A stored pair without its matrix is computed anew if the matrix is wanted.
+    A stored pair without its matrix is computed anew if the matrix is wanted. `costs` are as in `word_pair`.
     """
     name = key(found.digest, sentences, reading.title, reference, max_length, device)
     pair = kept(name)
     if pair is not None and not (matrix and pair.matrix is None):
         return pair
     yield Progress(f"loading {found.name}", 0, 0)
-    pair = yield from word_pair(load(), *sentences, reading, reference, max_length, matrix=matrix)
+    if pair is not None:
+        costs = pair.edits
+    pair = yield from word_pair(load(), *sentences, reading, reference, max_length, matrix=matrix, costs=costs)
     try:
         keep(name, pair)
     except NotWritable as error:  # return the pair even if it cannot be stored

@@ -1,6 +1,6 @@
 """Show one pair under A and B on the first screen: type another one, or change a word, and both models answer."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import streamlit as st
@@ -13,6 +13,7 @@ from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import Reading
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences import edit_tables, word_pairs
+from explorer.measuring.sentences.edit_costs import EditCosts
 from explorer.measuring.sentences.edits import between
 from explorer.measuring.sentences.sentence_vectors import of_reading, similarities
 from explorer.progress import finish
@@ -54,17 +55,20 @@ def show(choice: Choice, answer: DeltaGenerator) -> bool:
     if costs is None:
         return True
     with answer:
-        st.markdown(f"#### {messages.plain(edit_tables.summary(costs) if costs else _cosines(sides, pair))}")
+        sentence = st.empty()
+        sentence.markdown(f"#### {messages.plain(edit_tables.summary(costs) if costs else _cosines(sides, pair))}")
         if note:
             st.caption(note)
     with figure:
         _what_if(sides, pair)
         left, right = st.columns([3, 2], gap="medium") if costs else (st.container(), None)
         with left:
-            _words(sides, pair)
+            words = _words(sides, pair, costs)
         if right is not None:
+            if (better := differences.refined(costs, words)) != costs:
+                sentence.markdown(f"#### {messages.plain(edit_tables.summary(better))}")
             with right:
-                differences.cost_by_layer(costs, "start", height=HEIGHT)
+                differences.cost_by_layer(better, "start", height=HEIGHT)
     return True
 
 
@@ -119,21 +123,24 @@ def _sides(choice: Choice) -> tuple[tuple[Reader, ...], str]:
     return sidebar_choice.readers(choice, other), note
 
 
-def _words(sides: Sequence[Reader], pair: tuple[str, str]) -> None:
-    """Both sentences under each side, coloured."""
+def _words(
+    sides: Sequence[Reader], pair: tuple[str, str], costs: Mapping[str, EditCosts]
+) -> dict[str, word_pairs.WordPair]:
+    """Show both sentences under each side, coloured; return what their words add, of the sides that are computed."""
     plain = st.empty()
     with plain.container():
         for text in pair:
             st.markdown(messages.plain(text))
     known: dict[str, word_pairs.WordPair] = {}
     for side in sides:  # one after the other, with one line of progress
-        words = microscope.words_of(side, *pair)
+        words = microscope.words_of(side, *pair, costs.get(side.name))
         if words is None:
-            return
+            return known
         known[side.name] = words
     plain.empty()
     st.html(_LARGER)
     differences.coloured_words(sides, known, pair, "start")
+    return known
 
 
 def _cosines(sides: Sequence[Reader], pair: tuple[str, str]) -> str:

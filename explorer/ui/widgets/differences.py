@@ -11,7 +11,7 @@ from explorer.drawing.sentences import pair_figures
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import PAD, Reading
 from explorer.measuring.sentences import edit_tables, word_pairs
-from explorer.measuring.sentences.edit_costs import EditCosts, costs_of
+from explorer.measuring.sentences.edit_costs import EditCosts, costs_of, first_passes
 from explorer.measuring.sentences.edits import Edited, between
 from explorer.training.record import runs
 from explorer.ui import messages
@@ -39,12 +39,21 @@ _WORD = (
 
 
 def edit_costs_of(sides: Sequence[Reader], first: str, second: str) -> dict[str, EditCosts] | None:
-    """What the edits of two sentences cost, by side; empty if they have none, None with progress shown until known."""
+    """What the edits of two sentences cost, by side; empty if they have none, None with progress shown until known.
+
+    Of many edits, or of long sentences, these are first costs, with their error, until `refined` has the words.
+    """
     made = {side.name: _edit_costs(side, (first, second)) for side in sides}
     if any(costs is None for costs in made.values()):
         return None
     known = {name: costs[0] for name, costs in made.items() if costs}
     return known if len(known) == len(made) else {}
+
+
+def refined(costs: dict[str, EditCosts] | None, pairs: Mapping[str, word_pairs.WordPair]) -> dict[str, EditCosts]:
+    """The costs, or better ones that were computed with the words."""
+    exact = {name: pair.edits for name, pair in pairs.items() if pair.edits is not None}
+    return {name: exact.get(name, one) if one.errors is not None else one for name, one in (costs or {}).items()}
 
 
 def _edit_costs(side: Reader, sentences: tuple[str, str]) -> tuple[EditCosts, ...] | None:
@@ -63,7 +72,9 @@ def _edit_costs(side: Reader, sentences: tuple[str, str]) -> tuple[EditCosts, ..
 
     def make() -> progress.Work[EditCosts]:
         yield progress.Progress(f"loading {side.found.name}", 0, 0)
-        return (yield from costs_of(cached.attending(side.found), edited, side.reading, length))
+        encoder = cached.attending(side.found)
+        passes = first_passes(encoder, edited, length)
+        return (yield from costs_of(encoder, edited, side.reading, length, passes))
 
     key = f"edits {side.found.digest} {digest_of(sentences)} {side.reading.title} {length}"
     made = jobs.result(key, f"Comparing two sentences with {side.found.name}", make)

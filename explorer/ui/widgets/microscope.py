@@ -14,6 +14,7 @@ from explorer.measuring.comparing.learned import HOW_CHOSEN
 from explorer.measuring.comparing.pair_words import differing, what_is_right
 from explorer.measuring.scores.judge import PairChange
 from explorer.measuring.sentences import edit_tables, sentence_pair, word_pairs, word_tables
+from explorer.measuring.sentences.edit_costs import EditCosts
 from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, selection
@@ -223,12 +224,16 @@ def show_words(sides: tuple[Reader, ...], first: str, second: str, reference: st
     costs = differences.edit_costs_of(sides, first, second)
     if costs is None:
         return  # progress is shown
+    answer = st.empty()
     if costs:
-        st.markdown(f"**{messages.plain(edit_tables.summary(costs))}**", help=edit_tables.ABOUT)
-    made = {side.name: _word_pair(side, first, second, reference) for side in sides}
+        answer.markdown(f"**{messages.plain(edit_tables.summary(costs))}**", help=edit_tables.ABOUT)
+    made = {side.name: _word_pair(side, first, second, reference, costs=costs.get(side.name)) for side in sides}
     pairs: dict[str, word_pairs.WordPair] = {name: pair for name, pair in made.items() if pair is not None}
     if len(pairs) < len(sides):
         return  # progress is shown
+    if costs and (better := differences.refined(costs, pairs)) != costs:
+        costs = better
+        answer.markdown(f"**{messages.plain(edit_tables.summary(costs))}**", help=edit_tables.ABOUT)
     left, right = st.columns([3, 2], gap="medium") if costs else (st.container(), None)
     with left:
         if summary := word_tables.summary(pairs):
@@ -309,13 +314,16 @@ def _matrices(
         downloads.rows(word_tables.matrix_rows(whole), stem, "Pairs of words (CSV)")
 
 
-def words_of(side: Reader, first: str, second: str) -> word_pairs.WordPair | None:
-    """What each word of two sentences adds, from the default reference; None with progress shown until it is known."""
-    return _word_pair(side, first, second, PAD)
+def words_of(side: Reader, first: str, second: str, costs: EditCosts | None = None) -> word_pairs.WordPair | None:
+    """What each word of two sentences adds, from the default reference; None with progress shown until it is known.
+
+    Exact costs of the edits are not computed again if they are given.
+    """
+    return _word_pair(side, first, second, PAD, costs=costs)
 
 
 def _word_pair(
-    side: Reader, first: str, second: str, reference: str, *, matrix: bool = False
+    side: Reader, first: str, second: str, reference: str, *, matrix: bool = False, costs: EditCosts | None = None
 ) -> word_pairs.WordPair | None:
     length = side.settings.max_length
     texts = digest_of((first, second))
@@ -332,6 +340,7 @@ def _word_pair(
             reference,
             length,
             matrix=matrix,
+            costs=costs,
         ),
     )
 

@@ -150,6 +150,40 @@ def test_many_edits_are_sampled_with_their_error_and_add_up(encoder):
     assert np.all(np.abs(costs.costs - exact) < 5 * costs.errors + 1e-9)
 
 
+def test_first_costs_of_many_edits_need_fewer_texts_and_state_their_error(encoder):
+    names = ["man", "dog", "guitar", "garden", "plays", "big", "small", "street"]
+    found = between(" the ".join(names), " the ".join(f"{name}s" for name in names))
+    assert len(found.edits) == edit_costs.EXACT
+    exact = finish(edit_costs.costs_of(encoder, found, MEAN))
+    passes = edit_costs.first_passes(encoder, found)
+    assert edit_costs.FEW <= passes <= edit_costs.MOST_FIRST < 2**edit_costs.EXACT
+    first = finish(edit_costs.costs_of(encoder, found, MEAN, passes=passes))
+    assert exact.errors is None
+    assert first.total == pytest.approx(exact.total, abs=1e-6), "the total is exact"
+    assert first.totals == pytest.approx(exact.totals, abs=1e-6)
+    assert np.all(np.abs(first.costs - exact.costs) < 5 * first.errors + 1e-9)
+    assert edit_tables.FIRST[:20] in " ".join(edit_tables.notes({"A": first}))
+    assert edit_tables.FIRST[:20] not in " ".join(edit_tables.notes({"A": exact}))
+    long = between(" ".join([*names * 40, "man"]), " ".join([*names * 40, "dog"]))
+    assert edit_costs.first_passes(encoder, long) < edit_costs.MOST_FIRST, "of long sentences fewer"
+
+
+def test_few_edits_are_exact_in_the_first_answer_too(encoder):
+    found = between("the man plays a guitar", "the dog plays a drum")
+    passes = edit_costs.first_passes(encoder, found)
+    first, exact = (finish(edit_costs.costs_of(encoder, found, MEAN, passes=few)) for few in (passes, 256))
+    assert first.errors is None
+    assert np.array_equal(first.costs, exact.costs)
+
+
+@pytest.mark.parametrize(("count", "passes"), [(5, 16), (8, 64), (17, 64), (edits.MOST, 16)])
+def test_first_orders_keep_to_their_texts_but_for_two_draws_with_an_error(count, passes):
+    orders = sampled_orders(count, passes)
+    used = len({mask for order in orders for mask in prefixes(order)})
+    assert len(orders) >= 2 * edit_costs.DRAWS
+    assert used <= max(passes, 2 + 2 * edit_costs.DRAWS * (count - 1))
+
+
 @pytest.mark.parametrize("count", [9, 12, 20, edits.MOST])
 def test_sampled_orders_come_with_their_reverse_and_need_few_passes(count):
     orders = sampled_orders(count)

@@ -14,7 +14,7 @@ from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.pooling import MASK, OWN, parse
 from explorer.errors import UnsupportedModel
 from explorer.measuring.scores.judge import Share, share_above
-from explorer.measuring.sentences import sentence_vectors, word_pairs, word_tables
+from explorer.measuring.sentences import edit_costs, sentence_vectors, word_pairs, word_tables
 from explorer.measuring.sentences.probe_cosines import (
     differing,
     pack_rows,
@@ -160,6 +160,18 @@ def test_a_matrix_is_added_to_what_is_stored_and_serves_both(model):
     assert whole.matrix is not None
     for matrix in (False, True):
         assert facts(finish(word_pairs.measured(found, PAIR, OWN, never, matrix=matrix))) == facts(whole)
+
+
+def test_costs_that_are_known_exactly_are_kept_and_not_computed_again(model, monkeypatch):
+    found, encoder = model
+    reading, sentences = parse("mean of layer 2", 2), ("the man plays a guitar", "the dog plays a drum")
+    costs = finish(edit_costs.edit_costs(encoder, *sentences, reading))
+    monkeypatch.setattr(word_pairs, "edit_costs", None)  # a call would fail
+    pair = finish(word_pairs.measured(found, sentences, reading, lambda: encoder, costs=costs))
+    assert pair.edits is costs
+    again = finish(word_pairs.measured(found, sentences, reading, lambda: encoder, matrix=True))
+    assert again.matrix is not None
+    assert np.array_equal(again.edits.costs, costs.costs)
 
 
 @pytest.mark.parametrize(
