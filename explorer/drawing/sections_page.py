@@ -3,37 +3,78 @@
 import html
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
+from explorer.drawing.sentences import moving_map
+
+TEXT, NOTE, SHEET, FIGURE, COMPONENT = "text", "note", "sheet", "figure", "component"  # kinds of parts
+COMPONENTS = {"moving_map": moving_map}  # what draws itself from its data, by name
 _SIGNS = re.compile(
-    r"(?m)^#+ |:material/\w+:|:small\[\]|:[a-z]+(?:-[a-z]+)?\[([^\]]*)\]"
+    r"(?m)^#+ |:material/\w+:|:[a-z]+(?:-[a-z]+)?\[((?:\\.|[^\]\\])*)\]"
 )  # of a heading, and of Streamlit
+_WORD = re.compile(r":gray-background\[((?:\\.|[^\]\\])*?):small\[([^\]]*)\]\]")  # a coloured one, with its number
+_COLOURED = r'<span class="stMarkdownColoredBackground">\1<span>\2</span></span>'
+_NOTHING = ":small[]"
 _ESCAPED, _BOLD = re.compile(r"\\([!-/:-@\[-`{-~])"), re.compile(r"\*\*(.+?)\*\*")
-_COLOURS = {"light": ("#ffffff", "#0c1619"), "dark": ("#0e1619", "#e4eced")}
+_COLOURS = {  # ground, text, ground and line of fields
+    "light": ("#ffffff", "#0c1619", "#eef2f3", "#c9d1d3"),
+    "dark": ("#0e1619", "#e4eced", "#1b2a2e", "#3a4a4f"),
+}
+_TEMPLATES = {"light": "plotly_white", "dark": "plotly_dark"}
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:;
  script-src 'unsafe-inline' 'unsafe-eval' blob:; worker-src blob:; font-src data:">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<style>body {{ font: 18px/1.45 sans-serif; margin: 0 auto; max-width: 1200px; padding: 1rem; background: {ground};
-color: {ink}; }} h2 {{ margin: 2.5rem 0 0; }} p {{ margin: 0.4rem 0; }} .answer {{ font-size: 1.15em; }}
-.js-plotly-plot text {{ unicode-bidi: plaintext; }}</style></head><body>
+<style>:root {{ color-scheme: {theme}; --st-background-color: {ground}; --st-text-color: {ink};
+  --st-secondary-background-color: {field}; --st-border-color: {line}; --st-primary-color: #0f6b70;
+  --st-font: sans-serif; }}
+body {{ font: 18px/1.45 sans-serif; margin: 0 auto; max-width: 1200px; padding: 1rem; background: {ground};
+  color: {ink}; overflow-wrap: anywhere; }}
+section {{ margin-top: 2.5rem; border-top: 1px solid {line}; }}
+h2 {{ margin: 1rem 0 0; }} p {{ margin: 0.4rem 0; }} .answer {{ font-size: 1.15em; }} .note {{ font-size: 0.8em; }}
+.row {{ display: flex; gap: 1.5rem; }} .row > div {{ min-width: 0; }} .component > .moving-map {{ height: 34rem; }}
+.js-plotly-plot text {{ unicode-bidi: plaintext; }}
+{recoloured}
+@media (max-width: 700px) {{ body {{ font-size: 16px; }} .row {{ display: block; }}
+  .component > .moving-map {{ height: auto; }} .wide {{ overflow-x: auto; }} .wide > div {{ min-width: 640px; }} }}
+{sheets}</style></head><body>
 <h1>{title}</h1>
 {views}
 <script>{plotly}</script>
 <script>for (const [place, shown] of Object.entries({figures})) {{
   Plotly.newPlot(place, {{...shown, config: {{responsive: true, displaylogo: false}}}});
-}}</script></body></html>
+}}</script>
+<script>{scripts}
+for (const [place, [name, data]] of Object.entries({components}))
+  components[name]({{ parentElement: document.getElementById(place), data, setTriggerValue: () => {{}} }});
+</script></body></html>
 """
 
 
 @dataclass(frozen=True)
+class Part:
+    """A piece of what a page has shown: its kind, and its content.
+
+    That is markdown, a style sheet, a figure as plotly reads it, or a component's name with its data as JSON. `key` is
+    that of the container around it, which style sheets name; `column` the place of its column, with its share.
+    """
+
+    kind: str
+    content: str
+    key: str = ""
+    column: tuple[int, ...] = ()
+    share: float = 1.0
+
+
+@dataclass(frozen=True)
 class Shown:
-    """What a page has shown: its answer in markdown, figures as plotly reads them, and its theme, light or dark."""
+    """What a page has shown: its answer in markdown, the parts of its figure, and its theme, light or dark."""
 
     answer: str
-    figures: tuple[str, ...]
+    parts: tuple[Part, ...]
     theme: str
 
 
@@ -46,46 +87,96 @@ class Section:
     shown: Shown | None
 
 
-def page(title: str, sections: Sequence[Section]) -> str:
+def page(title: str, sections: Sequence[Section], theme: str = "light") -> str:
     """The whole file; all texts are escaped, and nothing is asked of another machine."""
     from plotly.offline import get_plotlyjs
 
-    parts, figures = [], {}
+    written: list[str] = []
+    sheets: list[str] = []
+    figures: dict[str, object] = {}
+    components: dict[str, tuple[str, object]] = {}
     for number, section in enumerate(sections, start=1):
-        parts.append(f"<section><h2>{html.escape(section.title)}</h2>\n<p>{html.escape(section.line)}</p>")
+        written.append(f"<section><h2>{html.escape(section.title)}</h2>\n<p>{html.escape(section.line)}</p>")
         if section.shown is None:
-            parts.append("<p><i>This view was not opened before the talk was exported: its figure is missing.</i></p>")
+            written.append(
+                "<p><i>This view was not opened before the talk was exported: its figure is missing.</i></p>"
+            )
         else:
-            parts.append(f'<p class="answer">{_as_html(section.shown.answer)}</p>')
-            for place, spec in enumerate(section.shown.figures):
-                figures[f"figure-{number}-{place}"] = _drawn(spec)
-                parts.append(f'<div id="figure-{number}-{place}"></div>')
-            if not section.shown.figures:
-                parts.append("<p><i>The figure of this view moves, and is in Strata alone.</i></p>")
-        parts.append("</section>")
-    theme = next((one.shown.theme for one in sections if one.shown), "light")
-    ground, ink = _COLOURS.get(theme, _COLOURS["light"])
+            written.append(f'<p class="answer">{_as_html(section.shown.answer)}</p>')
+            parts = [(f"part-{number}-{place}", part) for place, part in enumerate(section.shown.parts)]
+            figures |= {place: _drawn(part.content, theme) for place, part in parts if part.kind == FIGURE}
+            components |= {place: json.loads(part.content) for place, part in parts if part.kind == COMPONENT}
+            sheets += [part.content for _, part in parts if part.kind == SHEET]
+            written += _rows(parts)
+        written.append("</section>")
+    used = sorted({name for name, _ in components.values()})
+    ground, ink, field, line = _COLOURS.get(theme, _COLOURS["light"])
     return _PAGE.format(
         title=html.escape(title),
-        views="\n".join(parts),
+        views="\n".join(written),
         plotly=get_plotlyjs(),
-        figures=json.dumps(figures).replace("<", "\\u003c"),
-        ground=ground,
-        ink=ink,
+        figures=_in_script(figures),
+        components=_in_script(components),
+        scripts="const components = {};\n" + "".join(_script(name) for name in used),
+        sheets="".join([*dict.fromkeys(sheets), *(COMPONENTS[name].CSS for name in used)]),
+        recoloured="\n".join(_recoloured(one[1]) for one in _COLOURS.values()),
+        **{"ground": ground, "ink": ink, "field": field, "line": line, "theme": theme},
     )
 
 
-def _drawn(spec: str) -> dict[str, object]:
+def _rows(parts: Sequence[tuple[str, Part]]) -> Iterator[str]:
+    """The parts in their order; those of columns next to each other."""
+    shown = [(place, part) for place, part in parts if part.kind != SHEET]
+    for row, of_row in groupby(shown, key=lambda one: one[1].column[:-1]):
+        if not row:
+            yield from (_part(*one) for one in of_row)
+            continue
+        yield '<div class="row">'
+        for _, of_column in groupby(of_row, key=lambda one: one[1].column):
+            found = list(of_column)
+            inside = "".join(_part(*one) for one in found)
+            yield f'<div style="flex: {found[0][1].share:g} 1 0">{inside}</div>'
+        yield "</div>"
+
+
+def _part(place: str, part: Part) -> str:
+    if part.kind in (TEXT, NOTE):
+        key = html.escape("st-key-" + re.sub(r"[^\w-]", "-", part.key))
+        return f'<div class="{key}"><p class="{part.kind}">{_as_html(part.content)}</p></div>'
+    if part.kind == COMPONENT:
+        return f'<div class="component" id="{place}">{COMPONENTS[json.loads(part.content)[0]].HTML}</div>'
+    return f'<div class="wide"><div id="{place}"></div></div>'
+
+
+def _script(name: str) -> str:
+    """The code of a component, which is a module, as a function that draws it."""
+    code = COMPONENTS[name].script().replace("export default function", "return function")
+    return f"components[{json.dumps(name)}] = (() => {{\n{code}\n}})();\n"
+
+
+def _in_script(value: object) -> str:
+    return json.dumps(value).replace("<", "\\u003c")
+
+
+def _recoloured(ink: str) -> str:
+    """The rule by which text of figures that were drawn in the other theme can be read."""
+    shade = ", ".join(str(part) for part in bytes.fromhex(ink.removeprefix("#")))
+    return f'.js-plotly-plot text[style*="fill: rgb({shade})"] {{ fill: currentColor !important; }}'
+
+
+def _drawn(spec: str, theme: str) -> dict[str, object]:
     """A figure without Streamlit's template, whose colours are names that only its own pages replace."""
     from plotly.io import templates
 
     stated = json.loads(spec)
-    layout = {**stated.get("layout", {}), "template": templates["plotly_white"].to_plotly_json()}
+    template = templates[_TEMPLATES.get(theme, _TEMPLATES["light"])].to_plotly_json()
+    layout = {**stated.get("layout", {}), "template": template}
     layout |= {"paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)"}
     return {"data": stated.get("data", []), "layout": layout, "frames": stated.get("frames", [])}
 
 
 def _as_html(markdown: str) -> str:
-    """The text of an answer with its bold words; everything else is text."""
-    marked = _BOLD.sub(r"<b>\1</b>", html.escape(_SIGNS.sub(r"\1", markdown)))
+    """Markdown with its bold and its coloured words; everything else is text."""
+    marked = _WORD.sub(_COLOURED, html.escape(markdown.replace(_NOTHING, "")))
+    marked = _BOLD.sub(r"<b>\1</b>", _SIGNS.sub(r"\1", marked))
     return "<br>".join(_ESCAPED.sub(r"\1", marked).splitlines())

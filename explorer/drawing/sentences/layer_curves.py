@@ -82,7 +82,9 @@ def by_layer(sides: Sequence[CurvesOfSide]) -> go.Figure:
     low, high = style.COSINE_RANGE
     draft.y_axes(range=[low, high + 0.02], zeroline=False, fixedrange=True)
     draft.y_axes(col=1, title="cosine")
-    return draft.figure(HEIGHT, margin={"t": 30, "b": 90}, legend={"y": -0.22, "yanchor": "top"}, showlegend=True)
+    return draft.figure(
+        HEIGHT, margin={"t": 30, "b": 90}, legend={"yref": "container", "y": 0, "yanchor": "bottom"}, showlegend=True
+    )
 
 
 def place_of(number: int) -> tuple[int, int]:

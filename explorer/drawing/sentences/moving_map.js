@@ -404,9 +404,11 @@ export default function (component) {
     return [...made, "</svg>"].join("");
   };
 
-  // the map ends where the window does, whatever is above it
+  // the map of a page ends where the window does, whatever is above it
   const tall = () => {
-    const main = document.querySelector("[data-testid=stMain]"), top = root.getBoundingClientRect().top + (main?.scrollTop ?? 0);
+    const main = document.querySelector("[data-testid=stMain]");
+    if (!main) return;  // an exported talk, where its style says how high it is
+    const top = root.getBoundingClientRect().top + main.scrollTop;
     const wanted = `${Math.max(320, Math.floor(window.innerHeight - top - 12))}px`;
     if (window.innerWidth > 700 && root.style.height !== wanted) root.style.height = wanted;
   };

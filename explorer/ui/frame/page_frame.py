@@ -19,7 +19,7 @@ from explorer.ui.access import jobs, selection, sidebar_choice
 from explorer.ui.frame import sidebar, talk_drawer, talk_export, talk_steps
 from explorer.ui.frame.page_list import PAGES, PageEntry, go_on, named, open_page
 from explorer.ui.runs import run_status, training_queue
-from explorer.ui.widgets import controls, downloads
+from explorer.ui.widgets import controls, downloads, first_screen
 
 # a file, not a `:material/…:` name: for that the browser would ask a server on the network
 ICON = Path(__file__).parent / "icon.svg"
@@ -121,6 +121,10 @@ html {{ font-size: 21px !important; }}
   {_LINE} kbd {{ display: none; }}
   {_LINE} > :has(> .st-key-presented) {{ flex: 1 1 100%; }}
 }}
+</style>"""
+# a view of a talk that names a tab shows that, below the answer, in place of the figure of the page
+_TAB_ALONE = f"""<style>
+.st-key-{first_screen.FIGURE}, .st-key-{first_screen.CONTROLS} {{ display: none; }}
 </style>"""
 # Arrow keys, and the page keys that a remote sends, do what the two buttons do, unless something on the page uses them.
 _ARROWS = """<script>
@@ -229,7 +233,8 @@ def training_line() -> None:
 def _title(page: PageEntry) -> None:
     """The title of a page with its purpose and the buttons; in the mode with the menu and the choices too."""
     presenting, view = downloads.presenting(), talk_steps.view()
-    st.html(_PRESENTED if presenting else _BESIDE_TITLE)
+    tab_alone = presenting and view is not None and talk_steps.shows_tab(view) and talk_steps.is_at(view)
+    st.html((_PRESENTED if presenting else _BESIDE_TITLE) + _TAB_ALONE * tab_alone)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="presentation line"):
         st.title(NAME if page is PAGES[0] else page.title, width="content")
         if presenting:

@@ -6,7 +6,6 @@ from functools import partial
 
 import streamlit as st
 
-from explorer.drawing import sections_page
 from explorer.errors import StrataError
 from explorer.ui import messages
 from explorer.ui.frame import talk_export, talk_steps, talks
@@ -92,11 +91,12 @@ def _edit() -> None:
         st.button("Present it", key="present talk", icon=":material/present_to_all:", on_click=_present, args=(talk,))
         downloads.file(
             "Export",
-            partial(sections_page.page, talk.name, talk_export.sections(talk)),
+            talk_export.page(talk),
             f"{downloads.file_name(talk.name)}.html",
             "text/html",
             key="export talk",
-            help="One HTML file that needs no server: the line, the answer and the figure of each view.",
+            help="One HTML file that needs no server: the line, the answer and the figure of each view as you saw it, "
+            "and for the form of Train the last run.",
         )
         if talks.is_changed(talk.name):
             _rename(talk)

@@ -4,26 +4,23 @@ A view is opened as the browser's own Back and Forward open an address: what it 
 """
 
 import time
-from collections.abc import Mapping
-from urllib.parse import parse_qsl, urlencode
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import RerunException, get_script_run_ctx
-from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 
 from explorer.errors import StrataError
 from explorer.knobs import whole_in
 from explorer.ui.access.selection import PAIR, SENTENCES
-from explorer.ui.frame import sidebar, talks
+from explorer.ui.frame import inside_streamlit, sidebar, talks
 from explorer.ui.frame.page_list import PAGES
-from explorer.ui.widgets import downloads
+from explorer.ui.runs import training_form
+from explorer.ui.widgets import downloads, first_screen
 
 TALK, VIEW = "talk", "talk_view"  # in the address; the number is from 1
 OF_FRAME = (TALK, VIEW, downloads.PRESENTING)  # no part of a view
 _TO, _UNDER_WAY, _OPENED = "_view to open", "_view that is being opened", "_view that was opened"
 PAGE = "_page"  # in the session: the address of the open page
 _QUICK = 1.0  # seconds
-_DELIVERED = 0.05  # seconds until the browser has its new address: a run that starts over discards what was not sent
+TRAIN = "train"  # the page whose form shows a run once it is started
 
 
 def current() -> tuple[talks.Talk, int] | None:
@@ -54,7 +51,7 @@ def fault() -> str:
 def shown() -> talks.View:
     """What the browser shows now, as a view; in a callback too, where the address is that of the click."""
     page = st.session_state[PAGE] or PAGES[0].name
-    return talks.view_of(page, {key: value for key, value in _address().items() if key not in OF_FRAME})
+    return talks.view_of(page, {key: value for key, value in inside_streamlit.address().items() if key not in OF_FRAME})
 
 
 def is_at(view: talks.View) -> bool:
@@ -65,6 +62,11 @@ def is_at(view: talks.View) -> bool:
         return False
     same = (now.page, now.pair, now.sentences) == (view.page, view.pair, view.sentences)
     return same and now.address.items() <= view.address.items()
+
+
+def shows_tab(view: talks.View) -> bool:
+    """Whether a view is of an open tab: its line is about that, and not about the figure of the page."""
+    return first_screen.TAB in view.address
 
 
 def go(name: str, number: int) -> None:
@@ -112,43 +114,11 @@ def go_on() -> None:
     sidebar.set_by_hand("sts" in query)
     presented = state.get(downloads.PRESENTING, st.query_params.get(downloads.PRESENTING))
     shown = {downloads.PRESENTING: presented} if presented else {}
-    _open(view.page, {**query, TALK: talk.name, VIEW: str(number), **shown})
+    if view.page == TRAIN and training_form.RUN not in query:
+        training_form.stay_at_form()  # else a run that trains would be shown
+    path = "" if view.page == PAGES[0].name else view.page
+    inside_streamlit.open_address(path, {**query, TALK: talk.name, VIEW: str(number), **shown})
 
 
 def _number(given: object, talk: talks.Talk) -> int:
     return min(max(whole_in(str(given or 1)) or 1, 1), len(talk.views))
-
-
-def _address() -> dict[str, str]:
-    """What the browser's address said when it asked for this run."""
-    context = get_script_run_ctx()
-    return dict(parse_qsl(context.query_string if context else ""))
-
-
-def _open(page: str, query: Mapping[str, str]) -> None:
-    """Start over on a page, as with the browser's Back: the address alone says what fields hold.
-
-    `st.switch_page` refuses parameters that fields of the sidebar are bound to.
-    """
-    context = get_script_run_ctx()
-    assert context is not None
-    address = urlencode(query)
-    path = "" if page == PAGES[0].name else page
-    pages = context.pages_manager.get_pages().values()
-    place = next(one["page_script_hash"] for one in pages if one["url_pathname"] == path)
-    with context.session_state.query_params() as known:
-        for widget in list(known._bindings_by_widget):  # it would drop `tab` if the page that is left has one too
-            known.unbind_widget(widget)
-        known.populate_from_query_string(address)
-        known.set_initial_query_params_from_current()
-        known._send_query_param_msg()
-    time.sleep(_DELIVERED)
-    raise RerunException(
-        RerunData(
-            query_string=address,
-            page_script_hash=place,
-            is_history_navigation=True,
-            cached_message_hashes=context.cached_message_hashes,
-            context_info=context.context_info,
-        )
-    )

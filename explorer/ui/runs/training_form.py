@@ -83,6 +83,11 @@ def choose(run: runs.Run) -> None:
 def leave() -> None:
     """Show the form, also while a run trains."""
     st.query_params.pop(RUN, None)
+    stay_at_form()
+
+
+def stay_at_form() -> None:
+    """Show none of the runs that train now unless the address names it."""
     st.session_state[_LEFT] = {run.name for run, _ in training_queue.under_way()}
 
 

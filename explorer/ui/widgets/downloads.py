@@ -30,11 +30,11 @@ _HELP = {
 }
 FORMATS = ("SVG", "PNG")
 PRESENTING, TEXT = "present", 1.5  # in the address: whether presentation mode is on; how many times larger its text is
-_INK = {"light": "#0c1619", "dark": "#e4eced"}  # of figures, as of other text (.streamlit/config.toml)
+INK = {"light": "#0c1619", "dark": "#e4eced"}  # of figures, as of other text (.streamlit/config.toml)
 # the rules by which a figure that was drawn in one theme can be read in the other
 _FOLLOWS = "\n".join(
     f'.js-plotly-plot text[style*="fill: rgb({red}, {green}, {blue})"] {{ fill: currentColor !important; }}'
-    for red, green, blue in (bytes.fromhex(ink.removeprefix("#")) for ink in _INK.values())
+    for red, green, blue in (bytes.fromhex(ink.removeprefix("#")) for ink in INK.values())
 )
 # the buttons of a figure are below it, where they cover no title, legend or note; on the full screen, where there is no
 # room below and the body of the page does not scroll, they are above it
@@ -172,7 +172,7 @@ def draw(figure: Any, *, height: int | None = None, presented: int | None = None
     changes later, `LOOK` corrects it. The height in pixels is `height` if it is given, else the figure's own; in
     presentation mode, where less room is left for it, `presented`.
     """
-    style.set_text(figure, _INK["dark" if st.context.theme.type == "dark" else "light"], TEXT if presenting() else 1.0)
+    style.set_text(figure, INK["dark" if st.context.theme.type == "dark" else "light"], TEXT if presenting() else 1.0)
     if presenting() and presented is not None:
         height = presented
     if height is not None:

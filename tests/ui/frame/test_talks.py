@@ -61,7 +61,7 @@ def test_the_talk_that_ships_has_six_views_with_their_sentences_on_every_machine
     views = talks.read(talks.SHIPPED).views
     assert len(views) == 6
     assert all(view.text for view in views)
-    assert {view.page for view in views} >= {"start", "train", "compare", "layer_attention", "map"}
+    assert {view.page for view in views} >= {"start", "train", "compare", "sentences", "map"}
     for view in views:
         marks = {key: value for key, value in view.query().items() if key in ("pair", "sentences")}
         assert {key: selections.read(mark) for key, mark in marks.items()} == {
