@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -23,6 +24,9 @@ _COLOURS = {  # ground, text, ground and line of fields
     "dark": ("#0e1619", "#e4eced", "#1b2a2e", "#3a4a4f"),
 }
 _TEMPLATES = {"light": "plotly_white", "dark": "plotly_dark"}
+_FONT = """@font-face {{ font-family: Page; font-weight: 200 900;
+  src: url(data:font/woff2;base64,{}) format("woff2"); }}
+"""
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:;
@@ -30,8 +34,8 @@ _PAGE = """<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>:root {{ color-scheme: {theme}; --st-background-color: {ground}; --st-text-color: {ink};
   --st-secondary-background-color: {field}; --st-border-color: {line}; --st-primary-color: #0f6b70;
-  --st-font: sans-serif; }}
-body {{ font: 18px/1.45 sans-serif; margin: 0 auto; max-width: 1200px; padding: 1rem; background: {ground};
+  --st-font: Page, sans-serif; }}
+{font}body {{ font: 18px/1.45 Page, sans-serif; margin: 0 auto; max-width: 1200px; padding: 1rem; background: {ground};
   color: {ink}; overflow-wrap: anywhere; }}
 section {{ margin-top: 2.5rem; border-top: 1px solid {line}; }}
 h2 {{ margin: 1rem 0 0; }} p {{ margin: 0.4rem 0; }} .answer {{ font-size: 1.15em; }} .note {{ font-size: 0.8em; }}
@@ -39,7 +43,7 @@ h2 {{ margin: 1rem 0 0; }} p {{ margin: 0.4rem 0; }} .answer {{ font-size: 1.15e
 .js-plotly-plot text {{ unicode-bidi: plaintext; }}
 {recoloured}
 @media (max-width: 700px) {{ body {{ font-size: 16px; }} .row {{ display: block; }}
-  .component > .moving-map {{ height: auto; }} .wide {{ overflow-x: auto; }} .wide > div {{ min-width: 640px; }} }}
+  .component > .moving-map {{ height: auto; }} .wide {{ overflow-x: auto; }} .wide > div {{ min-width: 960px; }} }}
 {sheets}</style></head><body>
 <h1>{title}</h1>
 {views}
@@ -55,7 +59,7 @@ for (const [place, [name, data]] of Object.entries({components}))
 
 
 @dataclass(frozen=True)
-class Part:
+class ShownPart:
     """A piece of what a page has shown: its kind, and its content.
 
     That is markdown, a style sheet, a figure as plotly reads it, or a component's name with its data as JSON. `key` is
@@ -74,7 +78,7 @@ class Shown:
     """What a page has shown: its answer in markdown, the parts of its figure, and its theme, light or dark."""
 
     answer: str
-    parts: tuple[Part, ...]
+    parts: tuple[ShownPart, ...]
     theme: str
 
 
@@ -87,8 +91,8 @@ class Section:
     shown: Shown | None
 
 
-def page(title: str, sections: Sequence[Section], theme: str = "light") -> str:
-    """The whole file; all texts are escaped, and nothing is asked of another machine."""
+def page(title: str, sections: Sequence[Section], theme: str = "light", font: bytes | None = None) -> str:
+    """The whole file, with a font (WOFF2) in it; all texts are escaped, and nothing is asked of another machine."""
     from plotly.offline import get_plotlyjs
 
     written: list[str] = []
@@ -96,7 +100,9 @@ def page(title: str, sections: Sequence[Section], theme: str = "light") -> str:
     figures: dict[str, object] = {}
     components: dict[str, tuple[str, object]] = {}
     for number, section in enumerate(sections, start=1):
-        written.append(f"<section><h2>{html.escape(section.title)}</h2>\n<p>{html.escape(section.line)}</p>")
+        written.append(
+            f'<section id="view-{number}"><h2>{html.escape(section.title)}</h2>\n<p>{html.escape(section.line)}</p>'
+        )
         if section.shown is None:
             written.append(
                 "<p><i>This view was not opened before the talk was exported: its figure is missing.</i></p>"
@@ -106,7 +112,8 @@ def page(title: str, sections: Sequence[Section], theme: str = "light") -> str:
             parts = [(f"part-{number}-{place}", part) for place, part in enumerate(section.shown.parts)]
             figures |= {place: _drawn(part.content, theme) for place, part in parts if part.kind == FIGURE}
             components |= {place: json.loads(part.content) for place, part in parts if part.kind == COMPONENT}
-            sheets += [part.content for _, part in parts if part.kind == SHEET]
+            own = "".join(part.content for _, part in parts if part.kind == SHEET)
+            sheets.append(f"#view-{number} {{ {own} }}\n" if own else "")  # two views may have containers of one key
             written += _rows(parts)
         written.append("</section>")
     used = sorted({name for name, _ in components.values()})
@@ -118,13 +125,14 @@ def page(title: str, sections: Sequence[Section], theme: str = "light") -> str:
         figures=_in_script(figures),
         components=_in_script(components),
         scripts="const components = {};\n" + "".join(_script(name) for name in used),
-        sheets="".join([*dict.fromkeys(sheets), *(COMPONENTS[name].CSS for name in used)]),
+        sheets="".join([*sheets, *(COMPONENTS[name].CSS for name in used)]),
+        font="" if font is None else _FONT.format(b64encode(font).decode()),
         recoloured="\n".join(_recoloured(one[1]) for one in _COLOURS.values()),
         **{"ground": ground, "ink": ink, "field": field, "line": line, "theme": theme},
     )
 
 
-def _rows(parts: Sequence[tuple[str, Part]]) -> Iterator[str]:
+def _rows(parts: Sequence[tuple[str, ShownPart]]) -> Iterator[str]:
     """The parts in their order; those of columns next to each other."""
     shown = [(place, part) for place, part in parts if part.kind != SHEET]
     for row, of_row in groupby(shown, key=lambda one: one[1].column[:-1]):
@@ -139,13 +147,14 @@ def _rows(parts: Sequence[tuple[str, Part]]) -> Iterator[str]:
         yield "</div>"
 
 
-def _part(place: str, part: Part) -> str:
+def _part(place: str, part: ShownPart) -> str:
     if part.kind in (TEXT, NOTE):
         key = html.escape("st-key-" + re.sub(r"[^\w-]", "-", part.key))
         return f'<div class="{key}"><p class="{part.kind}">{_as_html(part.content)}</p></div>'
     if part.kind == COMPONENT:
         return f'<div class="component" id="{place}">{COMPONENTS[json.loads(part.content)[0]].HTML}</div>'
-    return f'<div class="wide"><div id="{place}"></div></div>'
+    name = "wide" if "xaxis2" in json.loads(part.content).get("layout", {}) else "narrow"  # panels side by side
+    return f'<div class="{name}"><div id="{place}"></div></div>'
 
 
 def _script(name: str) -> str:
@@ -172,6 +181,7 @@ def _drawn(spec: str, theme: str) -> dict[str, object]:
     template = templates[_TEMPLATES.get(theme, _TEMPLATES["light"])].to_plotly_json()
     layout = {**stated.get("layout", {}), "template": template}
     layout |= {"paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)"}
+    layout["font"] = {**layout.get("font", {}), "family": "Page, sans-serif"}
     return {"data": stated.get("data", []), "layout": layout, "frames": stated.get("frames", [])}
 
 

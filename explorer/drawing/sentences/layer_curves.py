@@ -15,6 +15,7 @@ from explorer.drawing import style
 from explorer.drawing.sentences.heatmaps import Floats
 
 HEIGHT = 420
+PRESENTED = 385  # pixels in presentation mode, where the tab is all that is shown below the answer
 MARKS = {True: (style.MODEL_COLOURS[0], "solid"), False: (style.MODEL_COLOURS[1], "dash")}  # same, different
 _BAND = "rgba(138, 143, 152, 0.25)"
 

@@ -6,8 +6,10 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
+import streamlit
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.scriptrunner import RerunException, get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
@@ -73,6 +75,12 @@ def sent(note: Callable[[ForwardMsg], None]) -> Iterator[None]:
         yield
     finally:
         context.enqueue = send  # type: ignore[method-assign]
+
+
+def font() -> bytes | None:
+    """The font of all pages, as WOFF2; None if this version of Streamlit ships another one."""
+    found = sorted((Path(streamlit.__file__).parent / "static").rglob("SourceSans*Upright*.woff2"))
+    return found[0].read_bytes() if found else None
 
 
 def key_of(identity: str) -> str:

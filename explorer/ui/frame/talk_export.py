@@ -18,7 +18,7 @@ from streamlit.proto.Markdown_pb2 import Markdown
 
 from explorer.drawing import sections_page, style
 from explorer.drawing.scores import run_figures, watched
-from explorer.drawing.sections_page import COMPONENT, FIGURE, NOTE, SHEET, TEXT, Part, Section, Shown
+from explorer.drawing.sections_page import COMPONENT, FIGURE, NOTE, SHEET, TEXT, Section, Shown, ShownPart
 from explorer.measuring.comparing import headline
 from explorer.run_folder import Evaluation
 from explorer.training.record import runs
@@ -40,7 +40,7 @@ class _Noted:
 
     containers: dict[str, Path] = field(default_factory=dict)
     columns: dict[Path, float] = field(default_factory=dict)
-    pieces: dict[Path, Part] = field(default_factory=dict)
+    pieces: dict[Path, ShownPart] = field(default_factory=dict)
     tabs: Path | None = None
     computing: bool = False
 
@@ -68,17 +68,23 @@ class _Noted:
             keys = [key for key, place in self.containers.items() if _is_in(path, place)]
             key = max(keys, key=lambda one: len(self.containers[one]), default="")
             column = max((one for one in self.columns if _is_in(path, one)), key=len, default=())
-            self.pieces[path] = Part(*piece, key, column, self.columns.get(column, 1.0))
+            self.pieces[path] = ShownPart(*piece, key, column, self.columns.get(column, 1.0))
 
-    def within(self, key: str) -> list[Part]:
-        """What a container has shown, in the order of the page."""
+    def within(self, key: str) -> list[ShownPart]:
+        """What a container has shown."""
         place = self.containers.get(key)
-        return [] if place is None else [self.pieces[one] for one in sorted(self.pieces) if _is_in(one, place)]
+        return [] if place is None else self._where(lambda one: _is_in(one, place))
 
-    def of_tab(self) -> list[Part]:
-        """What is below the tabs."""
+    def of_tab(self) -> list[ShownPart]:
+        """What is below the tabs, without notes, such as what a click does."""
         tabs = self.tabs
-        return [] if tabs is None else [self.pieces[one] for one in sorted(self.pieces) if tabs < one and one[0] == 0]
+        found = [] if tabs is None else self._where(lambda one: one[0] == tabs[0] and one > tabs)
+        return [one for one in found if one.kind != NOTE]
+
+    def _where(self, is_there: Callable[[Path], bool]) -> list[ShownPart]:
+        """The pieces in the order of the page; style sheets are outside of all containers."""
+        every = [(place, self.pieces[place]) for place in sorted(self.pieces)]
+        return [piece for place, piece in every if piece.kind == SHEET or is_there(place)]
 
 
 def _piece(element: Element, kind: str | None) -> tuple[str, str] | None:
@@ -116,7 +122,7 @@ def noting() -> Iterator[None]:
     finally:
         answer = "\n".join(one.content for one in noted.within(first_screen.ANSWER) if one.kind in (TEXT, NOTE))
         parts = noted.of_tab() if talk_steps.shows_tab(view) else noted.within(first_screen.FIGURE)
-        if (answer or parts) and not noted.computing:
+        if (answer or any(one.kind != SHEET for one in parts)) and not noted.computing:
             known: dict[str, Shown] = st.session_state.setdefault(_SHOWN, {})
             known[_key(view)] = Shown(answer, tuple(parts), st.context.theme.type or "light")
 
@@ -146,7 +152,7 @@ def page(talk: talks.Talk) -> Callable[[], str]:
         for number, view in enumerate(talk.views, start=1):
             shown = _last_run(theme) if _is_form(view) else None
             sections.append(Section(_title(number, view), view.text, shown or known.get(_key(view))))
-        return sections_page.page(talk.name, sections, theme)
+        return sections_page.page(talk.name, sections, theme, inside_streamlit.font())
 
     return written
 
@@ -171,14 +177,18 @@ def _last_run(theme: str) -> Shown | None:
                 ),
             )
         ]
-        if pairs := status.facts.watched:
+        pairs = status.facts.watched
+        if pairs and any(isinstance(line, Evaluation) and line.cosines for line in lines):
             drawn.append(("**Cosines of watched pairs**", watched.watched_cosines(lines, pairs, 0)))
         parts = []
         for column, (title, figure) in enumerate(drawn):
             style.set_text(figure, downloads.INK[theme])
-            parts += [Part(TEXT, title, "", (0, column)), Part(FIGURE, str(figure.to_json()), "", (0, column))]
-        said = (RUN_SHIPPED if run.is_example else RUN_THERE).format(messages.plain(run.called))
-        return Shown(said + messages.marked(text.pieces), tuple(parts), theme)
+            parts += [
+                ShownPart(TEXT, title, "", (0, column)),
+                ShownPart(FIGURE, str(figure.to_json()), "", (0, column)),
+            ]
+        named_run = (RUN_SHIPPED if run.is_example else RUN_THERE).format(messages.plain(run.called))
+        return Shown(named_run + messages.marked(text.pieces), tuple(parts), theme)
     return None
 
 

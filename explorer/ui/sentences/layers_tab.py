@@ -182,6 +182,7 @@ def _figure(found: Seen, layers: tuple[LayerCosines, ...], marks: tuple[Mark, ..
     downloads.draw(
         drawn.by_layer(sides),
         height=drawn.HEIGHT,
+        presented=drawn.PRESENTED,
         key=FIGURE,
         on_select=choose_clicked,
         selection_mode="points",

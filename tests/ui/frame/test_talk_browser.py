@@ -89,49 +89,95 @@ def test_a_view_is_added_where_the_visitor_is_and_opened_again_from_the_drawer(p
 
 
 def shown_page():
-    """A page with the texts of someone else in its answer and its figure."""
+    """A page with the texts of someone else in its answer, its words, its figure and its map."""
+    import numpy as np
     import plotly.graph_objects as go
     import streamlit as st
 
-    from explorer.drawing import sections_page
+    from explorer.drawing.sentences import moving_map
+    from explorer.measuring.maps.frames import frames
+    from explorer.measuring.neighbours.vector_index import neighbourhoods
+    from explorer.progress import finish
     from explorer.ui import messages
     from explorer.ui.frame import talk_export, talks
     from explorer.ui.widgets import downloads, first_screen
+    from explorer.ui.widgets import moving_map as moving
 
     hostile = "</script><script>window.hurt = 1</script> 5 * 3"
+    st.session_state["pictures"] = "SVG"
+    vectors = [np.random.default_rng(seed).normal(size=(12, 4)).astype(np.float32) for seed in range(2)]
+    found = finish(frames(vectors, [finish(neighbourhoods(one)) for one in vectors]))
+    shades, places = moving_map.on_scale(np.arange(12.0), 0, 11), np.stack(vectors)[:, :, :2]
     with talk_export.noting():
         with first_screen.answer():
             st.markdown(f"#### **B** is better on {messages.plain(hostile)}.")
         st.markdown("Not the answer.")
         with first_screen.figure():
-            drawn = go.Figure(go.Bar(x=[hostile, "b"], y=[1, 2]), {"title": {"text": "Drawn"}})
-            downloads.draw(drawn, config={})
+            left, right = st.columns([3, 2])
+            with left, st.container(key="words"):
+                word = f":gray-background[{messages.plain(hostile)}:small[ +0.12]]"
+                st.markdown(f"{word} :gray-background[safe:small[ −0.03]]")
+            st.html(
+                "<style>.st-key-words :nth-child(2 of .stMarkdownColoredBackground) { color: rgb(1, 2, 3); }</style>"
+            )
+            with right:
+                drawn = go.Figure(go.Bar(x=[hostile, "b"], y=[1, 2]), {"title": {"text": "Drawn"}})
+                downloads.draw(drawn, config={})
+            given = moving_map.content(
+                "k", [hostile] * 12, ["A", "B"], places, found, shades, title="PCA", most=[1], most_title="Moved most"
+            )
+            moving.show(given, subject="s", name="map", alt=hostile)
+            gone = st.empty()
+            gone.markdown("While it is computed.")
+            gone.empty()
         st.plotly_chart(go.Figure(), key="another")
-    talk = talks.Talk("<i>Talk</i>", (talks.View("map", "My <b>line"), talks.View("train")))
-    sections = talk_export.sections(talk)
-    st.session_state["exported"] = sections_page.page(talk.name, sections), talk_export.not_shown(talk)
+    talk = talks.Talk("<i>Talk</i>", (talks.View("map", "My <b>line"), talks.View("train"), talks.View("search")))
+    st.session_state["exported"] = talk_export.page(talk)(), talk_export.not_shown(talk)
 
 
-def test_an_exported_talk_has_the_answer_and_figure_of_what_was_shown_and_needs_nothing_else(page, monkeypatch):
+def test_an_exported_talk_has_the_answer_and_figures_of_what_was_shown_and_needs_nothing_else(
+    page, monkeypatch, tmp_path
+):
     from streamlit.testing.v1 import AppTest
 
     view = talks.View("map", "My <b>line")
+    monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "none"))
     monkeypatch.setattr(talk_steps, "view", lambda: view)
     monkeypatch.setattr(talk_steps, "is_at", lambda view: True)
     app = AppTest.from_function(shown_page, default_timeout=60).run()
+    assert not app.exception
     exported, missing = app.session_state["exported"]
-    assert missing == ["2. Train"]
+    assert missing == ["3. Search"]
+    (tmp_path / "talk.html").write_text(exported, encoding="utf-8")
     asked, errors = [], []
     page.on("request", lambda request: asked.append(request.url))
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.set_content(exported)
-    page.locator(".js-plotly-plot .main-svg").first.wait_for()
-    assert page.locator(".js-plotly-plot").count() == 1
-    assert page.get_by_role("heading").all_inner_texts() == ["<i>Talk</i>", "1. Map", "2. Train"]
-    answer = page.locator(".answer")
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto((tmp_path / "talk.html").as_uri())
+    for width in (1280, 400):
+        page.set_viewport_size({"width": width, "height": 720})
+        page.locator(".moving-map[data-drawn]").wait_for()
+        page.wait_for_function(f"() => document.documentElement.scrollWidth === {width}")
+    of_map, of_train, of_search = page.locator("section").all()
+    assert page.get_by_role("heading", level=1).inner_text() == "<i>Talk</i>"
+    assert page.get_by_role("heading", level=2).all_inner_texts() == ["1. Map", "2. Train", "3. Search"]
+    answer = of_map.locator(".answer")
     assert answer.inner_text() == "B is better on </script><script>window.hurt = 1</script> 5 * 3."
     assert answer.locator("b").all_inner_texts() == ["B"]
     assert page.get_by_text("My <b>line", exact=True).is_visible()
-    assert page.get_by_text("was not opened before the talk was exported").count() == 1
+    words = of_map.locator(".stMarkdownColoredBackground")
+    assert words.all_inner_texts() == ["</script><script>window.hurt = 1</script> 5 * 3 +0.12", "safe −0.03"]
+    colours = [one.evaluate("one => getComputedStyle(one).color") for one in words.all()]
+    assert [colour == "rgb(1, 2, 3)" for colour in colours] == [False, True]
+    assert of_map.locator(".js-plotly-plot").count() == 1
+    assert of_map.get_by_text("While it is computed.").count() == 0
+    moving = of_map.locator(".moving-map")
+    assert moving.get_by_role("list").inner_text().startswith("</script>")
+    moving.get_by_role("slider").press("ArrowRight")
+    page.wait_for_function("() => document.querySelector('.moving-map').dataset.at === '1.00'")
+    assert "The run example, which ships as an example." in of_train.locator(".answer").inner_text()
+    assert of_train.locator(".js-plotly-plot").first.is_visible()
+    assert of_search.get_by_text("was not opened before the talk was exported").count() == 1
     assert page.evaluate("window.hurt") is None
-    assert (asked, errors) == ([], [])
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert errors == []
