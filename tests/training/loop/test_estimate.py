@@ -192,7 +192,7 @@ def test_steps_that_take_long_are_tried_once(place, monkeypatch):
 
 @pytest.mark.parametrize("made_with", [{}, {computed.THREADS: 3}])
 def test_a_step_is_tried_with_as_many_threads_as_the_run_has(place, monkeypatch, made_with):
-    """Other work has fewer while others compute, such as the browser that draws the form: the times would be twofold."""
+    """Other work has fewer while others compute, such as the browser that draws the form: times would double."""
     given, seen, gradients = recipe(place, made_with=made_with), [], Learner.gradients
 
     def seen_with(of, *batch, **how):
