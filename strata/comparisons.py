@@ -97,13 +97,13 @@ class Comparison(Shown):
         return pd.DataFrame([row])
 
     def figure(self) -> go.Figure:
-        """What changed, as on the Compare page: the probe packs, if a run measured them, and the score of the set."""
-        from explorer.drawing.scores.changes import SetChange, what_changed
+        """The change of each probe pack, as on the Compare page, if a run measured them; else that of the set."""
+        from explorer.drawing.scores.changes import SetChange, packs_changed, sets_changed
 
         learned, swapped = self.packs, self.found.verdict.tuning is not None and self.found.verdict.tuning.tuned == 0
-        elsewhere = [SetChange(f"{one.name} ({one.measure})", one.verdict) for one in learned.elsewhere]
-        sets = [SetChange(f"{self.on.name} ({self.metric})", self.found.verdict.score), *elsewhere]
-        return what_changed(learned.packs, sets, HEIGHT, (1, 0) if swapped else (0, 1))
+        if learned.packs:
+            return packs_changed(learned.packs, HEIGHT, (1, 0) if swapped else (0, 1))
+        return sets_changed([SetChange(f"{self.on.name} ({self.metric})", self.found.verdict.score)], HEIGHT)
 
     def __repr__(self) -> str:
         return self.text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,8 @@ from explorer.errors import DataError
 from explorer.evaluating import tasks as known
 from explorer.evaluating.evaluation import EvaluationResult, evaluation
 from explorer.evaluating.results import rank_groups, result_table, scored_task
-from explorer.evaluating.tasks import Subject, transfer
+from explorer.evaluating.tasks import Subject
 from explorer.in_words import rounded
-from explorer.knobs import find
 from explorer.training.record.run_results import scored
 from strata.models import Model, ModelLike, load
 from strata.shown import HEIGHT, Shown
@@ -122,10 +121,7 @@ def evaluate(
         suite = known.suites().get(str(task))
         named += suite if suite is not None else [known.named(str(task))]
     online = bool(options.pop("online", False))
-    knobs = scored_task.Options.knobs
-    values = {name: find(knobs, name).checked(value) for name, value in options.items()}
-    chosen = scored_task.Options(**values, online=online)
-    transfer.check_choice(chosen.probe, chosen.seeds)
+    chosen = replace(scored_task.Options.read(options), online=online)
     subjects = [(scored(one.found), Subject(one.found, one.settings)) for one in given]
     result = output.finish_or_interrupt(evaluation(subjects, list(dict.fromkeys(named)), chosen))
     if not result.results:

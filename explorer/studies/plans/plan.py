@@ -117,7 +117,9 @@ class Plan(Knobs):
     elsewhere: tuple[str, ...] = knob(
         recipes.Recipe.elsewhere, repeated=True, help="Sets that runs are scored on, but not trained for."
     )
-    values: str = knob(DEFAULTS, choices=VALUES.choices, help=VALUES.help)
+    values: str = knob(  # type: ignore[assignment]  # a plan is not asked for `Knobs.values()`
+        DEFAULTS, choices=VALUES.choices, help=VALUES.help
+    )
     tasks: tuple[str, ...] = knob(
         (), repeated=True, help="Tasks that every trained model, and every base, is evaluated on."
     )

@@ -338,9 +338,9 @@ def _judging(sources: tuple[str, ...], card: training_form.MethodCard, answer: D
     from explorer.training.recipe import Recipe
 
     main = None if test == training_form.NO_TEST else test
-    about = {"dev": dev, "test": main, "more_tests": more, "elsewhere": elsewhere}
     try:
-        return Recipe(card.name, data=sources or Recipe.data, columns=columns, seeds=seeds, **about)
+        rows = Recipe(card.name, data=sources or Recipe.data, columns=columns, seeds=seeds)
+        return replace(rows, dev=dev, test=main, more_tests=more, elsewhere=elsewhere)
     except errors.StrataError as error:
         messages.trouble(error)
         return None
