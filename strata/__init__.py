@@ -11,10 +11,10 @@ no library.
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import os
-from typing import TYPE_CHECKING
+import sys
+
+TYPE_CHECKING = False  # as type checkers know it: importing `typing`, or importlib, takes ten times as long as all this
 
 if TYPE_CHECKING:
     from strata import errors as errors
@@ -56,11 +56,18 @@ _FILES = {  # by name, the file that it is imported from
 __all__ = [*_FILES, "__version__", "errors"]  # a test compares them with the imports above
 
 
+def _engine() -> str | None:
+    """The folder or file that `import explorer` opens, or has opened; it is not run for this."""
+    loaded = getattr(sys.modules.get("explorer"), "__spec__", None)
+    finders = (getattr(finder, "find_spec", None) for finder in sys.meta_path)
+    found = loaded or next(filter(None, (find("explorer", None) for find in finders if find)), None)
+    return next(iter(found.submodule_search_locations or ()), found.origin) if found else None
+
+
 def _check_engine() -> None:
     """Refuse to start with another package in the place of `explorer`, in which Strata's own code is."""
-    home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (pathlib takes as long as all else)
-    found = importlib.util.find_spec("explorer")
-    where = next(iter(found.submodule_search_locations or ()), found.origin) if found else None
+    home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 (pathlib is slow, too)
+    where = _engine()
     own = os.path.join(home, "explorer")  # noqa: PTH118
     if where is None:
         raise ImportError(f"Strata's own code, the folder {own}, is missing. Install Strata again: pip install .")
@@ -78,6 +85,8 @@ if not TYPE_CHECKING:  # a type checker sees the imports above, and no other nam
 
     def __getattr__(name):
         """What a name stands for, imported when it is first asked for."""
+        import importlib
+
         if name in _FILES:
             value = getattr(importlib.import_module(f"strata.{_FILES[name]}"), name)
         elif name == "errors":
