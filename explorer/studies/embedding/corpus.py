@@ -74,10 +74,6 @@ class ShardedCorpus:
 
 def indexed(texts: Sequence[TextSource], rows_per_shard: int) -> Work[ShardedCorpus]:
     """Read all texts once, to divide them into shards."""
-    if not 1 <= rows_per_shard <= LARGEST_SHARD:
-        raise BadChoice(
-            f"{rows_per_shard:,} rows per shard are not possible. Choose 1 to {LARGEST_SHARD:,}, such as 20000."
-        )
     if not texts:
         raise BadChoice("No text is named. Give a file, a set such as 'STS-B', or 'sample'.")
     stamps = tuple(text.stamp for text in texts)

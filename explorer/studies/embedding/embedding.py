@@ -24,7 +24,7 @@ from explorer.encoding.load.declared import named
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.encoding.read.windows import Windows, windows
-from explorer.errors import BadChoice, NotWritable, RunError
+from explorer.errors import NotWritable, RunError
 from explorer.evaluating import encoded
 from explorer.knobs import Knobs, knob
 from explorer.measuring.scores.measure import Settings, load_encoder
@@ -64,7 +64,7 @@ class Request(Knobs):
         help="Layer & pooling: 'mean of layer 6', 'mean of layers 4-6', 'model default', ….",
     )
     settings: Settings = field(default_factory=Settings)
-    rows_per_shard: int = knob(20_000, low=1, help="Rows of a file.")
+    rows_per_shard: int = knob(20_000, low=1, high=corpora.LARGEST_SHARD, help="Rows of a file.")
     dtype: str = knob(DTYPES[0], choices=DTYPES, help="float16 takes half the bytes.")
     with_text: bool = knob(False, help="Also store the sentences.")
     windows: bool = knob(
@@ -141,8 +141,6 @@ def embed(request: Request, world: World) -> Work[Embedded | None]:
 def planned(request: Request, world: World) -> Work[EmbeddingPlan]:
     """Divide the corpus into shards in the main process, and load the encoder in each."""
     titles = tuple(named(title, request.model.folder).title for title in request.titles)  # refused before any work
-    if request.dtype not in DTYPES:
-        raise BadChoice(f"'{request.dtype}' cannot be stored. Choose one of {', '.join(DTYPES)}.")
     found = (yield from corpora.indexed(request.texts, request.rows_per_shard)) if world.main else None
     yield Progress("waiting for the main process to read the text", 0, 0)
     corpus = world.shared(found)

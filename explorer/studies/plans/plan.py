@@ -52,7 +52,7 @@ class PlanBudget(Knobs):
     minutes: float | None = knob(
         None,
         item=float,
-        low=0.01,
+        low=1e-6,
         high=MOST_BUDGET,
         title="Budget in minutes",
         empty="no limit",
@@ -117,9 +117,7 @@ class Plan(Knobs):
     elsewhere: tuple[str, ...] = knob(
         recipes.Recipe.elsewhere, repeated=True, help="Sets that runs are scored on, but not trained for."
     )
-    values: str = knob(  # type: ignore[assignment]  # a plan is not asked for `Knobs.values()`
-        DEFAULTS, choices=VALUES.choices, help=VALUES.help
-    )
+    values: str = knob(DEFAULTS, choices=VALUES.choices, help=VALUES.help)  # type: ignore[assignment]  # as in YAML
     tasks: tuple[str, ...] = knob(
         (), repeated=True, help="Tasks that every trained model, and every base, is evaluated on."
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.encoding.read.pooling import MODEL_DEFAULT, POOLINGS, title_of
+from explorer.encoding.read.pooling import MODEL_DEFAULT, title_of
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import as_tensor, encoded
 from explorer.evaluating.tasks.judges import Evaluated, judge_of
@@ -118,13 +118,8 @@ def checked(options: sizes.SizeOptions, encoder: Encoder, where: Stack) -> sizes
     last, width = _depth(encoder), encoder.width
     layers = options.layers or tuple(range(where.lowest, last + 1))
     _check("layer", layers, range(where.lowest, last + 1), f"{where.lowest} to {last}")
-    known = (MODEL_DEFAULT, *POOLINGS)
     poolings = options.poolings or (MODEL_DEFAULT, *encoder.poolings)
-    _check("pooling", poolings, known, ", ".join(known))
     stored = options.stored or tuple(sizes.STORAGES)
-    _check("format", stored, sizes.STORAGES, ", ".join(sizes.STORAGES))
-    if options.cut_by not in sizes.WAYS:
-        raise BadChoice(f"There is no way '{options.cut_by}' to cut dimensions. Choose one of {', '.join(sizes.WAYS)}.")
     widest = max(width, encoder.default_head.width(width))
     _check(
         "number of dimensions", options.dimensions, range(1, widest + 1), f"1 to {widest}, the width of {encoder.name}"

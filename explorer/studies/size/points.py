@@ -65,8 +65,6 @@ class Projection:
 
 def fitted(way: str, text: Vectors, dimensions: int) -> Projection:
     """Fit the map onto at most so many dimensions to the vectors of some text."""
-    if way not in WAYS:
-        raise BadChoice(f"There is no way '{way}' to cut dimensions. Choose one of {', '.join(WAYS)}.")
     if way == FIRST:
         width = text.shape[1]
         return Projection(np.eye(dimensions, width, dtype=np.float32), np.zeros(dimensions, dtype=np.float32))

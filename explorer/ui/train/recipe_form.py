@@ -339,8 +339,16 @@ def _judging(sources: tuple[str, ...], card: training_form.MethodCard, answer: D
 
     main = None if test == training_form.NO_TEST else test
     try:
-        rows = Recipe(card.name, data=sources or Recipe.data, columns=columns, seeds=seeds)
-        return replace(rows, dev=dev, test=main, more_tests=more, elsewhere=elsewhere)
+        return Recipe(
+            card.name,
+            data=sources or Recipe.data,
+            columns=columns,
+            dev=dev,
+            test=main,
+            more_tests=more,
+            elsewhere=elsewhere,
+            seeds=seeds,
+        )
     except errors.StrataError as error:
         messages.trouble(error)
         return None

@@ -11,7 +11,7 @@ import pytest
 
 from explorer.data.text_sets import digest_of
 from explorer.data.vectors import embedding_folder
-from explorer.errors import BadChoice, DataError, NotWeights, SetNotFound, TooFewRows, UnreadableFile
+from explorer.errors import DataError, NotWeights, SetNotFound, TooFewRows, UnreadableFile
 from explorer.progress import finish
 from explorer.studies.embedding.corpus import TextSource, check_unchanged, indexed, sentences
 from tests.spoiling import reweigh
@@ -94,12 +94,6 @@ def test_a_text_without_a_sentence_is_refused(tmp_path, name, content, error):
     (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(error, match=name):
         finish(indexed([TextSource(str(tmp_path / name))], 4))
-
-
-@pytest.mark.parametrize("rows", [0, -1, 10**23])
-def test_shards_have_rows(texts, rows):
-    with pytest.raises(BadChoice, match=f"{rows:,} rows per shard"):
-        finish(indexed(texts, rows))
 
 
 def test_a_large_table_is_refused_with_the_form_that_may_be_large(texts, monkeypatch):

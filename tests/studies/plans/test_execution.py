@@ -238,7 +238,7 @@ def test_what_cannot_be_read_or_is_worked_on_is_refused_before_the_start(plan):
 
 @pytest.mark.parametrize(
     ("budget", "seeds", "trained"),
-    [(PlanBudget(steps=5), (1, 2), 2), (PlanBudget(minutes=1e-9), (1, 2), 0), (PlanBudget(60), (1,), 2)],
+    [(PlanBudget(steps=5), (1, 2), 2), (PlanBudget(minutes=1e-6), (1, 2), 0), (PlanBudget(60), (1,), 2)],
 )
 def test_the_budget_ends_a_plan_and_what_it_left_out_is_named(plan, budget, seeds, trained):
     limited = replace(plan, budget=budget, seeds=seeds)

@@ -145,7 +145,7 @@ def test_a_file_says_the_same_as_the_plan_and_single_values_need_no_list(plan):
         ),
         (
             "methods: simcse\nbudget: {minutes: soon}\n",
-            "there, budget: minutes cannot be 'soon'. Choose a number from 0.01",
+            "there, budget: minutes cannot be 'soon'. Choose a number from 1e-06",
         ),
         ("methods: simcse\nbudget: {minutes: 0}\n", "there, budget: minutes cannot be 0"),
         ("methods: simcse\nbudget: {steps: 1.5}\n", "there, budget: steps cannot be 1.5. Choose a whole number"),

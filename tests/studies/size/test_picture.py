@@ -247,10 +247,11 @@ def test_of_a_family_with_a_norm_at_the_end_points_are_those_of_the_cut_encoder(
     [
         ({"layers": (7,)}, "7 is not a possible layer. Choose 0 to 6."),
         ({"poolings": ("median",)},
-         "median is not a possible pooling. Choose model default, cls, mean, max, last, weighted mean, sqrt mean."),
+         "Choose any of model default, cls, mean, max, last, weighted mean, sqrt mean"),
+        ({"dimensions": (-1,)}, "dimensions cannot be"),
         ({"dimensions": (385,)}, "385 is not a possible number of dimensions. Choose 1 to 384"),
-        ({"stored": ("int4",)}, "int4 is not a possible format. Choose float32, float16, int8, bits."),
-        ({"cut_by": "random"}, "no way 'random' to cut dimensions. Choose one of pca, first."),
+        ({"stored": ("int4",)}, "Choose any of float32, float16, int8, bits"),
+        ({"cut_by": "random"}, "cut_by cannot be 'random'. Choose one of pca, first"),
     ],
 )  # fmt: skip
 def test_a_size_that_cannot_be_is_refused_with_those_that_can(bundled_encoder, text, wrong, told):
