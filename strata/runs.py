@@ -12,7 +12,7 @@ from explorer import run_folder
 from explorer.commands.parts import output
 from explorer.errors import ModelError, RunGone
 from explorer.measuring.comparing import learned
-from explorer.places import given_path
+from explorer.places import given_path, runs_folder
 from explorer.training.record import runs
 from explorer.training.record.status import Status
 from strata.models import Model, ModelLike, load
@@ -179,11 +179,11 @@ def _recipe(
     settings: Mapping[str, Setting],
 ) -> Recipe:
     """The recipe of what was chosen; the recipe checks every value."""
-    from explorer.training import recipe_choices
+    from explorer.training import text_defaults
     from explorer.training.recipe import Recipe
 
     data = _listed(text)
-    chosen = method or recipe_choices.fitting(data)[0]
+    chosen = method or text_defaults.fitting(data)[0]
     fields: dict[str, Any] = {
         "method": chosen,
         "model": base.source if isinstance(base, Model) else str(base),
@@ -192,11 +192,11 @@ def _recipe(
     }
     fields |= {"columns": dict(columns)} if columns else {}
     fields |= {} if dev is None else {"dev": str(dev)}
-    fields |= {} if test is None else recipe_choices.with_tests(_listed(test))
+    fields |= {} if test is None else text_defaults.with_tests(_listed(test))
     for one in settings.keys() & Recipe.knobs.keys():
         fields[one] = _listed(settings[one]) if Recipe.knobs[one].many else settings[one]
     of_method: dict[str, Any] = {one: value for one, value in settings.items() if one not in Recipe.knobs}
-    return recipe_choices.changed(Recipe(chosen), fields, of_method, preset, online=online)
+    return text_defaults.recipe_with(Recipe(chosen), fields, of_method, preset, online=online)
 
 
 def _listed(given: Any) -> tuple[str, ...]:
@@ -212,7 +212,8 @@ def _trained(run: runs.Run, online: bool, *, made: bool) -> Run:
     try:
         kept = output.finish_or_interrupt(running.or_nothing(run, work) if made else work)
     except KeyboardInterrupt:
-        output.say(f"Interrupted. Resume with: strata.Run.open({str(run.folder)!r}).resume()")
+        named = run.name if run.folder.parent == runs_folder() else str(run.folder)
+        output.say(f"Interrupted. Resume with: strata.Run.open({named!r}).resume()")
         raise
     if kept is None:
         raise RunGone(f"Run '{run.name}' was discarded on a page, so there is nothing to return. Start another.")

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import io
 import os
 import signal
 import subprocess
@@ -14,6 +15,8 @@ import pytest
 
 import strata
 from explorer import errors
+from explorer.commands.parts import output
+from explorer.progress import Progress
 from explorer.training.record import runs
 from tests import trainings
 from tests.live import ROOT
@@ -75,6 +78,22 @@ def test_a_folder_of_the_name_that_is_no_package_is_in_nobodys_way(tmp_path):
     assert python("import strata; print(strata.errors.BadChoice)", tmp_path).stdout
 
 
+def test_progress_in_a_notebook_takes_the_place_of_the_line_before(monkeypatch):
+    """Of the codes of a terminal a cell knows the carriage return alone."""
+    cell = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})()
+    monkeypatch.setattr(sys, "stderr", cell)
+    with output.ProgressLine() as line:
+        for text in ("encoding texts", "saving"):
+            line.shown = 0.0  # as if time had passed
+            line.tell(Progress(text, 1, 2))
+        seen = cell.getvalue().rpartition("\r")[2]
+        assert seen.rstrip() == "saving 1 of 2"
+        assert len(seen) == len("encoding texts 1 of 2")
+    assert "\033" not in cell.getvalue()
+    *_, wiped, left = cell.getvalue().split("\r")
+    assert (wiped.strip(), left) == ("", "")
+
+
 def test_an_interrupt_stops_a_training_between_two_steps_and_it_is_resumed(tmp_path, monkeypatch, capsys):
     place = trainings.furnish(tmp_path)
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
@@ -95,7 +114,7 @@ def test_an_interrupt_stops_a_training_between_two_steps_and_it_is_resumed(tmp_p
         watching.join()
         cut = strata.Run.open("cut")
         assert cut.state == "interrupted"
-        assert f"strata.Run.open({str(cut.folder)!r}).resume()" in capsys.readouterr().err
+        assert "strata.Run.open('cut').resume()" in capsys.readouterr().err
         assert cut.resume().state == "finished"
     frames = [one.to_frame()["dev"].tolist() for one in (cut, strata.Run(tmp_path / "whole"))]
     assert frames[0] == frames[1]

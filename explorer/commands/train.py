@@ -248,7 +248,7 @@ def _new_run(recipe: Recipe, options: argparse.Namespace, started: int) -> runs.
 def _recipe(options: argparse.Namespace) -> Recipe:
     """The recipe of a file, or the defaults, changed by the flags."""
     from explorer import methods
-    from explorer.training import recipe_choices, recipe_file
+    from explorer.training import recipe_file, text_defaults
     from explorer.training.recipe import Recipe
 
     if options.recipe:
@@ -265,7 +265,7 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     changes = flags.values(options, {**Recipe.knobs, TEST.name: TEST})
     if options.method:
         changes["method"] = options.method
-    changes |= recipe_choices.with_tests(changes.pop("test", ()))
+    changes |= text_defaults.with_tests(changes.pop("test", ()))
     if options.column:
         changes["columns"] = flags.roles(options)
     if hasattr(options, "stages"):
@@ -276,7 +276,7 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     preset = options.preset or methods.DEFAULTS
     values = methods.PAPER if options.as_in_paper else methods.RELEASED if options.as_released else preset
     repeated = bool(options.recipe)
-    return recipe_choices.changed(recipe, changes, settings, values, repeated=repeated, online=options.online)
+    return text_defaults.recipe_with(recipe, changes, settings, values, repeated=repeated, online=options.online)
 
 
 def _stages(options: argparse.Namespace, model: str) -> tuple[Stage, ...]:
@@ -304,9 +304,9 @@ def _stages(options: argparse.Namespace, model: str) -> tuple[Stage, ...]:
 
 
 def _fitting(data: Sequence[str]) -> str:
-    from explorer.training import recipe_choices
+    from explorer.training import text_defaults
 
-    method, suggestion = recipe_choices.fitting(data)
+    method, suggestion = text_defaults.fitting(data)
     if _first():
         output.say(suggestion.sentence(" + ".join(map(sources.shown, data)), method))
     return method
