@@ -8,7 +8,16 @@ import pytest
 import yaml
 
 from explorer.errors import BadChoice
+from explorer.evaluating.results.scored_task import Options
 from explorer.knobs import Knob, Knobs, find, knob
+from explorer.measuring.scores.calibration import MatchOptions
+from explorer.measuring.scores.in_use import InUse
+from explorer.measuring.scores.measure import Settings
+from explorer.studies.plans.advice import AdviceOptions
+from explorer.studies.plans.plan import Plan, PlanBudget, Variant
+from explorer.studies.reproduce import ReproductionOptions
+from explorer.studies.size.points import SizeOptions
+from explorer.training.recipe import Recipe, Stage
 
 
 class Stove(Knobs):
@@ -232,3 +241,23 @@ def test_every_mistake_has_one_error_that_begins_with_where_it_is():
         with pytest.raises(BadChoice) as caught:
             Menu.read(stated, "menu.yaml")
         assert str(caught.value).startswith(message)
+
+
+EVERY = (
+    AdviceOptions, InUse, MatchOptions, Options, Plan, PlanBudget, Recipe, ReproductionOptions, Settings, SizeOptions,
+    Stage, Variant,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_no_declaration_of_the_program_can_hold_what_it_does_not_allow(kind):
+    required = {name: "simcse" for name, one in kind.declared.items() if one.required}
+    kind(**required)
+    for name, one in kind.declared.items():
+        wrong = [object(), [object()]]
+        wrong += [one.low - 1] if one.low is not None else []
+        wrong += [one.high + 1] if one.high is not None else []
+        wrong += ["nonsense"] if one.choices else []
+        for value in wrong:
+            with pytest.raises(BadChoice, match=rf"^{name} cannot be .* Choose "):
+                kind(**{**required, name: (value,) if one.many else value})

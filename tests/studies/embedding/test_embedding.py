@@ -284,7 +284,6 @@ def test_a_folder_that_another_process_writes_to_is_refused(desk, whole):
         ({"rows_per_shard": 0}, r"rows_per_shard cannot be 0\. Choose a whole number from 1 to 10000000"),
         ({"rows_per_shard": -1}, "rows_per_shard cannot be -1"),
         ({"rows_per_shard": 10**30}, "rows_per_shard cannot be 10+"),
-        ({"settings": Settings("float32", "cpu", 2)}, "maximum length of 2 tokens"),
     ],
 )
 def test_bad_choices_make_no_folder(desk, changes, said):
