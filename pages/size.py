@@ -21,7 +21,9 @@ with answer:
     picture = size.picture(request)
 if picture is None:
     with first_screen.figure():
-        size.by_layer(choice, before)
+        size.by_layer(choice, request, before)
+    with answer:
+        size.how_long(request)
     st.stop()
 with answer:
     size.headline(picture)

@@ -1,10 +1,13 @@
 """Measure the sizes of an encoder, show their picture of size and quality, and export the chosen one as a folder."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -22,8 +25,8 @@ from explorer.evaluating.tasks.judges import Evaluated, judge_of
 from explorer.evaluating.tasks.transfer import TASKS
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import WORSE
+from explorer.studies.size import duration, picture_store, small_encoder
 from explorer.studies.size import picture as pictures
-from explorer.studies.size import picture_store, small_encoder
 from explorer.studies.size import points as size_points
 from explorer.studies.size.points import BITS, COSTS, INT8, Picture, Point, SizeOptions, front
 from explorer.training.record import run_results, runs
@@ -32,15 +35,17 @@ from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import controls, downloads, first_screen
 
+if TYPE_CHECKING:
+    from explorer.encoding.read.encoder import Encoder
+
 PAIRS = "the evaluation set"
 FORM = "sizes"
 TABLE, EXPORT = "Table", "Export"  # tabs
 ON, TEXT, WAY, OTHERS = "score sizes on", "text of projections", "cut dimensions by", "other sizes"
 STARTED, START = "_sizes started", "measure sizes"
-ABOUT = (
-    "Encodes the evaluation set and the text once, then scores every size and times the encoder after each layer. A "
-    "minute or two for 3,000 sentences on two cores."
-)
+ABOUT = "Encodes the evaluation set and the text once, then scores every size and times the encoder after each layer."
+TRYING, TAKES = "Measuring how long it takes …", "It takes about **{}**."
+NOT_TRIED = "How long it takes is not known before: a classifier is fitted for every size."
 CUT = "Cut after layer {}, {} × 100 on {} goes {} ({}). Which size is as good as the whole model?"
 MOST_HEIGHT, PRESENTED = 400, 310  # pixels of the figure
 DIFFERENCE = "difference", "95 % CI, low", "95 % CI, high"  # columns
@@ -135,7 +140,7 @@ def picture(subject: SizeRequest) -> Picture | None:
         controls.button(
             st.container(),
             "Measure sizes",
-            partial(started.add, subject.key),
+            partial(_begin, subject),
             key=START,
             type="primary",
             icon=":material/play_arrow:",
@@ -148,9 +153,38 @@ def picture(subject: SizeRequest) -> Picture | None:
     return found
 
 
-def by_layer(choice: sidebar_choice.Choice, answer: DeltaGenerator) -> None:
+def _begin(subject: SizeRequest) -> None:
+    """Measure from the next run on; the measurement does not wait for its estimate."""
+    st.session_state[STARTED].add(subject.key)
+    if (trial := jobs.find(_trial_key(subject))) is not None:
+        trial.stop()
+
+
+def how_long(subject: SizeRequest) -> None:
+    """What the measurement would take, once some of it has been tried in the background; last, after the figure."""
+    if subject.key in st.session_state[STARTED] or jobs.find(subject.key) is not None:
+        return
+    job = jobs.follow(_trial_key(subject), f"trying sizes of {subject.found.name}", lambda: _tried(subject))
+    st.fragment(_takes, run_every=1.0 if job.live else None)(job, job.live)
+
+
+def _takes(job: jobs.Job, was_live: bool) -> None:
+    if job.live:
+        st.caption(TRYING)
+        return
+    if was_live:
+        st.rerun()  # the whole page: with it this fragment's clock goes
+    if job.state == jobs.DONE:  # a failed job says nothing: the start shows its error
+        st.markdown(NOT_TRIED if job.result is None else TAKES.format(in_words.duration(job.result)))
+
+
+def _trial_key(subject: SizeRequest) -> str:
+    return f"seconds of {subject.key}"
+
+
+def by_layer(choice: sidebar_choice.Choice, subject: SizeRequest, answer: DeltaGenerator) -> None:
     """Until the sizes are measured: the score by layer, and in `answer` what a cut below the last layer would lose."""
-    scored = sidebar_choice.scored(choice)
+    scored = sidebar_choice.scored(replace(choice, evaluation_set=subject.named))
     if scored is None:
         return
     scores, metric = scored.scores, scored.scores.metrics[0]
@@ -171,13 +205,24 @@ def by_layer(choice: sidebar_choice.Choice, answer: DeltaGenerator) -> None:
     )
 
 
-def _measured(subject: SizeRequest) -> progress.Work[Picture]:
-    encoders, every = [], (subject.found, *subject.others)
-    for found in every:
+def _loaded(subject: SizeRequest) -> progress.Work[list[Encoder]]:
+    encoders = []
+    for found in (subject.found, *subject.others):
         yield progress.Progress(f"loading {found.name}", 0, 0)
         encoders.append(pictures.limited(cached.encoder(found, subject.settings), subject.max_length))
-    about = subject.given, subject.text, subject.options, encoders[1:], run_results.names_of(every)
-    measured = yield from pictures.picture(encoders[0], *about)
+    return encoders
+
+
+def _tried(subject: SizeRequest) -> progress.Work[float | None]:
+    first, *others = yield from _loaded(subject)
+    return (yield from duration.seconds_of(first, subject.given, subject.text, subject.options, others))
+
+
+def _measured(subject: SizeRequest) -> progress.Work[Picture]:
+    first, *others = yield from _loaded(subject)
+    about = subject.given, subject.text, subject.options, others
+    names = run_results.names_of((subject.found, *subject.others))
+    measured = yield from pictures.picture(first, *about, names)
     picture_store.keep(subject.stored_as, measured)
     return measured
 

@@ -1,6 +1,7 @@
 """Test the Size & quality page without a browser: what it asks, measures, shows and exports."""
 
 import shutil
+import threading
 
 import pytest
 from scipy.stats import spearmanr
@@ -9,11 +10,13 @@ from sentence_transformers.models import Pooling as SentencePooling
 from streamlit.testing.v1 import AppTest
 
 from explorer import in_words
-from explorer.data import corpora, sample
+from explorer.data import corpora, sources
 from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import find
 from explorer.measuring.scores.verdict import WORSE, Verdict
 from explorer.places import cache_folder
+from explorer.progress import Progress
+from explorer.studies.size import duration
 from explorer.studies.size import picture as measuring
 from explorer.studies.size import points as size_points
 from explorer.studies.size.points import FIRST, Picture, Point, Size
@@ -47,11 +50,35 @@ def test_nothing_is_measured_before_it_is_asked_for(app):
     assert not app.dataframe
 
 
+def test_how_long_it_takes_is_said_before_the_click_and_not_waited_for(app, monkeypatch):
+    told = f"It takes about **{in_words.duration(90)}**."
+
+    def tried(*_):
+        yield Progress("trying", 0, 0)
+        return 90.0
+
+    monkeypatch.setattr(duration, "seconds_of", tried)
+    app.session_state[DIMENSIONS] = "7"  # of which no other test has tried some
+    assert told in words(measured(app).markdown)
+    never = threading.Event()
+
+    def endless(*_):
+        while not never.is_set():
+            yield Progress("trying", 0, 0)
+
+    monkeypatch.setattr(duration, "seconds_of", endless)
+    app.session_state[DIMENSIONS] = "6"
+    assert size.TRYING in words(app.run().caption)
+    app.button(key=size.START).click()
+    measured(app)
+    assert app.dataframe, "the sizes are measured: the trial has ended"
+
+
 @pytest.mark.parametrize("model", [lookup.BUNDLED, "tiny"])  # of which one declares its pooling
 def test_until_then_the_answer_says_what_the_encoder_loses_without_its_last_layer(app, place, model):
-    """By the library, cut after the layer below, and scipy; the sample is what the sidebar scores on."""
+    """By the library, cut after the layer below, and scipy, on the set that sizes are scored on, not the sidebar's."""
     pairs, found = (
-        sample.pairs(),
+        sources.scored_pairs(str(place.test))[0],
         SentenceTransformer(str(find(lookup.BUNDLED).folder if model == lookup.BUNDLED else place.model), device="cpu"),
     )
     last = len(found[0].auto_model.encoder.layer)
@@ -69,7 +96,7 @@ def test_until_then_the_answer_says_what_the_encoder_loses_without_its_last_laye
         app.session_state["model"] = lookup.BUNDLED
     (told,) = (one for one in words(measured(app).markdown) if one.startswith("Cut after"))
     assert (
-        f"Cut after layer {last - 1}, Spearman × 100 on Sample pairs goes {in_words.arrow(whole, scores[best])}" in told
+        f"Cut after layer {last - 1}, Spearman × 100 on {pairs.name} goes {in_words.arrow(whole, scores[best])}" in told
     )
     assert f"({best} of layer {last - 1})" in told
 

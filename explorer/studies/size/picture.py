@@ -65,11 +65,11 @@ def picture(
             if not judge.is_settled:
                 yield Progress("choosing the classifier's regularisation", 0, 0)
                 judge = judge.settled(as_tensor(correlation.unit(vectors)))
-            for size, items in _scored(cell, vectors, fitted_on, judge, options, reference=not points):
+            for size, items in scored(cell, vectors, fitted_on, judge, options, reference=not points):
                 points.append((one, size, items))
                 yield Progress(f"scored {size.title}", len(points), 0)
-    cuts = {(encoder, layers): cut(encoder, layers, where) for layers in sorted({*options.layers, _depth(encoder)})}
-    cuts |= {(one, _depth(one)): cut(one, _depth(one)) for one in others}
+    cuts = {(encoder, layers): cut(encoder, layers, where) for layers in sorted({*options.layers, depth(encoder)})}
+    cuts |= {(one, depth(one)): cut(one, depth(one)) for one in others}
     timed = yield from speeds(list(cuts.values()), judge.sentences)
     found, costs, reference = [], dict(zip(cuts, timed, strict=True)), points[0][2]
     before, every_encoder = judge.score(reference), (encoder, *others)
@@ -115,7 +115,7 @@ def limited(encoder: Encoder, max_length: int | None) -> Encoder:
 
 def checked(options: sizes.SizeOptions, encoder: Encoder, where: Stack) -> sizes.SizeOptions:
     """The sizes with all defaults filled in, or an error that names what is possible."""
-    last, width = _depth(encoder), encoder.width
+    last, width = depth(encoder), encoder.width
     layers = options.layers or tuple(range(where.lowest, last + 1))
     _check("layer", layers, range(where.lowest, last + 1), f"{where.lowest} to {last}")
     poolings = options.poolings or (MODEL_DEFAULT, *encoder.poolings)
@@ -153,7 +153,7 @@ def cells_of(
     """
     from explorer.encoding.tune.editing import as_cut
 
-    last, head = _depth(encoder), encoder.default_head
+    last, head = depth(encoder), encoder.default_head
     every = copy.copy(as_cut(encoder, where))
     every.head = replace(head, normalize=False)  # every vector is normalised after its projection
     plain = head.poolings[0] if head.of_last_layer and len(head.poolings) == 1 and not head.dense else ""
@@ -184,7 +184,7 @@ def projection_for(options: sizes.SizeOptions, text: sizes.Vectors, width: int) 
     return sizes.fitted(options.cut_by, text, max(fewer)) if fewer else None
 
 
-def _scored(
+def scored(
     cell: Cell, vectors: sizes.Vectors, fit_on: sizes.Vectors, judge: Judge, options: sizes.SizeOptions, reference: bool
 ) -> Iterator[tuple[sizes.Size, Floats]]:
     """What each item gets, in every number of dimensions and every format; the `reference` is the whole model."""
@@ -207,7 +207,8 @@ def _check(what: str, given: Sequence[object], known: Container[object], text: s
         raise BadChoice(f"{wrong[0]} is not a possible {what}. Choose {text}.")
 
 
-def _depth(encoder: Encoder) -> int:
+def depth(encoder: Encoder) -> int:
+    """The number of its layers."""
     layers: int = encoder.model.config.num_hidden_layers
     return layers
 
@@ -218,9 +219,7 @@ def speeds(encoders: Sequence[Encoder], sentences: Sequence[str]) -> Work[list[t
     They are timed in turn, several times over, so that what else the machine does slows all of them alike; the fastest
     round counts, which was disturbed least.
     """
-    step = max(1, len(sentences) // TEXTS)
-    some = sorted(sentences, key=len)[step // 2 :: step][:TEXTS]
-    queries = some[:: max(1, len(some) // QUERIES)][:QUERIES]
+    some, queries = timed_on(sentences)
     batched: list[list[float]] = [[] for _ in encoders]
     single: list[list[float]] = [[] for _ in encoders]
     for done in range(ROUNDS + 1):
@@ -228,12 +227,23 @@ def speeds(encoders: Sequence[Encoder], sentences: Sequence[str]) -> Work[list[t
             yield Progress(
                 "timing the encoder after each layer", done * len(encoders) + place, (ROUNDS + 1) * len(encoders)
             )
-            all_of_them = _seconds(encoder, some)
-            each = [_seconds(encoder, [query]) for query in queries]
+            all_of_them, each = one_round(encoder, some, queries)
             if done:  # the first round is slower: it prepares each shape of a matrix product
                 batched[place].append(all_of_them)
                 single[place].append(median(each))
     return [(len(some) / min(whole), 1000 * min(one)) for whole, one in zip(batched, single, strict=True)]
+
+
+def timed_on(sentences: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The sentences whose encoding is timed together, and those of them that are timed one by one."""
+    step = max(1, len(sentences) // TEXTS)
+    some = sorted(sentences, key=len)[step // 2 :: step][:TEXTS]
+    return some, some[:: max(1, len(some) // QUERIES)][:QUERIES]
+
+
+def one_round(encoder: Encoder, some: Sequence[str], queries: Sequence[str]) -> tuple[float, list[float]]:
+    """The seconds of some sentences together, and of each query."""
+    return _seconds(encoder, some), [_seconds(encoder, [query]) for query in queries]
 
 
 def _seconds(encoder: Encoder, sentences: Sequence[str]) -> float:

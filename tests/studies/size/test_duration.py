@@ -1,0 +1,61 @@
+"""Test the estimate of a size-quality picture against the picture itself, both by a clock that counts their work."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from explorer.data import sample
+from explorer.data.text_sets import Sentences
+from explorer.measuring.scores.judge import PairJudge
+from explorer.progress import finish
+from explorer.studies.size import duration, picture, points
+from explorer.studies.size.points import SizeOptions
+from tests.spoiling import encoder_of
+from tests.tiny_models import save_tiny
+
+EACH = SizeOptions(poolings=("model default", "mean"), dimensions=(32, 16, 8), stored=("float32", "int8"))
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    return encoder_of(save_tiny("bert", tmp_path_factory.mktemp("tiny") / "bert"))
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory):
+    return encoder_of(save_tiny("bert", tmp_path_factory.mktemp("tiny") / "other", seed=1))
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that goes on by a text that is encoded, a map that is fitted, and a size that is scored or compared."""
+    now = [0.0]
+
+    def costs(owner, name, seconds):
+        whole = getattr(owner, name)
+
+        def slowly(*given, **how):
+            now[0] += seconds(*given)
+            return whole(*given, **how)
+
+        monkeypatch.setattr(owner, name, slowly)
+
+    monkeypatch.setattr(duration, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr(picture, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    costs(picture, "cells_of", lambda encoder, where, texts, fit_on, *_: 0.05 * len({*texts, *fit_on}))
+    costs(picture, "batched_vectors", lambda encoder, texts: 0.004 * len(texts) * (1 + picture.depth(encoder)))
+    costs(points, "fitted", lambda *_: 0.7)
+    costs(PairJudge, "items", lambda *_: 0.11)
+    costs(PairJudge, "difference", lambda *_: 0.3)
+    return now
+
+
+@pytest.mark.parametrize("options", [EACH, SizeOptions(layers=(1,), poolings=("mean",), stored=("bits",))])
+@pytest.mark.parametrize("several", [False, True])
+def test_the_estimate_is_the_time_of_the_picture_after_some_of_the_work(encoder, other, clock, options, several):
+    text = Sentences("text", tuple(sample.sentences().texts[:400]))
+    about = sample.dev(), text, options, [other] * several
+    estimated = finish(duration.seconds_of(encoder, *about))
+    tried, took = clock[0], finish(picture.picture(encoder, *about)).seconds
+    assert tried < took
+    assert estimated == pytest.approx(took, rel=0.15)
