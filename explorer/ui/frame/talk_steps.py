@@ -12,7 +12,6 @@ from explorer.knobs import whole_in
 from explorer.ui.access.selection import PAIR, SENTENCES
 from explorer.ui.frame import inside_streamlit, sidebar, talks
 from explorer.ui.frame.page_list import PAGES
-from explorer.ui.runs import training_form
 from explorer.ui.widgets import downloads, first_screen
 
 TALK, VIEW = "talk", "talk_view"  # in the address; the number is from 1
@@ -20,7 +19,6 @@ OF_FRAME = (TALK, VIEW, downloads.PRESENTING)  # no part of a view
 _TO, _UNDER_WAY, _OPENED = "_view to open", "_view that is being opened", "_view that was opened"
 PAGE = "_page"  # in the session: the address of the open page
 _QUICK = 1.0  # seconds
-TRAIN = "train"  # the page whose form shows a run once it is started
 
 
 def current() -> tuple[talks.Talk, int] | None:
@@ -37,6 +35,12 @@ def view() -> talks.View | None:
     """The view of the talk that the visitor is at."""
     found = current()
     return found[0].views[found[1] - 1] if found else None
+
+
+def place() -> str:
+    """The talk with the number of its view, by which a page keeps what a view showed; "" outside of a talk."""
+    found = current()
+    return f"{found[0].name} {found[1]}" if found else ""
 
 
 def fault() -> str:
@@ -114,8 +118,6 @@ def go_on() -> None:
     sidebar.set_by_hand("sts" in query)
     presented = state.get(downloads.PRESENTING, st.query_params.get(downloads.PRESENTING))
     shown = {downloads.PRESENTING: presented} if presented else {}
-    if view.page == TRAIN and training_form.RUN not in query:
-        training_form.stay_at_form()  # else a run that trains would be shown
     path = "" if view.page == PAGES[0].name else view.page
     inside_streamlit.open_address(path, {**query, TALK: talk.name, VIEW: str(number), **shown})
 

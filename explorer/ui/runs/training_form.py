@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from explorer.training.text_defaults import TextDefaults
 
 RUN = "run"
-_LEFT = "_runs that were left for the form"
+_LEFT, _OF_VIEWS, _SHOWN = "_runs that were left for the form", "_runs of views of talks", "_run that was shown"
 GONE = "{} is no longer there: it was renamed or deleted."
 Shown = TypeVar("Shown")
 SOURCES, METHOD = "data", "method"  # the names of the widgets, and of their parameters in the address
@@ -61,17 +61,29 @@ OPTIMISTIC = (
 ALL_OF, SOME_OF = "all {} sentences", "{:,} of the {:,} {} sentences"
 
 
-def asked_for() -> runs.Run | None:
+def asked_for(view: str = "") -> runs.Run | None:
     """The run that the address names, else one that trains; None without one, or if it is missing (with an error).
 
-    A run that trains is not shown to who has left it for the form, or follows a link with a text or a method.
+    A run that trains is not shown to who has left it for the form, or follows a link with a text or a method. In a
+    `view` of a talk it is shown without being named: the address stays that of the view, which is opened again with its
+    run after wandering off.
     """
+    of_views: dict[str, str] = st.session_state.setdefault(_OF_VIEWS, {})
     if RUN not in st.query_params and {SOURCES, METHOD}.isdisjoint(st.query_params):
         left = st.session_state.get(_LEFT, ())
         names = [run.name for run, status in training_queue.under_way() if status.state == statuses.RUNNING]
-        if names and names[0] not in left:
-            st.query_params[RUN] = names[0]
-    return shown_under(RUN, "_run that was shown", runs.find, GONE)
+        name = names[0] if names and names[0] not in left else of_views.get(view, "")
+        if view:
+            of_views[view] = name
+            with suppress(RunNotFound):  # it was renamed or deleted since
+                return runs.find(name) if name else None
+            return None
+        if name:
+            st.query_params[RUN] = name
+    found = shown_under(RUN, _SHOWN, runs.find, GONE)
+    if view and found is not None:
+        of_views[view] = found.name
+    return found
 
 
 def choose(run: runs.Run) -> None:
@@ -83,11 +95,7 @@ def choose(run: runs.Run) -> None:
 def leave() -> None:
     """Show the form, also while a run trains."""
     st.query_params.pop(RUN, None)
-    stay_at_form()
-
-
-def stay_at_form() -> None:
-    """Show none of the runs that train now unless the address names it."""
+    st.session_state.pop(_OF_VIEWS, None)
     st.session_state[_LEFT] = {run.name for run, _ in training_queue.under_way()}
 
 
