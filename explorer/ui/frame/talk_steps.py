@@ -19,6 +19,7 @@ OF_FRAME = (TALK, VIEW, downloads.PRESENTING)  # no part of a view
 _TO, _UNDER_WAY, _OPENED = "_view to open", "_view that is being opened", "_view that was opened"
 PAGE = "_page"  # in the session: the address of the open page
 _QUICK = 1.0  # seconds
+TRAIN = "train"  # the page whose form shows a run once it is started
 
 
 def current() -> tuple[talks.Talk, int] | None:

@@ -12,6 +12,7 @@ from explorer.drawing.sentences import layer_curves as drawn
 from explorer.encoding.read.pooling import Reading
 from explorer.measuring.sentences.layer_cosines import LayerCosines
 from explorer.measuring.sentences.marked_pairs import HINT, Mark, Separation, separation
+from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import selection
 from explorer.ui.frame import sidebar
@@ -172,7 +173,7 @@ def _figure(found: Seen, layers: tuple[LayerCosines, ...], marks: tuple[Mark, ..
         there = pair is not None and {*pair} <= {*of_side.sentences} and pair[0] != pair[1]
         sides.append(
             drawn.CurvesOfSide(
-                f"{side.name}  {side.found.name}, {found.pooling(number)} of each layer",
+                f"{side.name}  {runs.readable(side.found.name)}, {found.pooling(number)} of each layer",
                 own,
                 [(line(mark.first, mark.second), mark.same) for mark in marks],
                 line(*pair) if there and pair is not None else None,

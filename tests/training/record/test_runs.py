@@ -305,3 +305,15 @@ def test_a_deletion_on_a_disk_that_becomes_read_only_says_what_is_left(folder, a
         run.delete()
     assert ("is deleted, but a part of it is left" in str(refused.value)) == (at > 0)
     assert [one.name for one in runs.every()] == (["run"] if at == 0 else [])
+
+
+def test_figures_name_a_run_in_words():
+    statuses.write(idle("cell").folder, Status(seed=2, facts=statuses.RunFacts(row="twice as long")))
+    called = {
+        "run:example": "example run",
+        "run:mine@step-60": "mine run, step 60",
+        "run:cell": "twice as long, seed 2",
+        "run:cell@step-4": "twice as long, seed 2, step 4",
+        "all-MiniLM-L6-v2": "all-MiniLM-L6-v2",
+    }
+    assert {model: runs.readable(model) for model in called} == called

@@ -114,7 +114,7 @@ def test_without_evaluations_it_says_how_the_runs_differ_from_their_bases(app):
     assert not any(one.low > 0 or one.high < 0 for one in shipped.values()), "the premise"
     assert "None of 2 runs differs from its base by more than chance" in told
     for name, one in shipped.items():
-        assert f"{name} over all-MiniLM-L6-v2 {one.gap_alone}" in told.replace("\\", "")
+        assert f"{name} run over all-MiniLM-L6-v2 {one.gap_alone}" in told.replace("\\", "")
     assert "*Evaluate models*" in told
     pressed(app, "open evaluation")
     assert app.multiselect(key=evaluate_form.MODELS).value == ["all-MiniLM-L6-v2"]

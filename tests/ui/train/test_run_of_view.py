@@ -1,4 +1,4 @@
-"""Test what the Train page shows in a view of a talk: the run of the view, at the address of the view."""
+"""Test what the Train page shows in a view of a talk: its run, at the address that it was kept with."""
 
 from contextlib import contextmanager
 
