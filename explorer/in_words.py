@@ -47,6 +47,11 @@ def _written(value: float | None, digits: int, sign: str = "") -> str:
     return f"{round(float(value), digits) + 0.0:{sign}.{digits}f}".replace("-", MINUS)
 
 
+def percent(share: float, digits: int = 0) -> str:
+    """A share as `63 %`."""
+    return f"{number(100 * share, digits)} %"
+
+
 def arrow(before: float | None, after: float | None, *, digits: int = 2, signs: bool = False) -> str:
     """`82.31 → 83.44`, or with `signs` `+0.12 → −0.07`."""
     return " → ".join((signed if signs else number)(one, digits) for one in (before, after))

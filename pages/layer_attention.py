@@ -44,6 +44,7 @@ elif tab == pair_view.HEADS_TITLE:
     pair_view.show_heads(sides[0].found, sentences)
 else:
     pooler_view.about_poolers()
-for side in sides:
-    if not side.has_pooler:
-        pair_view.file(side, sentences)
+with st.container(horizontal=True):
+    for side in sides:
+        if not side.has_pooler:
+            pair_view.file(side, sentences)

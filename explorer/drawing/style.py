@@ -34,7 +34,7 @@ DIFFERENCE_RANGE = (-0.5, 0.5)
 RANDOM = "random"  # the label of the mean cosine of random pairs
 ACCENT = "#E5007D"  # what is chosen
 QUIET = "#8A8F98"
-GAIN, LOSS, CHANCE = "#2E8B57", "#9C3D10", QUIET  # of a change that is certain, and of one that could be chance
+GAIN, LOSS, CHANCE = "#2E8B57", "#9C3D10", QUIET  # of a difference that is certain, and of one that could be chance
 # safe for colour-blind readers, on white and on black (after Okabe and Ito)
 MODEL_COLOURS = ("#0094D6", "#D55E00", "#009E73", "#CC79A7", "#A0623D", "#5B6EE1", "#7A9A01", QUIET)
 SENTENCE_COLOURS = ("#5B6EE1", "#A0623D")  # the two of a pair; not colours of a pooling
@@ -132,6 +132,11 @@ def cosine_bar(random_pairs: Mapping[str, float] | None = None, **settings: Any)
     texts += [" ".join(filter(None, (f"{in_words.number(mean)} {RANDOM}", name))) for name, mean in marks.items()]
     ticks = {"tickmode": "array", "tickvals": [*plain, *marks.values()], "ticktext": texts, "ticks": "outside"}
     return {"thickness": 10, "outlinewidth": 0, **ticks, **settings}
+
+
+def certainty(low: float, high: float) -> str:
+    """The colour of a difference with this interval."""
+    return GAIN if low > 0 else LOSS if high < 0 else CHANCE
 
 
 def error_bars(middle: ArrayLike, low: ArrayLike, high: ArrayLike, **style: Any) -> dict[str, Any]:

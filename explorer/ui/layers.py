@@ -7,6 +7,7 @@ from html import escape
 import numpy as np
 import streamlit as st
 
+from explorer import in_words
 from explorer.data.graded import sets
 from explorer.data.set_items import NamedSet, counted, size_of
 from explorer.data.text_sets import GradedPairs
@@ -14,7 +15,7 @@ from explorer.drawing.scores import curves, distributions, grid
 from explorer.encoding.load import declared
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.measuring.comparing import comparison_report
-from explorer.measuring.scores import best_cell, bootstrap, layer_scores, metrics, similarity
+from explorer.measuring.scores import best_cell, layer_scores, metrics, similarity, verdict
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice, splits
 from explorer.ui.frame import sidebar
@@ -27,8 +28,8 @@ FAILS = "**The best on {} ({}), {}, does not hold**: {} → on {}: **{}**, {}."
 BELOW = "**The model default is not beaten**: the best on {} ({}), {}, has {} → on {}: **{}**, {}."
 BEST_HERE = "**{}** has the highest {} of {} layers & poolings: **{}**, {}."
 ONLY = "**{}**: {} {} on {}."
-SECOND, ALSO_SECOND = "the second best ({})", ", the second best"
-DIFFERENCES = "Differences are on {}, with {:.0%} confidence intervals ({})."
+SECOND, ALSO_SECOND = "the second best, {}", ", the second best"
+DIFFERENCES = "Differences are on {}, with {} ({})."
 SCORES, COSINES, EXPORT = "Scores", "Cosines", "Export"  # tabs, and that of cosine_meaning
 WHOSE, CELL = "Which", "Layer & pooling"  # columns
 MOST_HEIGHT = 430  # pixels of the grid
@@ -77,7 +78,7 @@ def headline(
         _verdict(chosen, dev, test, declared.default_cell(scored.found.folder), scored.pairs.item)
     best, second = (None, None) if chosen is None else (chosen.best, chosen.runner_up)
     rows = {BEST_ON_DEV: best, DEV_SECOND: second, DEFAULT: OWN, CHOSEN: scored.reading}
-    differences = DIFFERENCES.format(test.name, bootstrap.LEVEL, comparison_report.INTERVAL_BY) * (chosen is not None)
+    differences = DIFFERENCES.format(test.name, verdict.CI, comparison_report.INTERVAL_BY) * (chosen is not None)
     return partial(_table, scored, rows, {dev.name: dev.scores, test.name: test.scores}, metric, aggregate, differences)
 
 
@@ -245,8 +246,8 @@ def cosines(scored: sidebar_choice.ModelScores, pairs: GradedPairs, choice: side
     )
     positive, share = gold.max(), (gold == gold.max()).mean()
     chance = (
-        f"{share:.1%} of the pairs have the label {positive:g}: a random order has an average precision of "
-        f"{100 * share:.2f}."
+        f"{in_words.percent(share, 1)} of the pairs have the label {positive:g}: a random order has an average "
+        f"precision of {100 * share:.2f}."
     )
     if known is not None:
         threshold_text = similarity.threshold_text(known[0])
@@ -263,7 +264,9 @@ def cosines(scored: sidebar_choice.ModelScores, pairs: GradedPairs, choice: side
 def export(scored: sidebar_choice.ModelScores, metric: str, aggregate: str) -> None:
     """The table with its download, and the figure as an HTML page."""
     table = layer_scores.score_rows(scored.scores)
-    downloads.table(table, lines=8)
+    score = st.column_config.NumberColumn(format="%.2f")
+    scores = dict.fromkeys([name for name in table[0] if name not in ("reading", "layer", "pooling")], score)
+    downloads.table(table, lines=8, columns=scores)
     stem = downloads.file_name(f"{scored.found.name}-{scored.pairs.name}")
     with st.container(horizontal=True):
         downloads.file("Table (CSV)", layer_scores.as_csv(table), f"{stem}.csv", "text/csv", icon=":material/table:")

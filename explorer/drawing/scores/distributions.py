@@ -202,7 +202,7 @@ def _add_side(draft: Draft, found: GoldBins, band: int, side: int, axis: str, to
     middles = (found.edges[:-1] + found.edges[1:]) / 2
     notes = [
         f"{name}, gold score {found.labels[band]}<br>cosine {in_words.interval(low, high, digits=3)}<br>"
-        f"{share:.1%}: {count:,} of {found.pairs[band]:,} pairs"
+        f"{in_words.percent(share, 1)}: {count:,} of {found.pairs[band]:,} pairs"
         for low, high, share, count in zip(
             found.edges[:-1], found.edges[1:], shares, found.counts[band, side], strict=True
         )

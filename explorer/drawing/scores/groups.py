@@ -11,7 +11,6 @@ from explorer.drawing import style
 from explorer.measuring.comparing.splits import GroupChange, SplitChanges
 
 ROW = 26  # pixels of a group
-MARK = {True: style.ACCENT, False: style.QUIET}
 
 
 def differences_by_group(found: SplitChanges) -> go.Figure:
@@ -22,14 +21,15 @@ def differences_by_group(found: SplitChanges) -> go.Figure:
         if not some:
             continue
         middle, low, high = ([getattr(one, end) for _, one in some] for end in ("difference", "low", "high"))
+        colours = [style.certainty(*ends) for ends in zip(low, high, strict=True)]
         draft.add(
             "scatter",
             x=middle,
             y=[at for at, _ in some],
             mode="markers",
             name=name,
-            marker={"size": 9, "color": MARK[sure], "symbol": symbol, "line": {"width": 2}},
-            error_x=style.error_bars(middle, low, high, color=MARK[sure]),
+            marker={"size": 9, "color": colours, "symbol": symbol, "line": {"width": 2}},
+            error_x=style.error_bars(middle, low, high, color=style.QUIET),
             text=[_hover(found, one) for _, one in some],
             hovertemplate="%{text}<extra></extra>",
         )

@@ -226,7 +226,8 @@ def step_axis(draft: Draft, lines: Lines, total: int, parts: Sequence[str], rows
             )
     done = max((line.step for line in lines), default=0)
     end = max(1, done, min(total, 2 * done) if done else total)
-    draft.x_axes(title="step", zeroline=False, range=[-0.02 * end, (1 + room) * end])
+    whole = {"dtick": 1} if end < 5 else {}  # no part of a step
+    draft.x_axes(title="step", zeroline=False, range=[-0.02 * end, (1 + room) * end], **whole)
 
 
 def _chosen_by(best: Sequence[Evaluation]) -> str:

@@ -59,14 +59,15 @@ export default function (component) {
   };
   const shadeOf = (at) => shades[(shades.length > count ? Math.round(state.at) * count : 0) + at];
   const sprite = (shade, radius) => {  // a point is drawn once for each colour, and then copied
-    const key = `${shade} ${radius} ${ratio}`;
+    const rim = ink("--st-text-color", "#808080"), key = `${shade} ${radius} ${ratio} ${rim}`;
     if (!state.sprites.has(key)) {
       const made = document.createElement("canvas"), wide = 2 * Math.ceil((radius + 1) * ratio), pen = made.getContext("2d");
       made.width = made.height = wide;
       pen.arc(wide / 2, wide / 2, radius * ratio, 0, TAU);
       pen.fillStyle = data.palette[shade];
       pen.fill();
-      pen.strokeStyle = "rgba(128,128,128,0.9)";  // the darkest and the palest are seen on any ground
+      pen.strokeStyle = rim;  // the darkest and the palest are seen on any ground
+      pen.globalAlpha = 0.5;
       pen.lineWidth = 0.9 * ratio;
       pen.stroke();
       state.sprites.set(key, made);

@@ -14,6 +14,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from explorer import in_words
 from explorer.data.set_items import Attribute
 from explorer.data.text_sets import Sentences
 from explorer.drawing.style import GRID_SCALE, MODEL_COLOURS, QUIET, Draft, hover_text, segments, short_text
@@ -250,7 +251,7 @@ def marker(group: Group, colour: Attribute, size: float) -> dict[str, Any]:
     ends = ENDS if len(values) >= MANY else 0.0
     low, high = (float(end) for end in np.quantile(values, (ends, 1 - ends)))
     clipped = float(values.min()) < low or float(values.max()) > high
-    title = short_text(colour.name, 40) + (f", middle {1 - 2 * ends:.0%}" if clipped else "")
+    title = short_text(colour.name, 40) + (f", middle {in_words.percent(1 - 2 * ends)}" if clipped else "")
     below = {"y": 0, "yanchor": "top", "title": {"text": title, "side": "top"}}
     return {
         "size": size,

@@ -41,7 +41,8 @@ LONGEST = 160  # characters of a text in a terminal
 MEANING = "meaning"  # of a probe pair: whether both sentences say the same
 NO_ITEMS = "A side has no score here, so {} cannot be compared one by one. Choose another layer & pooling."
 _RULES = {
-    True: f"A pair is wrong if its rank error is above {FAR:.0%}: the distance between its ranks by cosine and by gold "
+    True: f"A pair is wrong if its rank error is above {in_words.percent(FAR)}: the distance between its ranks by "
+    "cosine and by gold "
     "score, in percent of all pairs. Improved: wrong before, right after. Got worse: the opposite.",
     False: "Improved: its {} rose.",
 }

@@ -194,7 +194,7 @@ def large_map(corpus: VectorCorpus, settings: MapSettings) -> Work[LargeMap]:
     if settings.kind == "PCA":
         yield Progress("principal components", 0, 0)
         places, _, (share,) = principal(vectors, None, 2)
-        note += EXPLAINED.format(2, f"{share:.0%} of the variance")
+        note += EXPLAINED.format(2, f"{in_words.percent(share)} of the variance")
     else:
         near = yield from neighbourhoods(vectors[fitted], "finding neighbours in the sample")
         laid_out = yield from maps(vectors[fitted], None, (near,), replace(settings, kind="UMAP"))

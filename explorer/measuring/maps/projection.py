@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer import in_words
 from explorer.errors import BadChoice
 from explorer.measuring.maps.umap_layout import umap_layout, umap_layouts
 from explorer.measuring.neighbours.vector_index import Neighbourhoods, neighbourhoods
@@ -86,7 +87,9 @@ def maps(one: Vectors, other: Vectors | None, near: tuple[Neighbourhoods, ...], 
     else:
         places = sides
         known = zip("AB", shares, strict=False)
-        held = " and ".join(f"{share:.0%} of the variance of {name}" for name, share in known if np.isfinite(share))
+        held = " and ".join(
+            f"{in_words.percent(share)} of the variance of {name}" for name, share in known if np.isfinite(share)
+        )
         note = EXPLAINED.format(settings.axes, held) if held else "PCA: all vectors are equal."
         if other is not None:
             widths = one.shape[1], other.shape[1]
@@ -254,7 +257,8 @@ class Faithfulness:
         if not np.isfinite(self.trustworthiness):
             return "Too few sentences to measure the trustworthiness of this map."
         return (
-            f"Trustworthiness {self.trustworthiness:.3f} (1 is best); {self.kept:.0%} of the {self.nearest} nearest "
+            f"Trustworthiness {self.trustworthiness:.3f} (1 is best); {in_words.percent(self.kept)} of "
+            f"the {self.nearest} nearest "
             f"neighbours are preserved ({self.sentences:,} sentences checked)."
         )
 

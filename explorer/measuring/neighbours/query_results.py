@@ -237,7 +237,8 @@ def index_text(facts: IndexFacts) -> str:
         HNSW: f"HNSW: {setting.links} links for each vector, {setting.ef} candidates",
     }
     recall = (
-        f"Recall@{NEAREST} {facts.recall:.3f}: it finds {facts.recall:.1%} of the {NEAREST} nearest, measured on "
+        f"Recall@{NEAREST} {facts.recall:.3f}: it finds {in_words.percent(facts.recall, 1)} of the "
+        f"{NEAREST} nearest, measured on "
         f"{facts.queries:,} vectors of the corpus."
         if facts.recall is not None
         else "The corpus is too small to measure its recall."

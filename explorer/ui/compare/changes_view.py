@@ -30,7 +30,8 @@ NO_PAIR = "Choose a pair in the tab Pairs, or on any page."
 LINES, ROW = 8, 35  # of the table of pairs, which scrolls, and pixels of a line
 RANK_ERROR = (
     "Rank error: distance between the ranks of a pair by cosine and by human score, in percent of all pairs. "
-    f"Lower is better; 0 % is right, random order gives 33 % on average. A pair is wrong if it is above {FAR:.0%}. "
+    f"Lower is better; 0 % is right, random order gives 33 % on average. A pair is wrong if it is above "
+    f"{in_words.percent(FAR)}. "
     "Improved: wrong in A, right in B. Got worse: right in A, wrong in B. Still wrong: wrong in both."
 )
 UNCHANGED = "unchanged"

@@ -6,6 +6,7 @@ from itertools import chain
 
 import streamlit as st
 
+from explorer import in_words
 from explorer.data import sources, text_sets
 from explorer.data.graded import sets
 from explorer.drawing.reports.report import report
@@ -194,11 +195,22 @@ def pick(here: text_sets.GradedPairs, choices: Choices, metric: str) -> best_cel
         return None
 
 
+def _adding_up(rows: in_words.Rows) -> in_words.Rows:
+    """The rows with the difference of both scores as they are shown; the file has the exact one."""
+    known = {"A", "B", "difference"}
+    return [
+        row | {"difference": in_words.gap(float(str(row["A"])), float(str(row["B"])))}
+        if all(isinstance(row[name], float) for name in known)
+        else row
+        for row in rows
+    ]
+
+
 def export(compared: Compared, probes: Learned | None, split: SplitChanges | None) -> None:
     """The table as a file, and the report, which has the groups of `split` and what is best on the chosen dev set."""
     rows = compared.cells()
     if rows:
-        downloads.table(rows, lines=12, signed=("difference", "low", "high"))
+        downloads.table(_adding_up(rows), lines=12, signed=("difference", "low", "high"))
         downloads.rows(rows, compared.stem, "Table (CSV)")
     sides, settings = compared.sides, compared.choices[0].settings
     here, pooling = sides[0].graded, geometry_view.pooling(*(side.scores for side in sides))

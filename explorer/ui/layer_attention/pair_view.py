@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from explorer.encoding.read.sentence_pairs import SelfAttention
 
 DRAWN = ("cls", "mean")
-FILE = "Cosines and contributions (CSV)"
+FILE = "Cosines and contributions of {} (CSV)"
 HEIGHT = 390  # pixels
 ADDS_MOST = "{}: layer {} contributes most, {} of the cosine {} (mean)."
 BARS = (
@@ -86,7 +86,9 @@ def figure(side: Side, sentences: tuple[str, str], span: tuple[float, float]) ->
 def file(side: Side, sentences: tuple[str, str]) -> None:
     """The numbers of the figure."""
     pair = pair_layers(side.found, *sentences, side.choice.settings)
-    downloads.rows(sentence_pair.pair_rows(pair), f"{side.name} {side.found.name} pair by layer", FILE)
+    downloads.rows(
+        sentence_pair.pair_rows(pair), f"{side.name} {side.found.name} pair by layer", FILE.format(side.name)
+    )
 
 
 @cached.by_stamp(lambda found, first, second, settings: (found.digest, digest_of((first, second)), settings), 32)

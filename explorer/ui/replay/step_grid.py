@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from explorer import places, run_folder
+from explorer import in_words, places, run_folder
 from explorer.data.set_items import size_of
 from explorer.data.text_sets import GradedPairs, digest_of
 from explorer.drawing.scores import grid, run_figures
@@ -173,7 +173,7 @@ def _all_steps(run: Run, saved: Mapping[int, str], step: int, choice: sidebar_ch
         f"{reading.title}: {layer_scores.text_of(of_reading[at])}, "
         f"{comparison_report.difference_text((of_reading[0], of_reading[at]), since[at])} since step {first}. "
         f"{metric} × 100 on {messages.plain(pairs.name)}, {size_of(pairs)}; one colour scale for all steps. "
-        f"In brackets, as a band, on hover: {bootstrap.LEVEL:.0%} confidence interval "
+        f"In brackets, as a band, on hover: {in_words.percent(bootstrap.LEVEL)} confidence interval "
         f"({comparison_report.INTERVAL_BY}). "
         "Hollow cells could be chance. Click a cell to follow its layer & pooling."
     )

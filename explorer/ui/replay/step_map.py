@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer import errors, progress, run_folder
+from explorer import errors, in_words, progress, run_folder
 from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import moving_map
 from explorer.measuring.maps import frames, projection
@@ -52,7 +52,8 @@ def show(
             help="PCA is fast and preserves large distances. UMAP preserves neighbours and takes some seconds; its "
             f"large distances mean little, and it needs {projection.LEAST} sentences.",
         )
-    how = f"PCA: the first two principal components of all steps together, with {travel.shown:.0%} of the variance."
+    share = in_words.percent(travel.shown)
+    how = f"PCA: the first two principal components of all steps together, with {share} of the variance."
     if kind == "UMAP":
         places = _by_umap(run, seed, steps, travel)
         if places is None:

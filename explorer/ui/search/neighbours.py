@@ -230,7 +230,8 @@ def query_changes(
                 st.caption("No query.")
             for rank, query in enumerate(queries, start=1):
                 both = in_words.arrow(100 * found.before[query], 100 * found.after[query], digits=1)
-                note = f":small[nDCG@10 {both} · {found.shared[query]:.0%} of its words in a relevant document]"
+                share = in_words.percent(found.shared[query])
+                note = f":small[nDCG@10 {both} · {share} of its words in a relevant document]"
                 query_view.item(f"{title} {query}", rank, task.queries[query], note)
     groups = downloads.with_signs(found.groups(), ("B - A",))
     signed = {"B - A": "B − A"}

@@ -49,7 +49,7 @@ def test_numbers_have_the_colours_of_the_scale_and_missing_ones_are_a_group():
 @pytest.mark.parametrize("count", [3, 200])
 def test_a_legend_says_where_its_scale_is_clipped(count):
     values = tuple(float(at) ** 4 for at in range(count))
-    assert ("middle 96%" in moving_map.shades_of(Attribute("moved", values)).legend["title"]) is (count == 200)
+    assert ("middle 96 %" in moving_map.shades_of(Attribute("moved", values)).legend["title"]) is (count == 200)
 
 
 def test_groups_have_their_colours():

@@ -51,7 +51,7 @@ def test_what_is_missing_has_no_colour_of_the_scale_and_of_many_numbers_the_ends
     places = np.zeros((300, 2), dtype=np.float32)
     (points,) = drawing.flat_map(places, drawing.spans(places), many, many.columns[0], None).data
     assert points.marker.cmax < 300
-    assert points.marker.colorbar.title.text == "weight, middle 96%"
+    assert points.marker.colorbar.title.text == "weight, middle 96 %"
 
 
 def test_markup_in_a_sentence_is_shown_as_it_is_typed():

@@ -114,7 +114,7 @@ def test_without_a_pooler_the_page_shows_the_papers_pair_by_layer_and_its_heads(
     assert all(text[:40] in words(plain.markdown) for text in PAPERS)
     assert like(pair_view.ADDS_MOST).search(answer(plain))
     assert charts(plain) == 3
-    assert downloads(plain) == [pair_view.HEAD_FILE, pair_view.FILE]
+    assert downloads(plain) == [pair_view.HEAD_FILE, pair_view.FILE.format("A")]
     assert not plain.error
 
 
