@@ -48,7 +48,7 @@ class Explanation(Shown):
     def edits(self) -> pd.DataFrame:
         """A row for each difference with its cost, the most costly first; costs add up to 1 minus the cosine.
 
-        Empty if the sentences share no word.
+        Empty if the sentences are equal, or differ in more than 32 places.
         """
         import pandas as pd
 

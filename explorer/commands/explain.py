@@ -19,7 +19,7 @@ from explorer.errors import BadChoice, WrongColumns
 from explorer.evaluating.tasks.judges import Evaluated, held, judged
 from explorer.knobs import Knob
 from explorer.measuring.scores.measure import Settings
-from explorer.measuring.sentences import edit_costs, edit_tables, word_pairs, word_tables
+from explorer.measuring.sentences import edit_tables, word_pairs, word_tables
 from explorer.places import given_path
 from explorer.progress import Progress, finish
 from explorer.run_folder import RUN
@@ -52,7 +52,7 @@ def explain_flags(verb: argparse.ArgumentParser) -> None:
     )
     flags.add(verb, *flags.READINGS, REFERENCE, *MEASURED, flags.ONLINE)
     verb.add_argument("--report", "--html", type=given_path, metavar="FILE", help="Write everything as one HTML file")
-    verb.add_argument("--json", action="store_true", help="Everything, as JSON; of --pairs, as a list")
+    verb.add_argument("--json", action="store_true", help="Everything, as JSON; of --pairs, a list and the mean cost")
 
 
 def explain(options: argparse.Namespace) -> None:
@@ -78,28 +78,21 @@ def explain(options: argparse.Namespace) -> None:
         for side, (found, reading) in sides.items()
     }
     explained, stop = _explained(pairs, sides, options)
+    mean = word_tables.mean_of(explained)
     if options.json:
         values = [word_tables.content(one, options.reference, models) for one in explained]
-        print(json.dumps(values if options.pairs else values[0], ensure_ascii=False, indent=1))
+        whole = {"pairs": values, "mean cost": None if mean is None else edit_tables.mean_content(mean)}
+        print(json.dumps(whole if options.pairs else values[0], ensure_ascii=False, indent=1))
     else:
         print("\n\n".join(word_tables.as_text(one.sentences, models, one.pairs) for one in explained))
-        if line := _mean_cost(explained):
-            print(f"\n{line}")
+        if mean is not None:
+            print(f"\n{edit_tables.mean_text(mean)}")
     if options.report:
         from explorer.drawing.reports.report import words_page
 
         output.write_report(options.report, words_page(explained, options.reference, models))
     if stop is not None:
         raise SystemExit(output.code(stop))
-
-
-def _mean_cost(explained: list[word_pairs.Explained]) -> str:
-    """What the differences of several pairs cost in the mean; "" of fewer than two pairs that have some."""
-    edited = [edits for one in explained if (edits := word_tables.edits_of(one.pairs))]
-    if len(edited) < 2:
-        return ""
-    sides = {side: [edits[side] for edits in edited] for side in edited[0]}
-    return edit_tables.mean_text(edit_costs.mean_costs(sides))
 
 
 def _given(options: argparse.Namespace) -> tuple[Pairs, list[str]]:

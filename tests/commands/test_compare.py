@@ -174,8 +174,19 @@ def test_a_file_of_pairs_is_explained_pair_by_pair_and_shown_in_a_report(place, 
     file.write_text(f"first,second\n{PAIR[0]},{PAIR[1]}\n<b>a dog</b>,a dog\n,empty\n", encoding="utf-8")
     out, err = done("explain", "--pairs", file, place.model, place.model, "--html", report, "--json")
     assert "1 dropped: empty sentence (line 4)" in err
-    found = json.loads(out)
+    content = json.loads(out)
+    found, mean = content["pairs"], content["mean cost"]
     assert [one["sentences"] for one in found] == [list(PAIR), ["<b>a dog</b>", "a dog"]]
+    costs = [sum(edit["A"] for edit in one["edits"]) for one in found]
+    assert mean["A"]["mean"] == pytest.approx(sum(costs) / len(costs), abs=1e-4)
+    assert mean["A"]["low"] <= mean["A"]["mean"] <= mean["A"]["high"]
+    assert mean["change"] == {"mean": 0.0, "low": 0.0, "high": 0.0}, "of a model with itself"
+    last = [row for row in mean["by layer"] if row["side"] == "A"][-1]
+    by_layer = [
+        sum(row["cost"] for row in one["A"]["edits by layer"] if row["layer"] == last["layer"]) for one in found
+    ]
+    assert last["cost"] == pytest.approx(sum(by_layer) / len(by_layer), abs=1e-4)
+    assert mean["told"] in unescape(report.read_text(encoding="utf-8"))
     assert answered("explain", *PAIR, place.model, place.model, "--json") == found[0], "as without a file"
     page = report.read_text(encoding="utf-8")
     for one in found:
@@ -201,7 +212,9 @@ def test_what_is_done_is_printed_when_a_signal_stops_the_next_pair(place, said, 
     monkeypatch.setattr(word_pairs, "word_pair", stopped)
     code, out, err = said("explain", "--pairs", file, place.model, "--json", "--max-length", 7)
     assert code == 128 + signal.SIGTERM
-    assert [one["sentences"][0] for one in json.loads(out)] == ["a dog is here"]
+    printed = json.loads(out)
+    assert [one["sentences"][0] for one in printed["pairs"]] == ["a dog is here"]
+    assert printed["mean cost"] is None, "of one pair there is none"
     assert "Stopped after 1 of 2 pairs" in err
 
 
@@ -241,7 +254,7 @@ def test_pairs_of_every_kind_are_explained(place, answered, tmp_path):
     for name, (head, row, pairs) in kinds.items():
         file = tmp_path / f"{name}.tsv"
         file.write_text("\n".join(map("\t".join, (head, row))) + "\n", encoding="utf-8")
-        found = answered("explain", "--pairs", file, place.model, "--json", *short)
+        found = answered("explain", "--pairs", file, place.model, "--json", *short)["pairs"]
         assert [tuple(one["sentences"]) for one in found] == pairs
     folder = tmp_path / "beir"
     (folder / "qrels").mkdir(parents=True)
@@ -251,7 +264,7 @@ def test_pairs_of_every_kind_are_explained(place, answered, tmp_path):
         (folder / f"{name}.jsonl").write_text("\n".join(rows))
     qrels = ("query-id\tcorpus-id\tscore", "queries0\tcorpus1\t1", "queries0\tcorpus2\t1")
     (folder / "qrels" / "test.tsv").write_text("\n".join(qrels))
-    found = answered("explain", "--pairs", folder, place.model, "--json", *short)
+    found = answered("explain", "--pairs", folder, place.model, "--json", *short)["pairs"]
     assert [tuple(one["sentences"]) for one in found] == [("a dog", "a cat"), ("a dog", "the guitar")]
 
 

@@ -267,6 +267,9 @@ def words_page(explained: Sequence[word_pairs.Explained], reference: str, models
             body.append(standalone.side_by_side(*pictures))
         body.append(note(pair_figures.MATRIX if matrices else word_tables.TOO_LONG))
         body.append(table(word_tables.side_by_side(one.pairs), other=3))
+    if (mean := word_tables.mean_of(explained)) is not None:
+        body += [heading("Mean cost of the differences"), note(edit_tables.mean_text(mean))]
+        body.append(table(edit_tables.mean_rows(mean)))
     rows = [
         {
             "": NAMES.get(name, name),

@@ -6,7 +6,8 @@ import numpy as np
 
 from explorer import in_words
 from explorer.in_words import Rows, number, rounded
-from explorer.measuring.sentences.edit_costs import EXACT, EditCosts, MeanCosts, apart_from
+from explorer.measuring.sentences.edit_costs import EXACT, EditCosts, Mean, MeanCosts, apart_from
+from explorer.measuring.sentences.edits import REWORDED
 
 Sides = Mapping[str, EditCosts]  # by side: A, or A and B
 
@@ -14,6 +15,11 @@ TITLE = "Which difference did it?"
 NAMED = 4  # edits in a sentence; the others are one number
 ONE = "{} costs {}: the cosine is {}."
 ONE_UNDER_TWO = "{} costs {} under A and {} under B: the cosine is {}."
+WHOLE = "Almost every word differs, so none can be named: together they cost {}, and the cosine is {}."
+WHOLE_UNDER_TWO = (
+    "Almost every word differs, so none can be named: together they cost {} under A and {} under B, and the cosine "
+    "is {}."
+)
 SEVERAL = "The {} differences cost {}, and the cosine is {}: {}."
 SEVERAL_UNDER_TWO = "The {} differences cost {} under A and {} under B, and the cosine is {}: {}."
 OTHERS = "{} others"
@@ -37,6 +43,8 @@ def summary(sides: Sides) -> str:
     cosines = [1 - one.total for one in sides.values()]
     cosine = in_words.arrow(*cosines) if len(cosines) > 1 else number(cosines[0])
     first = next(iter(sides.values()))
+    if first.edits[0].kind == REWORDED:
+        return (WHOLE_UNDER_TWO if len(sides) > 1 else WHOLE).format(*totals, cosine)
     if len(first.edits) == 1:
         name = str(first.edits[0])
         return (ONE_UNDER_TWO if len(sides) > 1 else ONE).format(name, *totals, cosine)
@@ -118,6 +126,18 @@ def mean_text(found: MeanCosts) -> str:
         text = MEAN_UNDER_TWO.format(found.pairs, *map(number, means), in_words.signed(gap), ends)
     layer = found.apart_from
     return text if layer is None else f"{text} {SIGNIFICANT_FROM.format(layer)}"
+
+
+def mean_content(found: MeanCosts) -> dict[str, object]:
+    """The mean cost of several pairs with its 95 % interval, its change from A to B, and both by layer, for JSON."""
+
+    def ends(mean: Mean) -> dict[str, float | None]:
+        return dict(zip(("mean", "low", "high"), map(rounded, mean), strict=True))
+
+    sides = {side: ends(mean) for side, mean in found.sides.items()}
+    change = {} if found.change is None else {"change": ends(found.change), "significant from layer": found.apart_from}
+    changes = {"changes by layer": list(map(ends, found.changes))} if found.changes else {}
+    return {"pairs": found.pairs, **sides, **change, "by layer": mean_rows(found), **changes, "told": mean_text(found)}
 
 
 def mean_rows(found: MeanCosts) -> Rows:

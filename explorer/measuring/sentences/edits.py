@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 
 MOST = 32  # edits: of sentences that differ in more places there are none
 REPLACED, REMOVED, ADDED, MOVED, EXCHANGED = "replaced", "removed", "added", "moved", "exchanged"
 SPELLED = "spelled"  # in another case, or with other punctuation
+REWORDED = "reworded"  # all words at once
+# of the words of both sentences: of fewer that are equal in order, and anywhere, an alignment pairs words by chance
+IN_ORDER, ANYWHERE = 0.3, 0.5
+ALIKE = 0.7  # the similarity of two spellings of a word (difflib)
+SHORT = 3  # words: so few can be named, even if all differ
 _EDGES = re.compile(r"^\W+|\W+$")
 _NONE, _NEAREST = -1, -2  # in place of the number of an edit
 # whether the words are equal, and where they begin and end in the first and in the second sentence
@@ -24,7 +31,9 @@ class Edit:
     after: str  # "" if they are removed; of exchanged words, the others
 
     def __str__(self) -> str:
-        """`two → seven`, `“not” removed`, `“dog” and “cat” exchanged`."""
+        """`two → seven`, `“not” removed`, `“dog” and “cat” exchanged`, `the whole sentence`."""
+        if self.kind == REWORDED:
+            return "the whole sentence"
         if self.kind in (REPLACED, SPELLED):
             return f"{self.before} → {self.after}"
         if self.kind == EXCHANGED:
@@ -61,15 +70,20 @@ class Edited:
 
 
 def between(first: str, second: str) -> Edited | None:
-    """The edits from the first sentence to the second; None if they share no word or differ in more than MOST places.
+    """The edits from the first sentence to the second; None if one is empty or they differ in more than MOST places.
 
-    Words are aligned without their case and the punctuation around them.
+    Words are aligned without their case and the punctuation around them. If few of them are equal, all words are one
+    edit.
     """
     sides = _words(first), _words(second)
-    keys = [[_bare(word).casefold() for word in words] for words in sides]
-    if not set(keys[0]) & set(keys[1]):
+    if not all(sides):
         return None
+    keys = [[_bare(word).casefold() for word in words] for words in sides]
     regions = _parted(_regions(*keys), keys)
+    if _few_shared(keys, regions):
+        kind = REPLACED if max(map(len, sides)) <= SHORT else REWORDED
+        every = [AlignedWord(word, "", 0) for word in sides[0]] + [AlignedWord("", word, 0) for word in sides[1]]
+        return Edited(first, second, (Edit(kind, _bare(*sides[0]), _bare(*sides[1])),), tuple(every))
     edits, of_old, of_new = _moved(keys, sides, regions)
     places: list[AlignedWord] = []
     for is_equal, start, end, other_start, other_end in regions:
@@ -93,6 +107,19 @@ def between(first: str, second: str) -> Edited | None:
         places += [AlignedWord("", word, of_new[other_start]) for word in new]
     places = _with_spelling(places, edits)
     return Edited(first, second, tuple(edits), tuple(places)) if len(edits) <= MOST else None
+
+
+def _few_shared(keys: Sequence[list[str]], regions: Sequence[Region]) -> bool:
+    """Whether the sentences have few words in common, counting those that are spelled in a similar way."""
+    in_order, anywhere = 0, (Counter(keys[0]) & Counter(keys[1])).total()
+    for is_equal, start, end, to, to_end in regions:
+        if is_equal:
+            in_order += end - start
+        elif (end - start, to_end - to) == (1, 1):
+            alike = SequenceMatcher(None, keys[0][start], keys[1][to]).ratio() >= ALIKE
+            in_order, anywhere = in_order + alike, anywhere + alike
+    half = (len(keys[0]) + len(keys[1])) / 2
+    return in_order < IN_ORDER * half and anywhere < ANYWHERE * half
 
 
 def _words(sentence: str) -> list[str]:

@@ -58,7 +58,7 @@ class WordPair:
     points: tuple[int, int]  # on the paths from the references
     cuts: tuple[Cut | None, Cut | None] = (None, None)  # None: the whole sentence took part
     matrix: Floats | None = None
-    edits: EditCosts | None = None  # None: the sentences share no word, or have no edit between them
+    edits: EditCosts | None = None  # None: the sentences are equal, or differ in too many places
 
     @property
     def missed(self) -> float:

@@ -1,12 +1,12 @@
 """The words behind a cosine as tables, JSON and text."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from explorer import in_words
 from explorer.encoding.read.pooling import PAD, REFERENCES, WORD_TOKENS
 from explorer.in_words import Rows, rounded, signed
 from explorer.measuring.sentences import edit_tables
-from explorer.measuring.sentences.edit_costs import EditCosts
+from explorer.measuring.sentences.edit_costs import EditCosts, MeanCosts, mean_costs
 from explorer.measuring.sentences.word_pairs import Explained, WordChange, WordPair, changes
 
 Pairs = Mapping[str, WordPair]  # by side: A, or A and B
@@ -70,6 +70,14 @@ def edits_of(pairs: Pairs) -> dict[str, EditCosts]:
     """The costs of the edits by side; empty if the sentences have none."""
     known = {side: pair.edits for side, pair in pairs.items() if pair.edits is not None}
     return known if len(known) == len(pairs) else {}
+
+
+def mean_of(explained: Sequence[Explained]) -> MeanCosts | None:
+    """What the differences of several pairs cost in the mean; None of fewer than two pairs that have some."""
+    edited = [edits for one in explained if (edits := edits_of(one.pairs))]
+    if len(edited) < 2:
+        return None
+    return mean_costs({side: [edits[side] for edits in edited] for side in edited[0]})
 
 
 def trust(reference: str) -> str:

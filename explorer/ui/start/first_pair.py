@@ -144,7 +144,7 @@ def _words(
 
 
 def _cosines(sides: Sequence[Reader], pair: tuple[str, str]) -> str:
-    """The cosine of sentences that share no word."""
+    """The cosine of sentences without differences that have a cost: equal ones, or with too many places."""
     cosines = []
     for side in sides:
         if sidebar_choice.loaded(side.found, side.settings) is None:

@@ -63,7 +63,7 @@ def _edit_costs(side: Reader, sentences: tuple[str, str]) -> tuple[EditCosts, ..
     if edited is None or not edited.edits:
         return ()
     kept = word_pairs.kept(word_pairs.key(side.found.digest, sentences, side.reading.title, PAD, length))
-    if kept is not None and kept.edits is not None:
+    if kept is not None and kept.edits is not None and kept.edits.edits == edited.edits:
         return (kept.edits,)  # the model need not be loaded
     if len(edited.edits) <= AT_ONCE:
         if sidebar_choice.attending(side.found) is None:

@@ -14,13 +14,13 @@ from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.pooling import OWN, parse
 from explorer.measuring.sentences import edit_costs, edit_tables, edits
 from explorer.measuring.sentences.edit_costs import EditCosts, apart_from, mean_costs, prefixes, sampled_orders, shapley
-from explorer.measuring.sentences.edits import ADDED, EXCHANGED, MOVED, REMOVED, REPLACED, SPELLED, between
+from explorer.measuring.sentences.edits import ADDED, EXCHANGED, MOVED, REMOVED, REPLACED, REWORDED, SPELLED, between
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from tests.tiny_models import save_tiny
 
 # pairs of "time order" that are worded anew: the aligned words are more than the words that differ
-REWORDED = 5
+WORDED_ANEW = 5
 MEAN = parse("mean of layer 2", 2)  # the model default of an encoder that declares none
 
 
@@ -44,6 +44,13 @@ def encoder(tmp_path_factory):
         ("Let us eat, grandma.", "Let US eat grandma.", ["us eat, → US eat"]),
         ("A happy child laughs.", "A sad adult laughs.", ["happy → sad", "child → adult"]),
         ("The same words.", "The same words.", []),
+        ("Yes.", "No.", ["Yes → No"]),
+        ("He sold his car.", "The vehicle found another owner.", ["the whole sentence"]),
+        (
+            "Choclate mellts quikly.",
+            "Chocolate melts quickly.",
+            ["Choclate → Chocolate", "mellts → melts", "quikly → quickly"],
+        ),
     ],
 )
 def test_the_edits_are_what_a_person_would_name(first, second, expected):
@@ -52,9 +59,9 @@ def test_the_edits_are_what_a_person_would_name(first, second, expected):
     assert (found.text(0), found.text(2 ** len(found.edits) - 1)) == (first, second)
 
 
-def test_sentences_that_share_no_word_or_differ_in_too_many_places_have_no_edits():
-    assert between("Dogs bark.", "We sing.") is None
+def test_an_empty_sentence_and_sentences_that_differ_in_too_many_places_have_no_edits():
     assert between("", "We sing.") is None
+    assert between("We sing.", " ") is None
     far = [" ".join(f"same{n} {side}{n}" for n in range(edits.MOST + 1)) for side in ("a", "b")]
     assert between(*far) is None
 
@@ -72,21 +79,26 @@ def words(text):
 
 def test_the_edits_of_the_probe_packs_are_the_words_that_differ():
     """By counting words: what is removed or replaced is what the first has more of, and the other way round."""
-    wrong = Counter()
+    wrong, whole = Counter(), Counter()
     for pack in sample.probe_packs():
         for first, second in zip(pack.first, pack.second, strict=True):
             found = between(first, second)
-            if found is None:
-                assert not set(words(first)) & set(words(second))
-                continue
+            if found.edits[0].kind == REWORDED:
+                assert len(found.edits) == 1
+                both = words(first) & words(second)
+                assert 4 * both.total() < words(first).total() + words(second).total(), "half of the words at most"
+                whole[pack.name] += 1
             assert (found.text(0), found.text(2 ** len(found.edits) - 1)) == (first, second)
             apart = [one for one in found.edits if one.kind not in (MOVED, EXCHANGED)]
             before = sum((words(one.before) for one in apart if one.kind != ADDED), Counter())
             after = sum((words(one.after) for one in apart if one.kind != REMOVED), Counter())
-            if (before, after) != (words(first) - words(second), words(second) - words(first)):
+            if found.edits[0].kind != REWORDED and (before, after) != (
+                words(first) - words(second),
+                words(second) - words(first),
+            ):
                 wrong[pack.name] += 1
-    del wrong[sample.PARAPHRASE]  # in other words: some of the same words are at other places
-    assert wrong == {"time order": REWORDED}
+    assert whole == {sample.PARAPHRASE: 58}
+    assert wrong == {"time order": WORDED_ANEW}
 
 
 def slow_costs(encoder, found, reading):
@@ -238,6 +250,17 @@ def test_the_mean_of_pairs_has_the_change_with_its_interval():
     assert found.apart_from == 0, "made with the same costs in every layer"
     text = edit_tables.mean_text(found)
     assert in_words.ends(*found.change) in text
+
+
+def test_sentences_that_share_few_words_have_one_cost_and_the_sentence_says_why(encoder):
+    pair = "the man plays a guitar", "seven dogs sat outside of it"
+    costs = finish(edit_costs.edit_costs(encoder, *pair, MEAN))
+    one, other = (vector / np.linalg.norm(vector) for vector in finish(of_reading(encoder, pair, MEAN)))
+    assert costs.costs == pytest.approx([1 - one @ other], abs=1e-6)
+    for sides in ({"A": costs}, {"A": costs, "B": costs}):
+        text = edit_tables.summary(sides)
+        assert text.startswith(edit_tables.WHOLE[:40])
+        assert in_words.number(costs.total) in text
 
 
 def test_parts_that_are_shown_add_up_to_the_shown_total():
