@@ -13,7 +13,7 @@ APP := .venv/app-$(shell cksum < requirements.txt | cut -d' ' -f1)
 DEV := .venv/dev-$(shell cat requirements.txt requirements-dev.txt | cksum | cut -d' ' -f1)
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup test check lint format fuzz kill soak bench example browser
+.PHONY: help run setup test products check lint format fuzz kill soak bench example browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ WORKERS = $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$(( n < 4 ? n + 1 : 4 )
 # Bytecode is written, which many containers forbid: the tests start dozens of processes that would compile it again.
 test: $(DEV) browser ## Run the tests; ARGS="-k layers" goes to pytest
 	@PYTHONDONTWRITEBYTECODE= $(VENV) pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
+
+products: $(DEV) ## Run every case of the tests of which `make test` runs some: each layer under each setting
+	@PYTHONDONTWRITEBYTECODE= $(VENV) pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --products -m product $(ARGS)
 
 check: lint test ## Everything a change has to pass: format, lint, types, then the tests with the floors
 

@@ -20,6 +20,7 @@ import pytest
 
 from tests import live, tiny_wordnet
 from tests.device import DEVICE
+from tests.products import spared
 
 # The files of tests are many and short-lived, and a rename on a disk waits until what was written is there. A full run
 # needs less than a gigabyte of memory; in a container this place may hold 64 megabytes.
@@ -44,8 +45,15 @@ def kind_of(file):
     return next((kind for kind, words in SHARED.items() if words in text), file)
 
 
-def pytest_collection_modifyitems(items):
+def pytest_addoption(parser):
+    parser.addoption("--products", action="store_true", help="every case of the tests that are marked as a product")
+
+
+def pytest_collection_modifyitems(config, items):
     """The longest first: side by side, the short files fill what is left."""
+    if not config.getoption("--products") and (left_out := spared(items)):
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
     kinds = list(SHARED)
 
     def rank(item):

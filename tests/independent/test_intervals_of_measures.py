@@ -29,6 +29,7 @@ def drawn_pairs(random):
     return gold, gold / 5 + random.normal(scale=0.4, size=len(gold)), tuple(map(str, parts))
 
 
+@pytest.mark.product(1)
 @pytest.mark.parametrize("metric", SCIPY)
 @pytest.mark.parametrize("aggregate", ["all", "mean", "wmean"])
 def test_an_interval_of_pairs_is_the_middle_of_resamples_within_each_averaged_part(metric, aggregate):

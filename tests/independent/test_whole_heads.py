@@ -192,6 +192,7 @@ def corrupted(sentences, deletion):
     return found
 
 
+@pytest.mark.product(2)
 @pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
 @pytest.mark.parametrize("tied", [True, False], ids=["tied", "apart"])
 @pytest.mark.parametrize("deletion", [0.6, 0.95])

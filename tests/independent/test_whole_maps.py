@@ -103,6 +103,7 @@ def test_the_growth_of_a_flow_is_that_of_its_jacobian(levels, depth, width):
         assert volume(weights, vector, levels, depth, under="").item() == pytest.approx(flow.growth().item(), abs=1e-9)
 
 
+@pytest.mark.product(1)
 @pytest.mark.parametrize("reads", READS)
 @pytest.mark.parametrize("settings", [{}, {"levels": 2, "depth": 1, "inner": 8}], ids=["3 levels", "2 levels"])
 def test_the_loss_of_a_flow_is_the_papers(shallow, reads, settings):

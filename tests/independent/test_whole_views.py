@@ -232,6 +232,7 @@ def others_of(model, kind, method, monkeypatch):
     ]
 
 
+@pytest.mark.product(1)
 @pytest.mark.usefixtures("words_with_opposites")
 @pytest.mark.parametrize(
     ("kind", "settings"), CASES, ids=[" ".join([kind, *map(str, given.values())]) for kind, given in CASES]

@@ -42,6 +42,7 @@ def assert_as_published(theirs, ours, sides, scores=None, close=1e-6):
         assert torch.allclose(one, other, rtol=0, atol=close)
 
 
+@pytest.mark.product(2)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("temperature", [0.01, 0.05, 1.0])
 @pytest.mark.parametrize("symmetric", [False, True])

@@ -320,6 +320,7 @@ def test_the_pooler_and_its_dense_layer_are_as_large_as_the_papers():
     assert sum(weight.numel() for weight in added) == 2_949_888
 
 
+@pytest.mark.product(1)
 @pytest.mark.parametrize("pooler", layer_attention.POOLERS)
 @pytest.mark.parametrize("name", ATTENDING)
 def test_every_pooler_trains_every_part_it_has(base, name, pooler):

@@ -58,6 +58,7 @@ def family(request, tmp_path_factory) -> tuple[str, Path, Tunable]:
     return request.param, folder, tunable(encoder_of(folder))
 
 
+@pytest.mark.product(1)
 @pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
 def test_every_family_is_read_alike_by_all_libraries(family, tmp_path, pooling):
     kind, base, tuned = family
@@ -278,6 +279,7 @@ def vectors(encoder: Encoder, reading: Reading) -> Tensor:
     return torch.from_numpy(finish(of_reading(encoder, SENTENCES, reading)))
 
 
+@pytest.mark.product(1)
 @pytest.mark.parametrize("side", SIDES)
 def test_every_pooling_and_range_is_that_of_sentence_transformers(bases, side):
     encoder = encoder_of(bases[side])
@@ -300,6 +302,7 @@ def test_the_padding_side_changes_no_vector_and_a_range_is_the_average_of_its_la
         assert torch.allclose(found, each, atol=1e-6) == (pooling != "max")
 
 
+@pytest.mark.product(1)
 @pytest.mark.parametrize("head", HEADS, ids=lambda head: head.describe())
 def test_an_export_of_a_left_padded_model_pads_on_the_right_and_is_read_alike_by_both_libraries(
     bases, tuned_left, tmp_path, head

@@ -275,6 +275,7 @@ def tuned_base(base) -> Tunable:
     return tunable(encoder_of(base))
 
 
+@pytest.mark.product(1)
 @pytest.mark.parametrize(
     "head",
     [

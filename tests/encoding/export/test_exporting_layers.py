@@ -125,6 +125,7 @@ for code in codes:
     return [torch.tensor(rows) for rows in vectors], set(modules)
 
 
+@pytest.mark.product(1)
 @pytest.mark.parametrize("head", [*map(head_of, OF_ALL_LAYERS), *AFTER], ids=Head.describe)
 def test_every_reading_of_all_layers_and_after_an_encoder_is_read_alike_by_all(tuned, tmp_path, head):
     export(tuned, head, tmp_path / "run", "# card", None)

@@ -297,6 +297,7 @@ def test_sentence_transformers_opens_an_exported_cut(tmp_path, kind):
         assert again.model.num_parameters() == cut.model.num_parameters()
 
 
+@pytest.mark.product(1)
 @pytest.mark.parametrize("layers", [-1, DEPTH + 1])
 def test_a_layer_that_is_not_there_is_refused_with_those_that_are(deep_family, layers):
     with pytest.raises(BadChoice, match=rf"layer {layers}: it has {DEPTH} layers. Choose a layer from [01] to 3"):

@@ -229,6 +229,7 @@ def layers_of(tuned: Tunable):
     return tuned.states(SENTENCES).hidden
 
 
+@pytest.mark.product(1)
 @pytest.mark.parametrize("targets", TARGETS)
 def test_an_encoder_with_new_adapters_encodes_as_before_to_the_bit(encoder, targets):
     with torch.no_grad():  # torch computes attention in another way if the positions of T5 have gradients
@@ -241,6 +242,7 @@ def test_all_linear_means_every_matrix_that_is_no_embedding(encoder):
     assert paths == {path for path, layer in encoder.model.named_modules() if isinstance(layer, nn.Linear | Conv1D)}
 
 
+@pytest.mark.product(1)
 @pytest.mark.parametrize("targets", TARGETS)
 def test_nothing_but_adapters_is_trained_and_all_of_them_are(encoder, targets):
     before = {name: weight.clone() for name, weight in encoder.model.state_dict().items()}
@@ -266,6 +268,7 @@ def test_a_merged_weight_is_the_old_one_plus_the_scaled_product_of_both_matrices
             assert float(merged[f"{path}.weight"][place]) == pytest.approx(float(old[place]) + added, abs=1e-6)
 
 
+@pytest.mark.product(1)
 @pytest.mark.parametrize("targets", TARGETS)
 def test_the_merged_model_has_the_names_of_the_base_and_encodes_as_with_adapters(encoder, targets):
     tuned = learned(encoder, targets).eval()

@@ -60,6 +60,7 @@ def test_a_search_of_all_vectors_finds_what_a_slow_loop_finds(corpus, vectors):
     assert (search.facts.bytes, search.facts.recall) == (0, None)
 
 
+@pytest.mark.product(1)
 @pytest.mark.parametrize("kind", ["flat", "ivf", "hnsw"])
 @pytest.mark.parametrize("factor", [np.float32(1e30), np.float32(1e-30), np.float64(1e300)])
 def test_the_size_of_the_numbers_changes_no_result(tmp_path, vectors, kind, factor):

@@ -87,6 +87,7 @@ def test_a_run_is_the_same_to_the_bit_when_its_share_of_the_machine_changes_on_t
     assert_same(disturbed, whole)
 
 
+@pytest.mark.product(1)
 @pytest.mark.parametrize("stated", ["", "1"])
 def test_a_resumed_run_keeps_its_number_of_threads(place, machine, whole, stated):
     resumed = runs.new(replace(whole.recipe(), made_with={}), "", place.runs)

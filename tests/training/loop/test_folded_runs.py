@@ -44,6 +44,7 @@ def test_a_run_that_is_broken_off_in_a_fold_between_folds_or_in_the_last_trainin
     assert ends.status().facts.folds == run.status().facts.folds
 
 
+@pytest.mark.product(1)
 @pytest.mark.parametrize("save_every", [60.0, 0.0], ids=["saved between folds", "saved at every step"])
 @pytest.mark.parametrize("step", [2, STEPS, STEPS + 2, FOLDS * STEPS + 1])
 def test_a_run_whose_process_is_killed_goes_on_from_what_is_on_disk_and_ends_the_same(

@@ -204,6 +204,7 @@ def assert_same_after_resuming(run: Run, untouched: Run) -> None:
     assert not [path for path in run.folder.rglob("*") if path.suffix in (".part", ".new", ".old")]
 
 
+@pytest.mark.product(1)
 @pytest.mark.usefixtures("save_often")
 @pytest.mark.parametrize("but", [0, 64_000], ids=["to the last byte", "but for small files"])
 @pytest.mark.parametrize("moment", [(Phase.TRAINING, 5), (Phase.SAVING, 0)], ids=lambda moment: moment[0])
@@ -323,6 +324,7 @@ def replaced(run: Run) -> None:
     run.folder.mkdir()
 
 
+@pytest.mark.product(1)
 @pytest.mark.parametrize("stage", [Phase.TRAINING, Phase.EVALUATING_DEV, Phase.SAVING])
 @pytest.mark.parametrize("happens", [delete, move, replaced])
 def test_a_run_whose_folder_is_gone_stops_and_says_so(place, happens, stage):

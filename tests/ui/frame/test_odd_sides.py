@@ -101,6 +101,7 @@ def test_the_two_have_another_width_depth_tokenizer_and_limit(place):
     assert len(tokens[0]) != len(tokens[1])
 
 
+@pytest.mark.product(1)
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("exchanged", [False, True], ids=["the shallow one is A", "the deep one is A"])
 def test_two_that_have_little_in_common_stand_side_by_side(app, place, page, exchanged):

@@ -348,6 +348,7 @@ def test_a_run_that_another_tab_deleted_or_renamed_is_said_to_be_gone(both, plac
     assert START in buttons(both[1])
 
 
+@pytest.mark.product(1)
 @pytest.mark.parametrize("happens", [delete, rename])
 @pytest.mark.parametrize("key", ["run resume", "run rename", "run delete", "run duplicate"])
 def test_a_click_on_a_run_that_is_gone_is_refused_and_leaves_no_folder(both, place, happens, key):
