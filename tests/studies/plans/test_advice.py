@@ -23,6 +23,7 @@ from explorer.studies.plans import advice, amounts, answer, own_data, plan_folde
 from explorer.studies.plans.advice import AdviceOptions
 from explorer.studies.plans.amounts import TrainingCost
 from explorer.studies.plans.plan import PlanBudget
+from explorer.training.loop import training_texts
 from explorer.training.record import runs
 from tests.studies.plans.seeds_by_hand import by_hand
 
@@ -40,14 +41,20 @@ def one_short_set_elsewhere(place):
 
 @pytest.fixture(autouse=True, scope="module")
 def short_trainings():
-    """Two updates, and no more than two seeds, so that an answer is found long before its time limit."""
+    """Two updates, two folds and no more than two seeds, so that an answer is found long before its time limit."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(training_texts, "divide", in_two(training_texts.divide))
         patch.setattr(amounts.methods, "few_rows", lambda kind, rows: dict(SHORT))
         patch.setattr(amounts, "LEAST_STEPS", 1)
         patch.setattr(amounts, "FIRST_SEEDS", 2)
         patch.setattr(advice, "MOST_SEEDS", 2)
         patch.setattr(amounts, "BLEND", {**amounts.BLEND, "learning_rate": 3e-3, "keep_base": False})
         yield
+
+
+def in_two(divide):
+    """Rows are divided into two folds, however many are asked for."""
+    return lambda corpus, wanted: divide(corpus, 2)
 
 
 @pytest.fixture(scope="module")
@@ -439,7 +446,7 @@ def test_labelled_texts_are_answered_by_the_classes_of_their_rows(place, tmp_pat
     path.write_text("\n".join(["text,label", *rows]), encoding="utf-8")
     asked = AdviceOptions(model=str(place.model))
     data = own_data.read(str(path), asked.model)
-    assert (data.of_kind, data.rows, data.folds, data.test) == (LABELLED_TEXTS, 24, 5, CROSS_FITTED)
+    assert (data.of_kind, data.rows, data.folds, data.test) == (LABELLED_TEXTS, 24, 2, CROSS_FITTED)
     found = finish(advice.proposal(data, asked))
     assert {"setfit", "classify"} <= {one.label for one in found.plan.variants}
     assert "sbert-nli" not in found.advice.costs
