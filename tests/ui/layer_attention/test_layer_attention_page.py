@@ -216,6 +216,11 @@ def test_layer_and_head_are_chosen_by_keyboard(plain):
     assert pair_view.SHOWN.format(2, 2) in words(plain.caption)
 
 
+def test_a_link_shows_the_layer_and_head_that_it_names(app, place):
+    measured(app, model=str(place.model), layer="2", head="2", **ALONE)
+    assert pair_view.SHOWN.format(2, 2) in words(app.caption)
+
+
 @pytest.mark.parametrize("value", ["99", "0", "<b>", ""])
 def test_a_layer_that_is_not_there_falls_back_to_the_first(app, place, value):
     app.query_params["model"] = str(place.model)
