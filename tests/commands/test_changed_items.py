@@ -8,9 +8,9 @@ import pytest
 from scipy.stats import rankdata
 from sentence_transformers import SentenceTransformer
 
-from explorer import embed, load
 from explorer.data import sample
 from explorer.measuring.comparing.item_changes import SHOWN
+from strata import encode, load
 from tests.trainings import WORDS
 
 COUNT = 60
@@ -112,7 +112,7 @@ def test_probe_pairs_change_by_their_share_of_couples(answered):
     items = answered("compare", *models, "--on", sample.PROBE_PACKS, "--json")["items"]
     pairs, shares = sample.probe_pairs(), []
     for model in map(load, models):
-        one, two = (embed(model, side).astype(np.float64) for side in (pairs.first, pairs.second))
+        one, two = (encode(model, side).astype(np.float64) for side in (pairs.first, pairs.second))
         cosines = (one * two).sum(1) / np.linalg.norm(one, axis=1) / np.linalg.norm(two, axis=1)
         shares.append(
             [
