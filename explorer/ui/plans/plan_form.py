@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -108,7 +109,8 @@ def plan(name: str) -> Plan | None:
         "column for each. Their files are read from the folder that STRATA_DATA names.",
     )
     with middle:
-        minutes = controls.draw("", limits["minutes"], key=MINUTES, step=10.0, format="%g", width="stretch")
+        from_0 = replace(limits["minutes"], low=None)  # else its arrows would count from the least, 0.000001
+        minutes = controls.draw("", from_0, key=MINUTES, step=10.0, format="%g", width="stretch")
     with right:
         steps = controls.draw("", limits["steps"], key=MOST_STEPS, step=100, width="stretch")
     if not text or methods is None or not models or not all(there) or grid is None or rows is None:
