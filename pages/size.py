@@ -18,11 +18,12 @@ if request is None:
     st.stop()
 with answer:
     before = st.container()  # what is known before the sizes are measured
-    picture = size.picture(request)
+    start = st.container(horizontal=True, vertical_alignment="center")
+    picture = size.picture(request, start)
 if picture is None:
     with first_screen.figure():
         size.by_layer(choice, request, before)
-    with answer:
+    with start:
         size.how_long(request)
     st.stop()
 with answer:

@@ -130,15 +130,15 @@ def request(choice: sidebar_choice.Choice, found: Found, row: DeltaGenerator) ->
     return SizeRequest(found, given, named, sentences, options, with_these, choice.settings.max_length)
 
 
-def picture(subject: SizeRequest) -> Picture | None:
-    """The picture; None, with a button to start or the progress, until it is measured."""
+def picture(subject: SizeRequest, line: DeltaGenerator) -> Picture | None:
+    """The picture; None until it is measured, with a button in the line that starts it, or with the progress."""
     started: set[str] = st.session_state.setdefault(STARTED, set())
     known: Picture | None = jobs.known(subject.key) or picture_store.kept(subject.stored_as)
     if known is not None:
         return known
     if subject.key not in started and jobs.find(subject.key) is None:  # another tab may have asked for it
         controls.button(
-            st.container(),
+            line,
             "Measure sizes",
             partial(_begin, subject),
             key=START,
@@ -146,7 +146,6 @@ def picture(subject: SizeRequest) -> Picture | None:
             icon=":material/play_arrow:",
             help=ABOUT,
         )
-        st.caption(ABOUT)
         return None
     title = f"Measuring sizes of {subject.found.name} on {subject.given.name}"
     found: Picture | None = jobs.result(subject.key, title, lambda: _measured(subject))

@@ -31,7 +31,7 @@ from explorer.training.loop.measured_facts import Estimate
 from explorer.training.loop.processes import World
 from explorer.training.recipe import Recipe, naming
 
-TRIED = 512  # sentences of an evaluation set whose encoding is timed: few would not fill their batches
+TRIED = 256  # sentences of an evaluation set whose encoding is timed: few would not fill their batches
 BATCHES, TIMES = 3, 2  # that are timed, from all over the training, and how often each
 PATIENCE = 5.0  # seconds after which nothing is timed again
 FEW = 2  # rows of a first try that measures the memory per row, before a whole batch

@@ -37,8 +37,8 @@ def answer_and_figure(chosen: FilteredResults, answer: Place, figure: Place) -> 
         with answer:
             table_view.show_ranking(ranking, chosen)
         with figure:
-            named = replace(ranking, names=tuple(map(runs.readable, ranking.names)))
-            _draw(ranked(named, table_view.measure_of(chosen), ROOM), "which models differ, with intervals")
+            shown = replace(ranking, names=tuple(map(runs.readable, ranking.names)))
+            _draw(ranked(shown, table_view.measure_of(chosen), ROOM), "which models differ, with intervals")
         return
     of_runs = _of_runs() if all(suite_of(task) == RUNS for task in chosen.tasks) else []
     if of_runs:
