@@ -14,7 +14,7 @@ CORPUS, JUDGED = "Whole corpus", "Judged queries"
 page_frame.enter()
 choice, other = sidebar_choice.chosen(), sidebar_choice.model_b()
 with first_screen.controls_row():
-    box = st.container(width="stretch", key="query")
+    box = st.container(width="stretch", key="query-box")
     settings = first_screen.settings()
 answer, figure = first_screen.answer(), first_screen.figure()
 with answer:

@@ -92,3 +92,8 @@ def test_an_amount_is_told_in_its_unit():
 )
 def test_an_upper_bound_is_rounded_upwards(value, shown):
     assert in_words.bound(value) == shown
+
+
+@pytest.mark.parametrize(("share", "shown"), [(0.625, "62 %"), (0.0, "0 %"), (1.0, "100 %")])
+def test_a_share_has_a_space_before_its_sign(share, shown):
+    assert in_words.percent(share) == shown

@@ -411,7 +411,8 @@ export default function (component) {
     if (!main) return;  // an exported talk, where its style says how high it is
     const top = root.getBoundingClientRect().top + main.scrollTop;
     const wanted = `${Math.max(320, Math.floor(window.innerHeight - top - 12))}px`;
-    if (window.innerWidth > 700 && root.style.height !== wanted) root.style.height = wanted;
+    const needed = window.innerWidth > 700 ? wanted : "";  // on a narrow screen the list is below the map
+    if (root.style.height !== needed) root.style.height = needed;
   };
   const resize = () => {
     tall();

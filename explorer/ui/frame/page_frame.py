@@ -43,7 +43,7 @@ _LOOK = """<style>
 .st-key-answer [data-testid="stMarkdownContainer"]:not(button *) p { font-size: 1.05rem; line-height: 1.4; }
 .st-key-controls:has(input) :is([data-testid^="stBaseButton-"], [data-testid="stPopoverButton"]) { min-height: 2.5rem; }
 .st-key-pair-shown { min-height: 2.5rem; justify-content: center; }
-@media (max-width: 640px) { .st-key-controls > :has(> .st-key-query) { flex: 1 1 100%; } }
+@media (max-width: 640px) { .st-key-controls > :has(> .st-key-query-box) { flex: 1 1 100%; } }
 [data-testid="stSidebarHeader"] { height: 2.5rem; margin-bottom: 0; padding-top: 0.5rem; }
 button[role="radio"][aria-checked="true"], button[role="radio"][aria-checked="true"] * { color: inherit !important; }
 [data-testid="stSliderThumbValue"], [data-testid="stSliderThumbValue"] * { color: inherit !important; }

@@ -254,8 +254,8 @@ def _moved_most(mapped: Mapped) -> None:
         key="moved most",
         column_config={
             "sentence": st.column_config.TextColumn(width="large"),
-            MOVED: st.column_config.NumberColumn(format="%.3f", help="0: unchanged. Higher: moved further."),
-            CHANGED: st.column_config.NumberColumn(format="%.3f"),
+            MOVED: st.column_config.NumberColumn(format="%.2f", help="0: unchanged. Higher: moved further."),
+            CHANGED: st.column_config.NumberColumn(format="%.2f"),
         },
     )
 

@@ -4,8 +4,11 @@ import math
 
 import pytest
 
+from explorer.drawing import style
+from explorer.drawing.scores import changes as drawn
 from explorer.drawing.scores.groups import differences_by_group
 from explorer.measuring.comparing.splits import GroupChange, SplitChanges
+from explorer.measuring.scores.verdict import Verdict
 from tests.drawing.made_up import NASTY
 
 
@@ -29,3 +32,22 @@ def test_every_group_is_where_its_difference_is_with_its_interval():
     labels = figure.layout.yaxis.ticktext
     assert labels[0] == "en (90)"
     assert "<script>" not in "".join(labels) + "".join(one[4] for one in shown.values())
+
+
+def test_the_colour_of_a_difference_says_whether_it_could_be_chance():
+    intervals = {(0.1, 2.0): style.GAIN, (-2.0, -0.1): style.LOSS, (-0.1, 0.1): style.CHANCE, (0.0, 1.0): style.CHANCE}
+    assert {ends: style.certainty(*ends) for ends in intervals} == intervals
+    assert style.certainty(float("nan"), float("nan")) == style.CHANCE, "no interval, no certainty"
+
+
+def test_the_text_of_a_change_is_above_its_bar_and_its_mark_of_zero():
+    name = "A set whose name is much longer than any name that fits beside the figure of the packs"
+    figure = drawn.sets_changed([drawn.SetChange(name, Verdict(80.0, None, 82.0, 2.0, 0.5, 3.5))], 380)
+    (note,), (zero,) = figure.layout.annotations, figure.layout.shapes
+    assert (zero.x0, zero.x1, zero.ysizemode) == (0, 0, "pixel")
+    assert note.yshift >= zero.y1
+    assert note.yanchor == "bottom"
+    shown, numbers = note.text.split("<br>")
+    assert len(shown) <= drawn.LONGEST
+    assert numbers == "80.00 → 82.00, +2.00 (+0.50 to +3.50)"
+    assert figure.data[0].marker.color == style.GAIN

@@ -103,7 +103,7 @@ def charts(app):
 
 
 def answer(app):
-    return next(one.value for one in app.markdown if one.value.startswith("####")).replace("\\", "")
+    return app.main.markdown[0].value.replace("\\", "")
 
 
 def downloads(app):
