@@ -45,8 +45,8 @@ WEIGHS = "{} weighs layers {} to {}. {} The highest weights are {:.2f} and {:.2f
 COSINES = "Cosine of the two sentences: {}."
 NOT_SCORED = "{} has no score on {} yet. Open the Layers or the Compare page with it to measure it."
 HEIGHT = 390  # pixels
-ALIKE = "Under {} the weights are {}."
-MOST_WEIGHT = "Under {} {} the highest weight, {:.2f} ({:.2f} if all were equal)."
+ALIKE = "{}: the weights are {}."
+MOST_WEIGHT = "{}: {} the highest weight, {:.2f} ({:.2f} if all were equal)."
 PAPER = (
     "A pooler weighs the layers of each sentence. Oh and others (2022, Figure 3) find the highest weight on the last "
     "layer if its \\[CLS\\] is a part of the vector, different for a short and a long sentence, and balanced weights "
