@@ -25,6 +25,7 @@ REST = "(rest)"
 MATRIX = "Rows: words of the first sentence; columns: of the second. All cells add up to the cosine."
 FOLDED = f"Only the first {MOST} words of a sentence have bars of their own; the others are in the last bar."
 NUMBERED = 12  # most words with a number in each cell
+ROUNDING = 1e-6  # of cosines of float32 vectors
 _DASHES = ("solid", "dot", "dash")  # of edits that have lines of their own
 _SHIFT = 0.2  # distance of a side from the middle of its pack
 
@@ -96,12 +97,12 @@ def cost_by_layer(sides: Mapping[str, EditCosts]) -> go.Figure:
     draft = style.Draft()
     first = next(iter(sides.values()))
     shown = range(len(first.edits)) if 1 < len(first.edits) <= len(_DASHES) else ()
-    most = 0
+    most, highest = 0, 0.0
     for name, costs in sides.items():
         colour = style.SIDES["AB".index(name)]
         lines = [(str(costs.edits[at]), costs.by_layer[:, at], _DASHES[at]) for at in shown]
         for label, values, dash in lines or [("1 − cosine", costs.totals, "solid")]:
-            most = max(most, len(values))
+            most, highest = max(most, len(values)), max(highest, float(np.abs(values).max(initial=0)))
             draft.curve(
                 colour,
                 x=list(range(len(values))),
@@ -112,7 +113,8 @@ def cost_by_layer(sides: Mapping[str, EditCosts]) -> go.Figure:
                 hovertemplate=f"{name}, layer %{{x}}: %{{y:.3f}}<extra></extra>",
             )
     draft.x_axes(title="layer", tickvals=list(range(0, most, 1 if most <= 13 else 2)), zeroline=False)
-    draft.y_axes(title="cost", zeroline=True, rangemode="tozero", nticks=5)
+    none = {"range": [-0.005, 0.1]} if highest < ROUNDING else {}  # otherwise the axis would be of rounding errors
+    draft.y_axes(title="cost", zeroline=True, rangemode="tozero", nticks=5, **none)
     return draft.figure(250, showlegend=True, margin={"t": 30})
 
 

@@ -16,7 +16,8 @@ REWORDED = "reworded"  # all words at once
 IN_ORDER, ANYWHERE = 0.3, 0.5
 ALIKE = 0.7  # the similarity of two spellings of a word (difflib)
 SHORT = 3  # words: so few can be named, even if all differ
-_EDGES = re.compile(r"^\W+|\W+$")
+_MARK = r"[^\w<>$€£%&@#+=\u2190-\u2bff\U0001f000-\U0001faff]"  # neither letters, digits nor symbols such as emoji
+_EDGES = re.compile(f"^{_MARK}+|{_MARK}+$")
 _NONE, _NEAREST = -1, -2  # in place of the number of an edit
 # whether the words are equal, and where they begin and end in the first and in the second sentence
 Region = tuple[bool, int, int, int, int]

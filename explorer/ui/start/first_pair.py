@@ -12,7 +12,7 @@ from explorer.data.text_sets import digest_of
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import Reading
 from explorer.measuring.scores.measure import Settings
-from explorer.measuring.sentences import edit_tables, word_pairs
+from explorer.measuring.sentences import edit_tables, word_pairs, word_tables
 from explorer.measuring.sentences.edit_costs import EditCosts
 from explorer.measuring.sentences.edits import between
 from explorer.measuring.sentences.sentence_vectors import of_reading, similarities
@@ -32,6 +32,10 @@ ANSWER = "{}: the cosine with the first sentence is {}."
 OWN_HELP = "One sentence a line, at most {}. Sentences, Map and Search show them, too."
 HEIGHT = 300  # pixels of the figure by layer
 _SHOWN = "_pair in the fields of Start"
+LONG = 300  # characters of a sentence that scrolls
+_SCROLLED = """<style>
+[class*="st-key-coloured-start-"] { max-height: 7.5rem; overflow-y: auto; }
+</style>"""
 _LARGER = """<style>
 [class*="st-key-coloured-start-"] p { font-size: 1.25rem; line-height: 1.8 !important; }
 </style>"""
@@ -130,17 +134,30 @@ def _words(
     plain = st.empty()
     with plain.container():
         for text in pair:
-            st.markdown(messages.plain(text))
+            st.markdown(messages.plain(messages.shortened(text, LONG)))
     known: dict[str, word_pairs.WordPair] = {}
     for side in sides:  # one after the other, with one line of progress
         words = microscope.words_of(side, *pair, costs.get(side.name))
         if words is None:
+            if costs:  # its model is in memory
+                _warn_of_cuts(side, pair)
             return known
         known[side.name] = words
     plain.empty()
     st.html(_LARGER)
+    if max(map(len, pair)) > LONG:
+        st.html(_SCROLLED)
     differences.coloured_words(sides, known, pair, "start")
+    for line in word_tables.cut_notes(known):
+        st.warning(line, icon=":material/content_cut:")
     return known
+
+
+def _warn_of_cuts(side: Reader, pair: tuple[str, str]) -> None:
+    """Say which sentence a model encodes in part only."""
+    encoder, length = cached.attending(side.found), side.settings.max_length
+    cut = tuple(encoder.tokens([text], length).truncated > 0 for text in pair)
+    messages.warn_of_cuts(pair, cut, encoder.limit(length))
 
 
 def _cosines(sides: Sequence[Reader], pair: tuple[str, str]) -> str:

@@ -45,6 +45,9 @@ def encoder(tmp_path_factory):
         ("A happy child laughs.", "A sad adult laughs.", ["happy → sad", "child → adult"]),
         ("The same words.", "The same words.", []),
         ("Yes.", "No.", ["Yes → No"]),
+        ("I love my dog 🐶", "I love my dog 🐱", ["🐶 → 🐱"]),
+        ("It costs $5.", "It costs €5.", ["$5 → €5"]),
+        ("This is <b>bold</b>.", "This is <i>bold</i>.", ["<b>bold</b> → <i>bold</i>"]),
         ("He sold his car.", "The vehicle found another owner.", ["the whole sentence"]),
         (
             "Choclate mellts quikly.",
