@@ -113,8 +113,9 @@ def cost_by_layer(sides: Mapping[str, EditCosts]) -> go.Figure:
                 hovertemplate=f"{name}, layer %{{x}}: %{{y:.3f}}<extra></extra>",
             )
     draft.x_axes(title="layer", tickvals=list(range(0, most, 1 if most <= 13 else 2)), zeroline=False)
-    none = {"range": [-0.005, 0.1]} if highest < ROUNDING else {}  # otherwise the axis would be of rounding errors
-    draft.y_axes(title="cost", zeroline=True, rangemode="tozero", nticks=5, **none)
+    draft.y_axes(title="cost", zeroline=True, rangemode="tozero", nticks=5)
+    if highest < ROUNDING:  # the axis would be of rounding errors
+        draft.y_axes(range=[-0.005, 0.1])
     return draft.figure(250, showlegend=True, margin={"t": 30})
 
 
