@@ -1,4 +1,4 @@
-"""Measure how two maps of 20,000 sentences respond in a browser, to hovering and to dragging."""
+"""Measure in a browser how two maps of 20,000 sentences respond, and how long a layer of three matrices takes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+import numpy as np
+
 from benchmarks.maps import sentences
+from explorer.drawing.sentences import layer_matrices
 from tests import live
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 COUNT, MOVES, FRAME = 20_000, 60, 16  # a frame is so many milliseconds
+SENTENCES, LAYERS, TIMES = 40, 7, 6  # of matrices; each layer is drawn so many times
+LAYER = """async (name) => {
+    const plot = document.querySelector(".js-plotly-plot");
+    await new Promise(requestAnimationFrame);
+    const started = performance.now();
+    const now = {mode: "immediate", frame: {duration: 0, redraw: true}, transition: {duration: 0}};
+    await Plotly.animate(plot, [name], now);
+    return performance.now() - started;
+}"""
 BEGIN = """() => {
     window.frames_seen = []; window.watching = true;
     let last = performance.now();
@@ -39,6 +51,7 @@ def main() -> None:
     if live.executable() is None:
         print("\nTwo large maps: no browser here")
         return
+    _layers()
     found = sentences(COUNT)
     with tempfile.TemporaryDirectory() as folder, live.browser() as browser:
         file = Path(folder) / "sentences.txt"
@@ -51,6 +64,27 @@ def main() -> None:
             page.wait_for_function(DRAWN, timeout=600_000)
             live.settle(page)
             _measure(page, len(found))
+
+
+def _layers() -> None:
+    """The matrices of A, B and B - A of 40 sentences, as the slider of the Sentences page draws each layer of them."""
+    drawn = np.random.default_rng(0)
+    sides = []
+    for name in "AB":
+        cosines = drawn.uniform(-0.2, 1, (LAYERS, SENTENCES, SENTENCES)).astype(np.float32)
+        sides.append(layer_matrices.LayeredSide(name, "a model", cosines, drawn.uniform(0, 0.3, LAYERS)))
+    names, texts = [str(layer) for layer in range(LAYERS)], [f"Sentence {at}." for at in range(SENTENCES)]
+    figure = layer_matrices.matrices(sides, names, texts, np.arange(SENTENCES), LAYERS - 1, (1, 2))
+    with live.browser() as browser:
+        page = browser.new_page(viewport={"width": 1280, "height": 720})
+        page.set_content(figure.to_html(include_plotlyjs=True), timeout=120_000)
+        page.locator(".js-plotly-plot .main-svg").first.wait_for()
+        before = live.processor_seconds()
+        seen = sorted(page.evaluate(LAYER, name) for _ in range(TIMES) for name in names)
+        spent = 1000 * (live.processor_seconds() - before) / len(seen)
+    print(f"\nThree matrices of {SENTENCES} sentences in a browser without a GPU, milliseconds for a layer")
+    print(f"  best {seen[0]:.0f}, median {statistics.median(seen):.0f}, 95 % within {seen[int(0.95 * len(seen))]:.0f}")
+    print(f"  {spent:.0f} of processor time in all processes of the browser")
 
 
 def _measure(page: Page, count: int) -> None:

@@ -100,6 +100,24 @@ def tab(tabs: BrowserContext, width: int = 1280, height: int = 1400) -> Page:
     return page
 
 
+def processor_seconds() -> float:
+    """The processor time so far of all processes that this one has started and that are alive, such as a browser's."""
+    parents, ticks = {}, {}
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = file.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended
+            continue
+        parents[int(file.parent.name)] = int(fields[1])
+        ticks[int(file.parent.name)] = int(fields[11]) + int(fields[12])
+
+    def is_below(number: int) -> bool:
+        parent = parents.get(number, 0)
+        return parent == os.getpid() or (parent > 1 and is_below(parent))
+
+    return sum(spent for number, spent in ticks.items() if is_below(number)) / os.sysconf("SC_CLK_TCK")
+
+
 @contextmanager
 def told(page: Page, more: Callable[[], str] = lambda: "") -> Iterator[None]:
     """Add to an error of the browser what the page shows: that says more than that it took too long."""

@@ -37,8 +37,9 @@ class Side:
 
 
 def pair() -> tuple[str, str]:
-    """The visitor's pair, by default that of the paper."""
-    return selection.pair() or (SHORT, LONG)
+    """The visitor's pair, else the first two of the visitor's sentences, by default those of the paper."""
+    mine = selection.sentences()[:2] if selection.is_chosen(selection.SENTENCES) else ()
+    return selection.pair() or ((mine[0], mine[1]) if len(mine) == 2 else (SHORT, LONG))
 
 
 def sides(choice: Choice) -> tuple[list[Side], bool]:

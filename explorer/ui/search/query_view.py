@@ -71,7 +71,7 @@ ITS_MODEL = (
     "No probability of a match: {} was made by **{}**, whose weights differ from those of model A. Choose that model "
     "as A."
 )
-PAIRS = "the evaluation set"
+PAIRS, MINE = "the evaluation set", "my sentences"
 OF_SAMPLE = (sets.SAMPLE, sets.SetIdentity(sets.SetKind.OTHER, sample.SEARCH))
 SOURCE = "corpus"
 UPLOAD = "uploaded corpus"
@@ -329,18 +329,19 @@ class SearchedCorpus:
 
 
 def source(line: st.delta_generator.DeltaGenerator) -> str:
-    """What names the corpus; the widgets are drawn into `line`."""
+    """What names the corpus, by default the visitor's sentences if any; the widgets are drawn into `line`."""
+    first = [MINE, PAIRS] if selection.is_chosen(selection.SENTENCES) else [PAIRS, MINE]
     with line:
         chosen = sidebar.source_menu(
             "Search in",
-            [PAIRS, corpora.SAMPLE, sample.SEARCH, *sidebar_choice.uploaded_sets(), *sts.menu()],
+            [*first, corpora.SAMPLE, sample.SEARCH, *sidebar_choice.uploaded_sets(), *sts.menu()],
             SOURCE,
             width=360,
-            help="The texts of the sidebar's evaluation set (of queries their passages), the sample, another set, or a "
-            "file: type its path on this machine and press Enter. Of a retrieval set, also as a folder or a file of "
-            "queries and passages, the documents are searched. Vectors can be searched without being encoded again, "
-            "and may be any number: the path of a folder of `embed --with-text`, of a .parquet file of sentences and "
-            "vectors, or of a .npy with its .txt.",
+            help="The texts of the sidebar's evaluation set (of queries their passages), your sentences, the sample, "
+            "another set, or a file: type its path on this machine and press Enter. Of a retrieval set, also as a "
+            "folder or a file of queries and passages, the documents are searched. Vectors can be searched without "
+            "being encoded again, and may be any number: the path of a folder of `embed --with-text`, of a .parquet "
+            "file of sentences and vectors, or of a .npy with its .txt.",
         )
         controls.upload_to_keep(
             "Corpus (file)",
@@ -367,6 +368,8 @@ def corpus(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
 
 def _read(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
     identity = choice.evaluation_set if source == PAIRS else sources.identity(source)
+    if source == MINE:
+        return SearchedCorpus(identity, corpora.of_texts(MINE, selection.sentences()))
     try:
         if source == PAIRS:
             given = sidebar_choice.evaluated_on(identity)
