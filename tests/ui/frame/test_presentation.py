@@ -43,12 +43,18 @@ def title_size(page):
     return page.evaluate("parseFloat(getComputedStyle(document.querySelector('h1')).fontSize)")
 
 
-def test_a_button_beside_the_title_starts_and_ends_the_mode_and_figures_have_larger_text(page, address):
+@pytest.fixture(scope="module")
+def page(tabs, address):
+    """One tab, in which a test goes on from where the one before ended: to open another one takes seconds."""
+    page = live.tab(tabs, **PHONE)
+    page.goto(f"{address}/layers")
+    return page
+
+
+def test_a_button_beside_the_title_starts_and_ends_the_mode_and_figures_have_larger_text(page):
     from playwright.sync_api import expect
 
     expect.set_options(timeout=30_000)
-    page.set_viewport_size(PHONE)
-    page.goto(f"{address}/layers")
     live.plots(page, 2)
     line, button = page.get_by_role("heading", level=1).bounding_box(), keyed(page, "presentation").bounding_box()
     assert line["y"] < button["y"] + button["height"] / 2 < line["y"] + line["height"], "it takes no line of its own"
@@ -77,8 +83,9 @@ def test_a_button_beside_the_title_starts_and_ends_the_mode_and_figures_have_lar
 
 def test_the_menu_of_pages_keeps_the_mode_and_what_was_chosen(page, address):
     chosen = {"reading": "mean of layer 2", "beside": "run:example", "sts": "Sample pairs, test half"}
-    page.goto(f"{address}/results?{urlencode(chosen)}")
-    keyed(page, "presentation").wait_for()
+    page.set_viewport_size(SCREEN)
+    page.goto(f"{address}/results?{urlencode(chosen)}")  # a page without what is chosen knows it from a new visit alone
+    page.get_by_role("heading", name="Results", exact=True).wait_for()
     settle(page)
     page.keyboard.press(page_frame.KEY)
     page.locator(LINE).get_by_role("button", name=page_frame.MENU).focus()
@@ -116,12 +123,12 @@ def of_three_sets(folders):
     shutil.rmtree(folder)
 
 
-def test_compare_is_on_one_screen_with_one_set_elsewhere_and_with_three(page, address, of_three_sets):
+def test_compare_is_on_one_screen_with_one_set_elsewhere_and_with_three(page, of_three_sets):
     page.set_viewport_size(SCREEN)
-    page.goto(address)
+    live.follow(page, "/?present=1")
     keyed(page, "door compare").click()
     page.get_by_role("heading", name="Compare", exact=True).wait_for()
-    page.keyboard.press(page_frame.KEY)
+    page.locator(LINE).get_by_text("run:example").wait_for()
     check_one_screen(page)
     live.follow(page, "/plans?present=1")
     page.get_by_role("heading", name="Plans", exact=True).wait_for()
