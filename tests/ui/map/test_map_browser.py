@@ -32,12 +32,27 @@ LIT = """plot => plot._fullData.filter(trace => trace.customdata).flatMap(trace 
 
 
 @pytest.fixture(scope="module")
-def page(tabs, address, place):
-    asked = {"model": place.model, "beside": place.model, "beside_reading": "max of layer 1", "sts": place.dev}
+def asked(place):
+    """A model and one of its other layers & poolings, in the address."""
+    return {"model": place.model, "beside": place.model, "beside_reading": "max of layer 1"}
+
+
+@pytest.fixture(scope="module")
+def page(tabs, address, asked, place):
+    """The maps side by side, as a link shows them."""
     page = live.tab(tabs, height=2000)
-    page.goto(f"{address}/map?{urlencode(asked | {'projection': 'PCA', 'map_view': 'side by side'})}")
+    page.goto(f"{address}/map?{urlencode(asked | {'sts': place.dev, 'projection': 'PCA', 'map_view': 'side by side'})}")
     drawn(page)
     return page
+
+
+def follow_map(page, asked):
+    """Follow another address of the page in the same tab, by way of a page that is drawn at once."""
+    live.follow(page, "/plans")
+    page.get_by_role("heading", name="Plans", exact=True).wait_for()
+    settle(page)
+    live.follow(page, f"/map?{urlencode(asked)}")
+    page.get_by_role("heading", name="Map", exact=True, level=1).wait_for()
 
 
 MOVING = ".moving-map[data-drawn]"
@@ -50,17 +65,15 @@ SEEN = """root => {
 }"""
 
 
-@pytest.fixture
-def moving(tabs, address, place):
-    """The map that moves from A to B, and how many messages the browser has sent."""
+@pytest.fixture(scope="module")
+def moving(tabs, address, asked, place):
+    """The map that moves from A to B, as the test before left it, and what the browser has sent."""
     page, sent = live.tab(tabs, width=1280, height=720), []
     page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
-    asked = {"model": place.model, "beside": place.model, "beside_reading": "max of layer 1", "sts": place.dev}
-    page.goto(f"{address}/map?{urlencode(asked | {'projection': 'PCA'})}")
+    page.goto(f"{address}/map?{urlencode(asked | {'sts': place.dev, 'projection': 'PCA'})}")
     page.locator(MOVING).wait_for()
     settle(page)
-    yield page, sent
-    page.close()
+    return page, sent
 
 
 def seen(page):
@@ -86,10 +99,9 @@ def test_play_moves_the_map_from_a_to_b_and_asks_nothing_of_the_server(moving):
 
 def test_the_arrow_keys_go_from_frame_to_frame(moving):
     page, _ = moving
-    page.locator(".moving-map .time").press("ArrowRight")
-    assert seen(page)["at"] == 1
-    page.locator(".moving-map .time").press("ArrowLeft")
-    assert seen(page)["at"] == 0
+    for key, at in (("ArrowLeft", 0), ("ArrowRight", 1), ("ArrowLeft", 0)):
+        page.locator(".moving-map .time").press(key)
+        assert seen(page)["at"] == at
 
 
 def test_a_click_answers_at_once_with_neighbours_kept_lost_and_gained(moving):
@@ -131,13 +143,26 @@ def test_sentences_that_are_drawn_round_with_shift_are_listed_and_stay_selected_
     assert (found["chosen"], sorted(found["selected"])) == (expected[0], expected)
 
 
-@pytest.mark.parametrize("size", [(1280, 720), (1100, 900)])
-def test_of_few_sentences_every_label_is_whole_and_covers_neither_a_label_nor_a_point(tabs, address, place, size):
-    page = live.tab(tabs, *size)
-    asked = {"model": place.model, "beside": place.model, "beside_reading": "max of layer 1", "mapped": "my sentences"}
-    page.goto(f"{address}/map?{urlencode(asked)}")
+# the map is drawn for the size of the window
+AS_WIDE = """() => { const canvas = document.querySelector(".moving-map canvas");
+    return canvas.width === canvas.parentElement.clientWidth * devicePixelRatio; }"""
+
+
+@pytest.fixture(scope="module")
+def few(moving, asked):
+    """The map of few sentences, in the same tab."""
+    page, _ = moving
+    follow_map(page, asked | {"mapped": "my sentences"})
     page.locator(MOVING).wait_for()
     settle(page)
+    return page
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (1100, 900)])
+def test_of_few_sentences_every_label_is_whole_and_covers_neither_a_label_nor_a_point(few, size):
+    page = few
+    page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+    page.wait_for_function(AS_WIDE, polling=100)
     for key in ("ArrowLeft", "ArrowRight"):
         page.locator(".moving-map .time").press(key)
         found = seen(page)
@@ -147,7 +172,6 @@ def test_of_few_sentences_every_label_is_whole_and_covers_neither_a_label_nor_a_
                 assert not crosses(one, other), (one["text"], other["text"])
             covered = [at for at, x in enumerate(found["x"]) if holds(one, x, found["y"][at], found["radius"])]
             assert not covered, (one["text"], covered)
-    page.close()
 
 
 def crosses(one, other):
@@ -262,10 +286,10 @@ def test_a_cell_that_is_clicked_on_the_compare_page_is_what_the_map_is_of(page):
     assert [told.split(", ")[-2] for told in over] == ["mean of layer 1", "max of layer 1"]
 
 
-def test_a_clicked_point_of_vectors_on_disk_lists_its_neighbours(tabs, address, tmp_path):
+def test_a_clicked_point_of_vectors_on_disk_lists_its_neighbours(page, tmp_path):
     source = two_clouds(tmp_path)
-    page = live.tab(tabs, width=1280, height=1200)
-    page.goto(f"{address}/map?mapped=a+file&map_file={source}&projection=PCA")
+    page.set_viewport_size({"width": 1280, "height": 1200})
+    follow_map(page, {"mapped": "a file", "map_file": source, "projection": "PCA"})
     page.locator(".density-map[data-seen]").wait_for()
     live.settle(page)
     assert page.locator(".density-map").get_attribute("data-mode") == "points"
