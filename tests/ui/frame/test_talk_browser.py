@@ -36,7 +36,7 @@ def test_a_talk_is_stepped_through_by_keys_with_its_views_as_kept_whatever_was_c
     for number, key in zip(range(2, 7), ("n", "ArrowRight", "PageDown", "n", "n"), strict=True):
         page.keyboard.press(key)
         seen.append(at(page, number))
-        assert page.locator(LINE).get_by_text(talk.views[number - 1].text).is_visible()
+        page.locator(LINE).get_by_text(talk.views[number - 1].text).wait_for()
     assert [path for path, _ in seen] == [f"/{view.page.removeprefix('start')}" for view in talk.views]
     for (_, query), view in zip(seen, talk.views, strict=True):
         assert query.items() >= view.address.items() - {("tab", view.address.get("tab"))}
