@@ -9,7 +9,7 @@ from urllib.request import urlopen
 import pytest
 
 from explorer.data import sample
-from explorer.ui.frame import sidebar
+from explorer.ui.frame import page_frame, sidebar
 from explorer.ui.layers import CHOSEN, DEFAULT
 from explorer.ui.start import own_pairs_form, ways_in
 from tests import live
@@ -22,18 +22,14 @@ ANSWER = ".st-key-answer [data-testid=stAlert]"
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text(encoding="utf-8")
 
 
-def open_layers(page, address, query=""):
-    page.goto(f"{address}/layers{query}")
-    live.plots(page, 2)
-
-
 @pytest.fixture(scope="module")
 def cold(tabs, address):
     """The Layers page as the server's first page, with the hosts that it asked and the errors of its scripts."""
     page, asked, errors = live.tab(tabs), [], []
     page.on("request", lambda request: asked.append(urlparse(request.url).hostname))
     page.on("pageerror", lambda error: errors.append(str(error)))
-    open_layers(page, address)
+    page.goto(f"{address}/layers")
+    live.plots(page, 2)
     return page, asked, errors
 
 
@@ -90,16 +86,19 @@ def test_only_its_own_pages_may_show_the_app_in_a_frame(page, address):
     assert [frame.url.startswith("http") for frame in page.frames] == [True, True, False]
 
 
-def test_a_clicked_cell_is_the_reading_of_the_address_and_of_every_page(layers, page, address):
-    sees_chosen(layers, DEFAULT)
-    click_cell(layers, column=2, row=3)
-    sees_chosen(layers, "max of layer 3")
-    assert parameters(layers) == {"reading": "max of layer 3"}
-    open_layers(page, address, f"?{urlparse(layers.url).query}")
+def test_a_clicked_cell_is_the_reading_of_the_address_and_of_every_page(layers):
+    page = layers
+    sees_chosen(page, DEFAULT)
+    click_cell(page, column=2, row=3)
     sees_chosen(page, "max of layer 3")
+    assert parameters(page) == {"reading": "max of layer 3"}
     page.get_by_role("link", name="Start", exact=True).click()
+    page.get_by_role("heading", name=page_frame.NAME, exact=True, level=1).wait_for()
     settle(page)
     assert parameters(page) == {"reading": "max of layer 3"}
+    page.get_by_role("link", name="Layers", exact=True).click()
+    live.plots(page, 2)
+    sees_chosen(page, "max of layer 3")
 
 
 def test_a_cell_answers_far_from_its_middle_and_a_second_click_works(layers):
@@ -205,26 +204,24 @@ def test_what_is_typed_for_an_encoder_is_taken_whole_and_can_be_mended(layers):
     live.plots(page, 2)
 
 
-def test_whatever_has_the_keyboard_focus_has_a_ring_and_choices_come_back_from_a_page_without_them(page, address):
-    chosen = {"reading": "mean of layer 2", "sts": "Sample pairs, test half"}
-    page.goto(f"{address}/train?{urlencode(chosen)}")
+def test_whatever_has_the_keyboard_focus_has_a_ring_and_choices_come_back_from_a_page_without_them(layers):
+    page = layers
+    click_cell(page, column=1, row=2)
+    sees_chosen(page, "mean of layer 2")
+    page.get_by_role("link", name="Train", exact=True).click()
+    keyed(page, "run start").wait_for()
     settle(page)
+    assert page.locator(".st-key-reading").count() == 0
     focus_rings_can_be_seen_in_light_and_in_dark(page)
-    for _ in range(2):  # from a page that never showed them, and from one they were shown before
-        page.get_by_role("link", name="Train", exact=True).click()
-        keyed(page, "run start").wait_for()
-        settle(page)
-        assert page.locator(".st-key-sts").count() == 0
-        page.get_by_role("link", name="Layers", exact=True).click()
-        sees_chosen(page, chosen["reading"])
-        settle(page)
-        page.get_by_test_id("stMain").get_by_text(chosen["sts"]).first.wait_for()
+    page.get_by_role("link", name="Layers", exact=True).click()
+    sees_chosen(page, "mean of layer 2")
+    settle(page)
 
 
-def test_a_door_of_start_keeps_in_the_address_what_was_chosen_and_another_opens_the_words_behind_a_change(
-    page, address
-):
-    page.goto(f"{address}/?reading=cls+of+layer+1&beside=all-MiniLM-L6-v2")
+def test_a_door_of_start_keeps_in_the_address_what_was_chosen_and_another_opens_the_words_behind_a_change(layers):
+    page, chosen = layers, {"reading": "cls of layer 1", "beside": "all-MiniLM-L6-v2"}
+    live.follow(page, f"/?{urlencode(chosen)}")
+    keyed(page, "door layers sample").wait_for()
     settle(page)
     assert page.title() == "Strata"
     keyed(page, "door layers sample").click()
@@ -232,7 +229,7 @@ def test_a_door_of_start_keeps_in_the_address_what_was_chosen_and_another_opens_
     settle(page)
     assert urlparse(page.url).path == "/layers"
     assert page.title() == "Layers · Strata"
-    assert parameters(page) == {"reading": "cls of layer 1", "beside": "all-MiniLM-L6-v2"}
+    assert parameters(page) == chosen
     page.get_by_role("link", name="Start", exact=True).click()
     page.get_by_role("radio", name=ways_in.WAYS).click()
     keyed(page, "door words").click()
@@ -252,6 +249,8 @@ def test_a_door_of_start_keeps_in_the_address_what_was_chosen_and_another_opens_
     page.get_by_role("button", name="Which words?").nth(1).click()
     over.get_by_text("“not” accounts for −0.17 (+0.07 → −0.10)").wait_for()
     settle(page)
+    page.keyboard.press("Escape")
+    over.wait_for(state="hidden")
 
 
 def own_file(folder, rows):
@@ -309,4 +308,6 @@ def test_long_work_is_seen_in_two_tabs_stopped_in_one_and_started_again(layers, 
     page.get_by_text("Stopped:").wait_for()
     other.get_by_text("Stopped:").wait_for()
     other.get_by_role("button", name="Start again").click()
-    live.plots(other, 2)
+    other.get_by_text("encoding tokens").wait_for()
+    stop_of(other).click()
+    other.get_by_text("Stopped:").wait_for()
