@@ -93,14 +93,14 @@ def test_it_opens_on_the_verdict_of_the_command_and_its_three_numbers_without_en
 
 def test_the_figure_has_every_pack_and_set_of_the_headline_with_the_numbers_of_the_command(app, place):
     measured(app, sts=str(place.test), beside="run:tuned")
-    (chart,) = app.get("plotly_chart")
+    chart, of_sets = app.get("plotly_chart")
     figure, numbers = json.loads(chart.proto.spec), told_by_the_command(place)
     shares = dict(enumerate(sorted(numbers["learned"]["packs"], key=lambda one: -abs(
         one["after"]["value"] - one["before"]["value"]))))  # fmt: skip
     for name, side in (("A", "before"), ("B", "after")):
         drawn = {one["y"][0]: one["x"][0] for one in figure["data"] if one.get("name") == name}
         assert drawn == {at: pytest.approx(100 * one[side]["value"]) for at, one in shares.items()}
-    gaps = [one["x"][0] for one in figure["data"] if one["xaxis"] == "x2"]
+    gaps = [one["x"][0] for one in json.loads(of_sets.proto.spec)["data"]]
     assert gaps[0] == pytest.approx(numbers["verdict"]["difference"], abs=1e-3)
 
 
@@ -237,12 +237,12 @@ def test_the_start_page_puts_a_run_beside_the_encoder(app):
 
 def test_geometry_and_drift_are_looked_at_when_asked_for(app, place):
     measured(app, sts=str(place.test), beside="run:tuned", compared_pooling="max", tab=GEOMETRY)
-    assert len(app.get("plotly_chart")) == 1, "until then the page does not wait for it"
+    assert len(app.get("plotly_chart")) == len(FIGURES), "until then the page does not wait for it"
     app.toggle(key="geometry").set_value(True)
     with mock.patch("explorer.ui.access.jobs.MOMENT", 0):
         app.run()
     measured(app)
-    assert len(app.get("plotly_chart")) == 1 + len(MEASURES) + 2
+    assert len(app.get("plotly_chart")) == len(FIGURES) + len(MEASURES) + 2
     numbers = told_by_the_command(place, "--geometry", "--pooling", "max")
     assert for_people(numbers["geometry"]["layers"]) in shown(app)
     assert for_people(numbers["geometry"]["drift"]) in shown(app)
@@ -317,7 +317,7 @@ def test_cameras_keep_what_was_chosen(app):
             app.segmented_control(key="pictures").set_value(chosen).run()
         options = [json.loads(chart.proto.config)["toImageButtonOptions"] for chart in app.get("plotly_chart")]
         assert {one["format"] for one in options} == {kept}, chosen
-        assert len({one["filename"] for one in options}) == len(options) == 5
+        assert len({one["filename"] for one in options}) == len(options) == 6
 
 
 def test_filters_let_through_the_pairs_they_name(app):
