@@ -143,9 +143,12 @@ def test_sentences_that_are_drawn_round_with_shift_are_listed_and_stay_selected_
     assert (found["chosen"], sorted(found["selected"])) == (expected[0], expected)
 
 
-# the map is drawn for the size of the window
-AS_WIDE = """() => { const canvas = document.querySelector(".moving-map canvas");
-    return canvas.width === canvas.parentElement.clientWidth * devicePixelRatio; }"""
+# wait until the map is drawn for the size of the window
+AS_WIDE = """canvas => new Promise(done => {
+    const look = () => canvas.width === canvas.parentElement.clientWidth * devicePixelRatio
+        ? done() : setTimeout(look, 50);
+    look();
+})"""
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +165,7 @@ def few(moving, asked):
 def test_of_few_sentences_every_label_is_whole_and_covers_neither_a_label_nor_a_point(few, size):
     page = few
     page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
-    page.wait_for_function(AS_WIDE, polling=100)
+    page.locator(f"{MOVING} canvas").evaluate(AS_WIDE)
     for key in ("ArrowLeft", "ArrowRight"):
         page.locator(".moving-map .time").press(key)
         found = seen(page)
