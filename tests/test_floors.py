@@ -68,7 +68,7 @@ PLANTED = [
     ("apart", "explorer/methods/simcse.py", "from . import simcse", "explorer.methods.simcse"),
     ("apart", "pages/train.py", "import pages.layers", "a file in pages may import pages itself"),
     ("homes", "explorer/drawing/show.py", "import streamlit as st", "only app, pages, explorer.ui may"),
-    ("homes", "pages/train.py", "def f():\n    import plotly.express", "only explorer.drawing may"),
+    ("homes", "pages/train.py", "def f():\n    import plotly.express", "only explorer.drawing, strata may"),
     ("homes", "explorer/ui/charts.py", "from altair import Chart", "only explorer.drawing may"),
     ("homes", "explorer/training/save.py", "def f():\n    import transformers", "explorer.encoding, explorer.methods"),
     ("quick start", "pages/train.py", "import torch", "inside the function that uses it"),

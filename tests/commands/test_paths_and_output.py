@@ -223,7 +223,7 @@ def test_a_copied_folder_has_a_command_line_without_its_version(monkeypatch, cap
     def none(name):
         raise importlib.metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(command_line, "__file__", str(tmp_path / "explorer" / "__main__.py"))
+    monkeypatch.setattr(places, "_PROJECT", tmp_path)
     monkeypatch.setattr(importlib.metadata, "version", none)
     assert main(["--help"]) == main(["--version"]) == 0
     assert "strata (of unknown version)" in capsys.readouterr().out

@@ -131,7 +131,8 @@ def layers_of_a_map(desk: Desk, x: Any) -> Hashable:
 
 
 def indexes(desk: Desk, x: Any) -> Hashable:
-    desk.patch.setattr(neighbours.st, "markdown", lambda *_: None)
+    desk.patch.setattr(neighbours.st, "markdown", lambda *_, **__: None)
+    desk.patch.setattr(neighbours.declared, "described", lambda *_: "")
     return key_of(desk, neighbours, lambda: neighbours.search_side(side(x), named(x.sentences, x), ""))
 
 

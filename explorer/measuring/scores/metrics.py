@@ -295,8 +295,8 @@ def measures_of(gold: Floats, parts: Sequence[str]) -> dict[str, tuple[str, str]
 
 
 def name_of(metric: str, aggregate: str) -> str:
-    """The name of a measure of results: "spearman", "spearman wmean"."""
-    key = METRICS[metric].key
+    """The name of a measure of results: "spearman", "spearman wmean"; what judges items alone is in lower case."""
+    key = METRICS[metric].key if metric in METRICS else metric.lower()
     return key if aggregate == "all" else f"{key} {aggregate}"
 
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-import explorer
+import strata
 from explorer.encoding.locate import model_names
 from explorer.errors import HubUnreachable, ModelGated, ModelNotFound, NotAModelFolder
 from explorer.progress import Progress, finish
@@ -303,8 +303,8 @@ def test_a_fetched_model_is_what_was_served(bert, connect, tmp_path):
         connect(address)
         found = model_names.find("org/tiny@main", online=True)
         with pytest.raises(HubUnreachable, match=r"Allow the download from huggingface\.co \(online\)"):
-            explorer.load("org/tiny@other")
-        assert explorer.load("org/tiny@main", online=True).found == found, "as the error advises"
+            strata.load("org/tiny@other")
+        assert strata.load("org/tiny@main", online=True).found == found, "as the error advises"
     assert (found.name, found.revision) == ("org/tiny@main", fake_hub.COMMIT)
     assert found.digest == model_names.of_folder("served", served).digest
     (served / "modules.json").write_text("{")

@@ -149,7 +149,7 @@ def test_two_sentences_are_enough(app, page):
         entered(app, app.segmented_control(key="pair_part"), part)
         assert not app.error
         drawn.append(len(figures(app)))
-    assert drawn == [1 + 1, 1 + 3, 1 + 2], "the squares, then words, layers with the shares of A and B, tokens"
+    assert drawn == [1 + 2, 1 + 3, 1 + 2], "the squares, then differences and words, layers with shares, tokens"
 
 
 def test_one_sentence_two_hundred_times_is_one_on_the_map_and_too_few(app):

@@ -81,7 +81,7 @@ def array(values):
 def test_without_b_there_is_one_matrix_and_what_was_typed_is_there_after_another_page(app):
     typed(app, TYPED)
     assert sidebar_choice.ASK_FOR_B in words(app.caption)
-    assert len(figures(app)) == 1 + 1  # the matrix, words
+    assert len(figures(app)) == 1 + 2  # the matrix, what differs, words
     assert any("adds most to the cosine of" in one for one in words(app.markdown))
     (matrix,) = cosines(figures(app)[0])
     assert matrix.shape == (4, 4)
@@ -164,7 +164,7 @@ def test_with_b_the_pair_is_the_one_that_changed_most_and_each_has_the_axes_of_i
     assert "[CLS]" in one["layout"]["yaxis"]["ticktext"]
     assert "[CLS]" not in other["layout"]["yaxis"]["ticktext"]
     look_at(app, microscope.WORDS)
-    assert len(figures(app)) == 1 + 1, "the words are the same"
+    assert len(figures(app)) == 1 + 2, "what differs and the words are the same"
     assert any(one.startswith("Under B the cosine is") for one in words(app.markdown))
 
 
@@ -252,7 +252,7 @@ def test_long_sentences_are_cut_in_the_open(app):
 def test_under_cls_there_are_no_shares_and_the_page_says_why(app):
     app.query_params["reading"] = title = "cls of layer 1"
     typed(app, TYPED)
-    assert len(figures(app)) == 1 + 1, "words are weighed under every pooling"
+    assert len(figures(app)) == 1 + 2, "words are weighed under every pooling"
     look_at(app, microscope.LAYERS)
     assert f"A: {microscope.ONE_TOKEN.format(title)}" in words(app.info)
     assert len(figures(app)) == 1 + 1, "the cosine by layer"

@@ -6,7 +6,8 @@ import pytest
 
 from explorer.data import sources, uploads
 from explorer.ui.search import query_view
-from tests.visits import entered, opened, pressed
+from explorer.ui.train import start_form
+from tests.visits import entered, opened, pressed, tab
 
 LINES = b"a man plays a guitar\nthe dog runs\ntwo women talk\n"
 
@@ -54,7 +55,7 @@ def test_an_uploaded_file_is_shown_by_its_name_and_the_command_takes_its_path(fu
     assert label.startswith("mine.txt (")
     assert label in furnished.multiselect(key="data").options
     assert not any(str(cache) in option for option in furnished.multiselect(key="data").options)
-    assert f"--data {path}" in furnished.code[0].value
+    assert f"--data {path}" in tab(furnished, start_form.COMMAND).code[0].value
     assert furnished.query_params["data"] == label
 
 
