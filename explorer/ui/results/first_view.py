@@ -19,7 +19,7 @@ from explorer.ui.results import table_view
 from explorer.ui.results.filters import RUNS, FilteredResults, suite_of
 from explorer.ui.widgets import downloads, first_screen
 
-ROOM, PRESENTED = 380, 285  # pixels of the figure
+ROOM, PRESENTED = 380, 300  # pixels of the figure
 MOST_NAMED = 3
 BEGIN = "*Evaluate models* compares them on the same tasks."
 CANNOT = (

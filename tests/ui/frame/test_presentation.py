@@ -128,21 +128,21 @@ def test_compare_is_on_one_screen_with_one_set_elsewhere_and_with_three(page, of
     live.follow(page, "/?present=1")
     keyed(page, "door compare").click()
     page.get_by_role("heading", name="Compare", exact=True).wait_for()
-    page.locator(LINE).get_by_text("run:example").wait_for()
+    page.locator(LINE).get_by_text("example run").wait_for()
     check_one_screen(page)
     live.follow(page, "/plans?present=1")
     page.get_by_role("heading", name="Plans", exact=True).wait_for()
     settle(page)
     beside = {"beside": f"run:{of_three_sets}", "sts": "Sample pairs, test half", "present": "1"}
     live.follow(page, f"/compare?{urlencode(beside)}")
-    page.locator(LINE).get_by_text(beside["beside"]).wait_for()
+    page.locator(LINE).get_by_text(f"{of_three_sets} run").wait_for()
     check_one_screen(page)
 
 
 def check_one_screen(page):
     for block in BLOCKS:
         page.locator(block).first.wait_for()
-    live.plots(page, 1)
+    live.plots(page, 2)
     assert page.get_by_test_id("stMain").evaluate("main => main.scrollTop") == 0
     for block in BLOCKS:
         for part in page.locator(block).all():
