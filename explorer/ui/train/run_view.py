@@ -313,7 +313,8 @@ def scores(status: statuses.Status) -> None:
     """A row of cards for each test set, and one for the dev set."""
     verdict = status.verdict
     if verdict is None:
-        st.caption(NO_COMPARISON)
+        if status.state == statuses.FINISHED:  # any other one has none yet
+            st.caption(NO_COMPARISON)
         return
     reading = status.facts.base_reading or status.facts.reading
     trained = reading.words if reading else "trained layer & pooling"

@@ -278,10 +278,11 @@ def test_a_run_that_was_stopped_is_not_tested(app, place):
     assert run_view.NOT_TESTED in words(app.info)
 
 
-def test_a_run_of_an_older_version_says_that_it_has_no_verdict(app, place):
-    displayed(app, place, statuses.FINISHED, results=(result(),))
+@pytest.mark.parametrize("state", [statuses.FINISHED, statuses.RUNNING, statuses.FAILED])
+def test_a_finished_run_without_a_verdict_is_of_an_older_version_and_any_other_has_none_yet(app, place, state):
+    displayed(app, place, state, results=(result(),))
     assert [card.label for card in app.metric] == []
-    assert run_view.NO_COMPARISON in words(app.caption)
+    assert (run_view.NO_COMPARISON in words(app.caption)) == (state == statuses.FINISHED)
 
 
 def test_vectors_that_have_all_become_alike_are_warned_of(app, place):
