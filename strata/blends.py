@@ -12,7 +12,6 @@ from explorer.commands.parts import output
 from explorer.data import sources
 from explorer.data.graded import sets
 from explorer.errors import BadChoice
-from explorer.knobs import Knob
 from explorer.places import given_path
 from explorer.studies.blend import blending
 from explorer.studies.blend.blend_curve import DEV, POINTS, BlendCurve
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from explorer.encoding.tune.blending import Blending
 
 Text = str | PathLike[str]
-_ALPHA = Knob("alpha", 0.5, "The share of the tuned model.", item=float, low=0, high=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,15 +97,12 @@ def blend(
     A run alone (`blend(run)`) is blended with its base, on its own evaluation sets. Of two models `dev` and `tests`
     name the sets, by default the halves of the sample. Without `alpha` it is the best share on the dev set.
     """
-    shares = blending.even_shares(points)
-    if alpha is not None:
-        alpha = _ALPHA.checked(alpha)
-        shares = (*shares, alpha)
+    given = blending.BlendOptions(alpha, points)
     if tuned is None:
         run = base if isinstance(base, Run) else Run.open(base.source if isinstance(base, Model) else base)
         if dev is not None or tests is not None:
             raise BadChoice("A run is blended on its own evaluation sets. Leave out dev and tests, or name two models.")
-        weights, curve = output.shown(blending.of_runs([run.engine], shares))
+        weights, curve = output.shown(blending.of_runs([run.engine], given.shares))
         ends = run.base, run.model
     elif isinstance(base, Run):
         raise BadChoice(f"Run '{base.name}' is blended with its own base. Name it alone, or give its model: run.model.")
@@ -116,5 +111,5 @@ def blend(
         of_dev, *of_tests = map(sources.written, sets.halves())
         asked = of_tests if tests is None else [tests] if isinstance(tests, str | PathLike) else list(tests)
         names = ends[0].source, (ends[1].source,), str(dev or of_dev), tuple(map(str, asked))
-        weights, curve = output.shown(blending.of_models(*names, shares))
-    return Blend(*ends, curve.best if alpha is None else alpha, curve, weights)
+        weights, curve = output.shown(blending.of_models(*names, given.shares))
+    return Blend(*ends, curve.best if given.alpha is None else given.alpha, curve, weights)

@@ -11,23 +11,22 @@ from explorer import in_words
 from explorer.commands import plans
 from explorer.commands.parts import flags, output
 from explorer.errors import BadChoice, StrataError
-from explorer.knobs import Knob
 from explorer.places import given_path
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan_folder import PlanFolder
     from explorer.training.record.runs import Run
 
-NAME = Knob("name", "", "The name of the plan.", metavar="NAME", empty="made of the text's name")
-
 
 def advise_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
     from explorer.measuring.scores.in_use import InUse
     from explorer.studies.plans.advice import AdviceOptions
+    from explorer.studies.plans.plan import Plan
 
     verb.add_argument("data", metavar="FILE|NAME", help="The text: a file, or a set such as 'STS-B'")
-    flags.add(verb, *AdviceOptions.knobs.values(), *InUse.knobs.values(), NAME)
+    name = replace(Plan.knobs["name"], metavar="NAME", empty="made of the text's name")
+    flags.add(verb, AdviceOptions, InUse, name)
     verb.add_argument(
         "--estimate", action="store_true", help="Print what the text holds and what is proposed, and stop"
     )
@@ -52,9 +51,6 @@ def advise(options: argparse.Namespace) -> None:
     from explorer.studies.plans import advice, answer, own_data, plan_folder, plan_table
 
     asked, wanted = flags.read(options, advice.AdviceOptions), flags.read(options, InUse)
-    for one in (asked, wanted):
-        for knob in one.knobs.values():
-            knob.checked(getattr(one, knob.name))
     data = own_data.read(options.data, asked.model, asked.dev, asked.test)
     for line in data.lines:
         output.say(line)

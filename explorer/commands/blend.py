@@ -7,50 +7,16 @@ import json
 
 from explorer import run_folder
 from explorer.commands.parts import flags, output
-from explorer.data import sources
-from explorer.data.graded import sets
 from explorer.encoding.locate import model_names
 from explorer.errors import BadChoice, ModelError, NotWritable, RunNotFound, StrataError
-from explorer.knobs import Knob
 from explorer.places import given_path
 from explorer.studies.blend import blending
-from explorer.studies.blend.blend_curve import POINTS, as_json, as_text
+from explorer.studies.blend.blend_curve import as_json, as_text
 from explorer.training.record import runs
 
 ALLOWED = (
     "Give runs (run:NAME, a name, or a folder); or two models, of which the first is the base and no run; or models "
     "with --base MODEL."
-)
-DEV, TEST = map(sources.written, sets.halves())
-FLAGS = (
-    Knob(
-        "alpha",
-        None,
-        "The share of the tuned model, from 0 to 1; six decimals count.",
-        item=float,
-        low=0,
-        high=1,
-        empty="the best of the curve on the dev set",
-        metavar="NUMBER",
-    ),
-    Knob("points", POINTS, "How many shares the curve has, the base and the tuned model included.", low=2, high=101),
-    Knob(
-        "base",
-        None,
-        "The model that others are blended with: then a RUN may be any model, and no run's evaluation sets are used.",
-        metavar="MODEL",
-        empty="that of the runs",
-    ),
-    Knob("dev", DEV, "Of models: the set that chooses α.", metavar="FILE|NAME", needs="base"),
-    Knob(
-        "test",
-        (),
-        "Of models: a set that blends are judged on.",
-        metavar="FILE|NAME",
-        empty=TEST,
-        repeated=True,
-        needs="base",
-    ),
 )
 
 
@@ -59,7 +25,7 @@ def blend_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "runs", nargs="+", metavar="RUN", help=f"A run: {flags.A_RUN}; or two models, of which the first is the base"
     )
-    flags.add(verb, *FLAGS, flags.ONLINE)
+    flags.add(verb, blending.BlendOptions, flags.ONLINE)
     verb.add_argument("--export", type=given_path, metavar="DIR", help="Write the blend; the folder must not exist yet")
     verb.add_argument("--json", action="store_true", help="The curve and the verdicts, as JSON")
 
@@ -76,24 +42,20 @@ def blend(options: argparse.Namespace) -> None:
     if options.export and options.export.exists():  # refused before anything is measured
         raise NotWritable(f"{options.export} exists already and is not overwritten. Choose another name, or remove it.")
     of_runs = _with_base(options)
-    flags.check(options, *FLAGS)
-    given = flags.values(options, {one.name: one for one in FLAGS})
-    alpha, shares = given["alpha"], blending.even_shares(given["points"])
-    if alpha is not None:
-        shares = (*shares, alpha)
-    if given["base"] is None:
-        work = blending.of_runs(of_runs, shares)
+    given = flags.read(options, blending.BlendOptions)
+    if given.base is None:
+        work = blending.of_runs(of_runs, given.shares)
     else:
-        tests = given["test"] or (TEST,)
-        work = blending.of_models(given["base"], options.runs, given["dev"], tests, shares, online=options.online)
+        names = given.base, options.runs, given.dev, given.tests
+        work = blending.of_models(*names, given.shares, online=options.online)
     models, found = output.shown(work)
-    chosen = found.best if alpha is None else alpha
+    chosen = found.best if given.alpha is None else given.alpha
     if options.export:
         output.shown(blending.export(models, found, chosen, options.export))
     if options.json:
-        print(json.dumps(as_json(found, alpha), ensure_ascii=False, indent=1))
+        print(json.dumps(as_json(found, given.alpha), ensure_ascii=False, indent=1))
     else:
-        print(as_text(found, alpha), end="")
+        print(as_text(found, given.alpha), end="")
 
 
 def _with_base(options: argparse.Namespace) -> list[runs.Run]:

@@ -15,57 +15,27 @@ from explorer.data.retrieval_sets import RetrievalSet, among
 from explorer.encoding.load import declared, loading
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
-from explorer.encoding.read.pooling import Reading
 from explorer.errors import UNMEASURED, BadChoice, StrataError
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks.judges import judged
-from explorer.knobs import Knob
 from explorer.measuring.comparing import comparison_report, learned_facts, splits
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict
 from explorer.measuring.geometry.layer_geometry import check_pooling, layer_geometry
 from explorer.measuring.scores import best_cell
+from explorer.measuring.scores.best_cell import ComparedReadings
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.measuring.sentences.word_pairs import ExplainedPairs, of_pairs
 from explorer.places import given_path, write_whole
-from explorer.studies.gate import compared, gate
+from explorer.studies.gate import GateOptions, ScoredBy, compared, gate
 from explorer.training.record.run_results import known_probes, load_set
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
-CHOSEN = (
-    *flags.READINGS,
-    Knob("same", False, "One layer & pooling for both: A's model default.", excludes=("reading", "other_reading")),
-    Knob(
-        "dev",
-        None,
-        "Use the layer & pooling of each that is best on this dev set.",
-        metavar="FILE|NAME",
-        excludes=("reading", "other_reading", "same"),
-    ),
-)
 WINDOWS, CORPUS = Options.knobs["windows"], Options.knobs["corpus"]
-GATE = (
-    Knob(
-        "fail_if_worse",
-        False,
-        "A gate: exit with 1 if B is significantly worse on a set, with 2 if one could not be measured.",
-    ),
-    Knob(
-        "by",
-        None,
-        "Of the gate: also exit with 1 if the score is lower by more points (× 100), chance or not.",
-        item=float,
-        low=0,
-        high=100,
-        metavar="POINTS",
-        needs="fail_if_worse",
-    ),
-)
-SEED = replace(flags.SEED, help="Of the bootstrap.")
 
 
 def compare_flags(verb: argparse.ArgumentParser) -> None:
@@ -81,12 +51,9 @@ def compare_flags(verb: argparse.ArgumentParser) -> None:
         help="Evaluation set of any kind: scored pairs, queries with passages, triplets or labelled texts, by name or "
         f"path (default: '{test}', since runs choose their checkpoint on the other half); repeatable",
     )
-    flags.add(verb, *GATE)
+    flags.add(verb, GateOptions)
     verb.add_argument("--junit", type=given_path, metavar="FILE", help="Write the gate as JUnit XML")
-    flags.add(verb, *CHOSEN)
-    flags.add(
-        verb, flags.SPLIT, WINDOWS, CORPUS, flags.METRIC, flags.AGGREGATE, SEED, *Settings.knobs.values(), flags.ONLINE
-    )
+    flags.add(verb, ComparedReadings, splits.SplitOptions, WINDOWS, CORPUS, ScoredBy, Settings, flags.ONLINE)
     verb.add_argument("--geometry", action="store_true", help="Also the embedding geometry of every layer, and drift")
     verb.add_argument("--pooling", default="mean", help="Pooling of geometry and line plots: a column of the grid")
     verb.add_argument("--report", type=given_path, metavar="FILE", help="Write everything as one HTML file")
@@ -110,7 +77,7 @@ def compare(options: argparse.Namespace) -> int:
 
 def _gated(options: argparse.Namespace, names: list[str]) -> int:
     """A line for each set; the exit code is that of the gate if it is asked for."""
-    flags.check(options, *CHOSEN, *GATE)
+    readings, limits = flags.read(options, ComparedReadings), flags.read(options, GateOptions)
     given = {"--dev": options.dev, "--geometry": options.geometry, "--report": options.report, "--split": options.split}
     for flag, stated in given.items():
         if stated:
@@ -118,8 +85,9 @@ def _gated(options: argparse.Namespace, names: list[str]) -> int:
     try:
         found = find(options.one, online=options.online), find(options.other, online=options.online)
         corpus = sources.passages(options.corpus) if options.corpus else None
-        about = names, _asked(options, found), _settings(options), *flags.metric(options), options.seed
-        outcome = output.shown(gate(found, *about, options.by, online=options.online, corpus=corpus))
+        sides, by = readings.of_both(*found), flags.read(options, ScoredBy)
+        about = names, sides, _settings(options), by.metric, by.aggregate, by.seed, limits.by
+        outcome = output.shown(gate(found, *about, online=options.online, corpus=corpus))
         if options.junit:
             page = outcome.junit()
             write_whole(options.junit, lambda file: file.write(page), "Choose another path for the JUnit file.")
@@ -136,30 +104,21 @@ def _settings(options: argparse.Namespace) -> Settings:
     return replace(flags.read(options, Settings), windows=options.windows)
 
 
-def _asked(options: argparse.Namespace, found: tuple[Found, Found]) -> tuple[Reading, Reading]:
-    """The layer & pooling of A and of B."""
-    titles = options.reading, options.other_reading or options.reading
-    if options.same:
-        default = declared.default_cell(found[0].folder).title
-        titles = default, default
-    return declared.named(titles[0], found[0].folder), declared.named(titles[1], found[1].folder)
-
-
 def _on_one_set(options: argparse.Namespace, name: str) -> None:
     """The verdict and every layer & pooling, as text or JSON, and as a report."""
-    written, aggregate = flags.metric(options)
+    by = flags.read(options, ScoredBy)
     found = find(options.one, online=options.online), find(options.other, online=options.online)
     # flags that contradict each other or the models are refused before minutes of work
     grids = [declared.poolings(one.folder) for one in found]
     check_pooling(options.pooling, [pooling for pooling in grids[0] if pooling in grids[1]])
-    flags.check(options, *CHOSEN)
+    readings = flags.read(options, ComparedReadings)
     given = load_set(sources.identity(name), options.online)
     for flag, stated in (("--windows", options.windows), ("--corpus", options.corpus)):
         if stated and not isinstance(given, RetrievalSet):
             raise BadChoice(f"{flag} is for queries with passages, and {given.name} has none. Leave it out.")
     if options.corpus and isinstance(given, RetrievalSet):
         given = among(given, sources.passages(options.corpus))
-    metric = judged(given).measure(written)
+    metric = judged(given).measure(by.metric)
     dev = load_set(sources.identity(options.dev), options.online) if options.dev else None
     if dev is not None and metric not in judged(dev).measures:
         raise BadChoice(
@@ -173,8 +132,8 @@ def _on_one_set(options: argparse.Namespace, name: str) -> None:
             "scored pairs, triplets or queries."
         )
     column = splits.named(judged(given).attributes, options.split, given.name) if options.split else None
-    settings, asked = _settings(options), _asked(options, found)
-    how = settings, metric, aggregate, options.seed
+    settings, asked = _settings(options), readings.of_both(*found)
+    how = settings, metric, by.aggregate, by.seed
     one = output.shown(compared(found, given, asked, *how))
     comparison, picked = one.comparison, None
     if dev is not None:
@@ -183,7 +142,7 @@ def _on_one_set(options: argparse.Namespace, name: str) -> None:
         one = output.shown(compared(found, given, picked.readings, *how))
         comparison = one.comparison
     about, verdict, metric = one.about, one.verdict, one.metric
-    differences = verdict.shown(comparison.differences(metric, aggregate))
+    differences = verdict.shown(comparison.differences(metric, by.aggregate))
     probes = known_probes(found, verdict, [settings])
     if probes is None:
         probes = _encoded_probes(found, about, verdict, settings)
@@ -191,8 +150,8 @@ def _on_one_set(options: argparse.Namespace, name: str) -> None:
     if options.report:
         words = _words(found, about, probes, settings)
     if pairs is not None and (options.geometry or options.report):
-        readings = comparison.one_reading, comparison.other_reading
-        geometry = output.shown(layer_geometry(found, pairs, options.pooling, readings, settings))
+        both = comparison.one_reading, comparison.other_reading
+        geometry = output.shown(layer_geometry(found, pairs, options.pooling, both, settings))
     judged_too = not verdict.score.chose
     split = splits.split(comparison, column, metric, intervals=judged_too) if column else None
     named = comparison_report.NamedAs((options.one, options.other), name, settings, options.dev)
@@ -202,7 +161,7 @@ def _on_one_set(options: argparse.Namespace, name: str) -> None:
         comparison,
         differences,
         metric,
-        aggregate,
+        by.aggregate,
         geometry,
         picked,
         verdict,

@@ -63,10 +63,8 @@ def evaluate_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--data", type=places.given_path, metavar="FOLDER", help="The folder of data sets (default: STRATA_DATA)"
     )
-    verb.add_argument(
-        "--set", action="append", default=[], metavar="KNOB=VALUE", help="Of fine-tuning: any setting of the training"
-    )
-    flags.add(verb, *_settings().values(), flags.SPLIT, flags.ONLINE)
+    of_tuning = replace(flags.SET, help="Of fine-tuning: any setting of the training.")
+    flags.add(verb, of_tuning, *_settings().values(), splits.SplitOptions, flags.ONLINE)
     verb.add_argument(
         "--measure", metavar="NAME", help="For the table: 'spearman wmean', 'pearson', … (default: the task's main one)"
     )

@@ -14,10 +14,9 @@ from explorer.encoding.load import declared, loading
 from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
-from explorer.encoding.read.pooling import PAD, REFERENCES, Reading
+from explorer.encoding.read.pooling import Reading
 from explorer.errors import BadChoice, WrongColumns
 from explorer.evaluating.tasks.judges import Evaluated, held, judged
-from explorer.knobs import Knob
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences import edit_tables, word_pairs, word_tables
 from explorer.places import given_path
@@ -32,9 +31,6 @@ NEXT = (
     'Give two sentences, as in explain "It is far." "It is not far." A B, or a file of pairs: explain --pairs FILE A B.'
 )
 
-REFERENCE = Knob(
-    "reference", PAD, "What replaces the words in the sentence that the sum starts from.", choices=REFERENCES
-)
 MEASURED = Settings.knobs["max_length"], Settings.knobs["device"]  # all is computed in float32
 
 
@@ -50,7 +46,7 @@ def explain_flags(verb: argparse.ArgumentParser) -> None:
         help="Every pair of a file or set: scored pairs, queries with passages, pairs of texts, and of triplets both "
         "that an anchor is in",
     )
-    flags.add(verb, *flags.READINGS, REFERENCE, *MEASURED, flags.ONLINE)
+    flags.add(verb, declared.SideReadings, word_pairs.WordOptions, *MEASURED, flags.ONLINE)
     verb.add_argument("--report", "--html", type=given_path, metavar="FILE", help="Write everything as one HTML file")
     verb.add_argument("--json", action="store_true", help="Everything, as JSON; of --pairs, a list and the mean cost")
 
@@ -63,11 +59,9 @@ def explain(options: argparse.Namespace) -> None:
     encoders, the change of every word is shown too. Of several pairs, the mean cost follows them.
     """
     pairs, names = _given(options)
-    titles = options.reading, options.other_reading or options.reading
-    sides: Sides = {}
-    for side, name, title in zip("AB", names, titles, strict=False):
-        found = find(name, online=options.online)
-        sides[side] = found, declared.named(title, found.folder)
+    found = [find(name, online=options.online) for name in names]
+    readings = flags.read(options, declared.SideReadings).of(*(one.folder for one in found))
+    sides: Sides = dict(zip("AB", zip(found, readings, strict=True), strict=False))
     models = {
         side: {
             "model": found.name,

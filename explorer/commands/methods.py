@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from itertools import chain
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -144,12 +144,10 @@ def _in_words(sets: Mapping[str, Values]) -> Iterator[tuple[str, str]]:
             yield name, ", ".join(f"{knob} {Knob.text(value)}" for knob, value in values.items())
 
 
-BEAMS = Knob("beams", 5, "Beam size of the search; the paper's is 100.", low=1)
-BATCH = Knob("batch", 32, "Sentences translated at once.", low=1, metavar="ROWS")
-
-
 def backtranslate_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
+    from explorer.training.backtranslation import TranslationOptions
+
     verb.add_argument("data", nargs="+", metavar="FILE|NAME", help="Sentences: files, 'sample', 'STS-B', …")
     verb.add_argument(
         "--there",
@@ -161,7 +159,7 @@ def backtranslate_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--out", required=True, type=given_path, metavar="FILE", help="The TSV to write: sentence and back_translation"
     )
-    flags.add(verb, flags.COLUMN, BEAMS, BATCH, Settings.knobs["device"], flags.ONLINE)
+    flags.add(verb, flags.COLUMN, TranslationOptions, Settings.knobs["device"], flags.ONLINE)
 
 
 def backtranslate(options: argparse.Namespace) -> None:
@@ -170,27 +168,24 @@ def backtranslate(options: argparse.Namespace) -> None:
     Translate sentences into another language and back. An interrupted job continues where it stopped. The paper's
     models are facebook/wmt19-en-de and facebook/wmt19-de-en, with a beam of 100.
     """
-    from explorer.training.backtranslation import backtranslate
+    from explorer.training.backtranslation import TranslationOptions, backtranslate
 
     text, reports = corpora.corpus(options.data, text_sets.SENTENCES, flags.roles(options), online=options.online)
     for report in reports:
         output.say(report)
     there, back = (find(model, online=options.online) for model in (options.there, options.back))
-    work = backtranslate(
-        text.texts[0], there, back, options.out, beams=options.beams, batch=options.batch, device=options.device
-    )
+    wanted = flags.read(options, TranslationOptions)
+    work = backtranslate(text.texts[0], there, back, options.out, **wanted.values(), device=options.device)
     output.finish_or_stop(
         work, f"Stopped. What was translated is in {options.out}; the same command goes on from there."
     )
     print(options.out)
 
 
-STEPS = Knob("steps", 1000, "Updates.", low=1)
-SEED = replace(flags.SEED, default=1)
-
-
 def generator_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
+    from explorer.training.generator import GeneratorOptions
+
     verb.add_argument(
         "--model",
         default=lookup.BUNDLED,
@@ -199,7 +194,7 @@ def generator_flags(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument("--data", action="append", default=[], metavar="FILE|NAME", help="Sentences (default: sample)")
     verb.add_argument("--out", required=True, type=given_path, metavar="FOLDER", help="Where the generator is written")
-    flags.add(verb, flags.COLUMN, STEPS, SEED, Settings.knobs["device"], flags.ONLINE)
+    flags.add(verb, flags.COLUMN, GeneratorOptions, Settings.knobs["device"], flags.ONLINE)
 
 
 def generator(options: argparse.Namespace) -> None:
@@ -208,7 +203,7 @@ def generator(options: argparse.Namespace) -> None:
     Train a copy of an encoder to predict masked words of plain sentences. Pass the folder to diffcse as its setting
     'generator' if the paper's model is not available.
     """
-    from explorer.training.generator import make_generator
+    from explorer.training.generator import GeneratorOptions, make_generator
 
     text, reports = corpora.corpus(
         options.data or [corpora.SAMPLE], text_sets.SENTENCES, flags.roles(options), online=options.online
@@ -216,7 +211,8 @@ def generator(options: argparse.Namespace) -> None:
     for report in reports:
         output.say(report)
     encoder = loading.load(find(options.model, online=options.online), precision="float32", device=options.device)
-    found = output.shown(make_generator(encoder, text.texts[0], options.out, steps=options.steps, seed=options.seed))
+    wanted = flags.read(options, GeneratorOptions)
+    found = output.shown(make_generator(encoder, text.texts[0], options.out, **wanted.values()))
     output.say(
         f"Of {found.words:,} masked words in held-out sentences, it predicts {100 * found.after:.1f} % right "
         f"({100 * found.before:.1f} % before)."

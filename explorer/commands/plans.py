@@ -5,23 +5,22 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from explorer.commands.parts import flags, output
 from explorer.data.sources import shown
 from explorer.errors import BadChoice, StrataError
-from explorer.knobs import Knob
 from explorer.places import given_path
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan import Plan
     from explorer.studies.plans.plan_folder import PlanFolder
 
-PROCESSES = Knob("processes", 1, "Train each run with this many processes, started by torchrun.", low=1)
-
 
 def plan_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
+    from explorer.studies.plans.execution import ExecutionOptions
+
     verb.add_argument("plan", metavar="FILE|NAME", help="The file of a plan, or the name of one that was begun")
     verb.add_argument("--resume", action="store_true", help="Go on with a plan that was begun")
     verb.add_argument(
@@ -31,7 +30,7 @@ def plan_flags(verb: argparse.ArgumentParser) -> None:
         "--commands", action="store_true", help="Print the 'train' command of each run, for a cluster, and stop"
     )
     verb.add_argument("--table", action="store_true", help="Print the table as it stands now, and stop")
-    flags.add(verb, PROCESSES)
+    flags.add(verb, ExecutionOptions)
     flags.add_forms(verb, json="The table as JSON, with the run of each cell")
 
 
@@ -103,9 +102,6 @@ def plan(options: argparse.Namespace) -> None:
 
 LIST = "list"
 AGAIN = "the same command"
-POOLINGS = {"paper": ("as in the paper",), "default": ("model default",), "both": ("as in the paper", "model default")}
-
-STEPS = Knob("steps", None, "Fewer updates than in the paper.", item=int, low=1)
 
 
 def reproduce_flags(verb: argparse.ArgumentParser) -> None:
@@ -113,13 +109,7 @@ def reproduce_flags(verb: argparse.ArgumentParser) -> None:
     from explorer.studies.reproduce import ReproductionOptions
 
     verb.add_argument("table", metavar="TABLE", help="Such as sg-bert-5; or 'list'")
-    flags.add(verb, *ReproductionOptions.knobs.values(), STEPS, flags.SET)
-    verb.add_argument(
-        "--pooling",
-        default="paper",
-        choices=POOLINGS,
-        help="Train under the paper's pooling ([CLS] mostly; default), the encoder's model default, or both",
-    )
+    flags.add(verb, ReproductionOptions, flags.SET)
     verb.add_argument("--estimate", action="store_true", help="Print what it takes, and stop")
     verb.add_argument("--table", dest="only_table", action="store_true", help="Print the table as it stands, and stop")
     flags.add_forms(verb)
@@ -140,11 +130,10 @@ def reproduce(options: argparse.Namespace) -> None:
             print(f"{one.name:24}{one.paper}, {one.title}: {one.about}{how}")
         return
     output.say_unreadable()
-    settings: dict[str, Any] = dict(flags.settings(options))
-    if options.steps is not None:
-        settings["steps"] = options.steps
-    stated = flags.values(options, reproduction.ReproductionOptions.knobs)
-    scale = reproduction.ReproductionOptions(**stated, settings=settings, poolings=POOLINGS[options.pooling])
+    scale = replace(
+        flags.read(options, reproduction.ReproductionOptions),
+        settings=flags.settings(options),
+    )
     found = reproduction.reproduction(reproduction.paper_table(options.table), scale)
     if options.estimate:
         for plan in found.plans.values():

@@ -18,8 +18,7 @@ from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, Reading
 from explorer.errors import BadChoice, NotWritable
-from explorer.evaluating.tasks.judges import Evaluated, judge_of, judged
-from explorer.knobs import Knob
+from explorer.evaluating.tasks.judges import Evaluated, MeasureOptions, judge_of, judged
 from explorer.measuring.comparing import splits
 from explorer.measuring.comparing.comparison import default_reading
 from explorer.measuring.scores import layer_scores
@@ -27,14 +26,6 @@ from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.places import given_path
 from explorer.studies.size import picture, points, small_encoder
 from explorer.training.record.run_results import load_set, names_of
-
-READING = Knob(
-    "reading",
-    (),
-    "Also print one layer & pooling, in the grid or outside of it: 'last of layer 3', 'mean of layers 4-6', ….",
-    metavar="TITLE",
-    repeated=True,
-)
 
 
 def score_flags(verb: argparse.ArgumentParser) -> None:
@@ -52,9 +43,7 @@ def score_flags(verb: argparse.ArgumentParser) -> None:
         help="Evaluation set of any kind: scored pairs, queries with passages, triplets, labelled texts or 'Probe "
         "packs', by name ('STS-B dev', 'Sample search', 'TREC', …) or path (default: the sample pairs)",
     )
-    flags.add(
-        verb, flags.COLUMN, READING, flags.SPLIT, flags.METRIC, flags.AGGREGATE, *Settings.knobs.values(), flags.ONLINE
-    )
+    flags.add(verb, flags.COLUMN, declared.FurtherReadings, splits.SplitOptions, MeasureOptions, Settings, flags.ONLINE)
     form = verb.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="Everything, as JSON")
     form.add_argument("--csv", action="store_true", help="One row per layer & pooling, as CSV")
@@ -68,9 +57,9 @@ def score(options: argparse.Namespace) -> None:
     texts. Higher is better, at most 100.
     """
     # what cannot be is refused before minutes of work
-    written, aggregate = flags.metric(options)
+    by = flags.read(options, MeasureOptions)
     given, reports = _given(options)
-    metric = judged(given).measure(written)
+    metric = judged(given).measure(by.metric)
     for report in reports:
         output.say(report)
     column = splits.named(judged(given).attributes, options.split, given.name) if options.split else None
@@ -86,7 +75,7 @@ def score(options: argparse.Namespace) -> None:
     elif options.csv:
         print(layer_scores.as_csv(layer_scores.score_rows(scores)), end="")
     else:
-        print(as_text(found, given, scores, metric, aggregate, asked))
+        print(as_text(found, given, scores, metric, by.aggregate, asked))
         if split is not None:
             print("\n".join(["", *splits.scores_as_text(split)]))
 
@@ -192,7 +181,7 @@ def shrink_flags(verb: argparse.ArgumentParser) -> None:
         metavar="FILE|NAME",
         help="Sentences that PCA and int8 are fitted on (default: the sample); those of the set are left out",
     )
-    flags.add(verb, *points.SizeOptions.knobs.values())
+    flags.add(verb, points.SizeOptions)
     verb.add_argument(
         "--with",
         dest="others",
@@ -207,7 +196,7 @@ def shrink_flags(verb: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="Write the encoder of the one size that is named by --layers, --poolings, --dimensions and --stored",
     )
-    flags.add(verb, *Settings.knobs.values(), flags.ONLINE)
+    flags.add(verb, Settings, flags.ONLINE)
     flags.add_forms(verb, json="The table as json")
 
 

@@ -7,7 +7,6 @@ import json
 import shlex
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from explorer.commands.parts import flags, output
@@ -18,9 +17,8 @@ from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import BadChoice, ModelError
-from explorer.knobs import Knob
 from explorer.measuring.neighbours import query_results, vector_search
-from explorer.measuring.neighbours.vector_index import FLAT, HNSW, IVF, Index, indexed_in_windows, overlap
+from explorer.measuring.neighbours.vector_index import Index, indexed_in_windows, overlap
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.measuring.sentences import sentence_vectors
 from explorer.places import given_path
@@ -41,11 +39,11 @@ def embed_flags(verb: argparse.ArgumentParser) -> None:
         help="Files of sentences (.txt with one per line is streamed, so it may be of any size), 'sample', 'STS-B', …",
     )
     verb.add_argument("--out", type=given_path, required=True, metavar="FOLDER", help="The folder of the vectors")
-    flags.add(verb, *embedding.Request.knobs.values(), flags.COLUMN)
+    flags.add(verb, embedding.Request, flags.COLUMN)
     verb.add_argument(
         "--estimate", action="store_true", help="Try a few sentences, print time and bytes on disk, and stop"
     )
-    flags.add(verb, *Settings.knobs.values(), flags.ONLINE)
+    flags.add(verb, Settings, flags.ONLINE)
 
 
 def embed(options: argparse.Namespace) -> None:
@@ -114,62 +112,13 @@ def _result_text(done: embedding.Embedded, request: embedding.Request, processes
     return json.dumps(result, ensure_ascii=False, indent=1)
 
 
-FLAGS = (
-    Knob("corpus", None, "A file, or a set such as 'STS-B dev'.", metavar="FILE|NAME", empty="the sample"),
-    Knob(
-        "model",
-        (),
-        f"An encoder, A: {flags.A_MODEL}; given twice, the second is B.",
-        metavar="MODEL",
-        empty="the bundled one",
-        repeated=True,
-    ),
-    *flags.READINGS,
-    Knob("k", 10, "Number of results.", low=1),
-    Knob("whole", False, "Also use every sentence of the corpus as a query: Jaccard@k (0 to 1, 1: same neighbours)."),
-    Knob(
-        "windows",
-        False,
-        "Read texts of the corpus that are longer than the maximum length in overlapping windows: the one that is most "
-        "similar to the query counts, and is printed.",
-        excludes=("whole",),
-    ),
-)
-EXACT = "exact"
-INDEXES = {EXACT: FLAT, IVF: IVF, HNSW: HNSW}
-VECTOR_FLAGS = (
-    Knob(
-        "vectors",
-        None,
-        "Search vectors on disk instead of a text: a folder of `embed --with-text`, a .parquet file with columns of "
-        "sentences and vectors, or a .npy file. The model and the layer & pooling of a folder are those it states.",
-        metavar="FOLDER|FILE",
-        excludes=("corpus", "other_reading", "whole", "windows"),
-    ),
-    Knob(
-        "text",
-        None,
-        "The sentences of a .npy, one a line.",
-        metavar="FILE",
-        empty="its name with .txt",
-        needs="vectors",
-    ),
-    replace(flags.COLUMN, help="Of a .parquet file, the column that has a role: sentence, vector.", needs="vectors"),
-    Knob(
-        "index",
-        None,
-        "Of --vectors: search all, inverted lists, or a graph.",
-        choices=tuple(INDEXES),
-        empty=f"{EXACT} up to 200,000, then ivf",
-        needs="vectors",
-    ),
-)
+OPTIONS = query_results.SearchedText, declared.SideReadings, query_results.SearchOptions
 
 
 def search_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
     verb.add_argument("query", metavar="QUERY", help="A sentence; a sentence of the corpus does not find itself")
-    flags.add(verb, *FLAGS, *VECTOR_FLAGS, *Settings.knobs.values(), flags.ONLINE)
+    flags.add(verb, *OPTIONS, vector_search.VectorOptions, Settings, flags.ONLINE)
     verb.add_argument("--json", action="store_true", help="Everything, as JSON")
 
 
@@ -179,7 +128,7 @@ def search(options: argparse.Namespace) -> None:
     Find the sentences of a corpus with the highest cosine to a query. With two encoders, each result shows its rank
     under the other, and whether it was kept, lost or gained.
     """
-    flags.check(options, *VECTOR_FLAGS, *FLAGS)
+    flags.check(options, vector_search.VectorOptions, *OPTIONS)
     if options.vectors:
         if len(options.model) > 1:
             raise BadChoice(
@@ -199,8 +148,9 @@ def search(options: argparse.Namespace) -> None:
     sides: list[query_results.SearchSide] = []
     used: list[tuple[Found, Reading]] = []
     found = [find(name, online=options.online) for name in models]
-    for model, title in zip(found, (options.reading, options.other_reading or options.reading), strict=False):
-        encoder, reading = load_encoder(model, settings), declared.named(title, model.folder)
+    readings = flags.read(options, declared.SideReadings).of(*(one.folder for one in found))
+    for model, reading in zip(found, readings, strict=True):
+        encoder = load_encoder(model, settings)
         index = _index(encoder, searched.texts, reading, options)
         vector = query_results.vector_of(encoder, query, reading, options.max_length) if place is None else place
         sides.append(query_results.SearchSide(index, vector))
@@ -223,7 +173,7 @@ def _of_vectors(options: argparse.Namespace) -> str:
     query = query_results.asked(options.query)
     files = opening.opened(options.vectors, options.text, flags.roles(options), options.reading)
     found = output.shown(vector_corpus.prepared(files))
-    search = output.shown(vector_search.searchable(found, INDEXES.get(options.index or "")))
+    search = output.shown(vector_search.searchable(found, vector_search.INDEXES.get(options.index or "")))
     place = found.place_of(options.query)
     by = _encoder(found, options) if place is None else place
     longest = options.max_length or (found.origin.max_length if found.origin else None)

@@ -14,7 +14,6 @@ from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.tasks.judges import judged, only_scored_pairs
-from explorer.knobs import Knob
 from explorer.measuring.scores import calibration
 from explorer.measuring.scores import similarity as meaning
 from explorer.measuring.scores.measure import Settings, load_encoder, measure
@@ -22,42 +21,12 @@ from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.places import given_path, write_whole
 from explorer.training.record.run_results import load_set
 
-FLAGS = (
-    Knob(
-        "sts",
-        None,
-        "Scored or labelled pairs: a file, or a set by name. Curves and thresholds are of its dev set, and are "
-        "tested on its test set; a set without them is divided into two halves.",
-        metavar="FILE|NAME",
-        empty="the sample, or with --text none",
-    ),
-    Knob("dev", None, "Pairs for curves and thresholds; --sts is then the test set.", metavar="FILE|NAME", needs="sts"),
-    Knob(
-        "text",
-        None,
-        "A text without labels, whose random pairs a cosine is compared with: a file, or a set by name.",
-        metavar="FILE|NAME",
-        empty="the sentences of the pairs",
-    ),
-    Knob(
-        "cosine",
-        (),
-        "What these cosines mean, such as 0.62,0.8.",
-        item=float,
-        low=-1,
-        high=1,
-        metavar="NUMBER",
-        empty="0.3 to 0.9",
-    ),
-)
-
 
 def similarity_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
     verb.add_argument("model", metavar="A", help=f"An encoder: {flags.A_MODEL} for the model of a run")
     verb.add_argument("other", nargs="?", metavar="B", help="Another encoder, such as what A was tuned to")
-    flags.add(verb, *FLAGS, *calibration.MatchOptions.knobs.values(), *flags.READINGS)
-    flags.add(verb, *Settings.knobs.values(), flags.ONLINE)
+    flags.add(verb, meaning.SimilarityOptions, calibration.MatchOptions, declared.SideReadings, Settings, flags.ONLINE)
     verb.add_argument(
         "--export", type=given_path, metavar="FILE", help=f"Write {meaning.FILE}, and print the lines that read it"
     )
@@ -71,27 +40,26 @@ def similarity(options: argparse.Namespace) -> None:
     thresholds, with their 95 % intervals. A cosine is also placed among those of random pairs of a text. With two
     encoders, the second is judged against the first, as before and after tuning.
     """
-    flags.check(options, *FLAGS, *flags.READINGS)
+    asked = flags.read(options, meaning.SimilarityOptions)
     if options.other is None and options.other_reading:
         raise BadChoice("--other-reading is of B, but one encoder is named. Name B after A, or leave it out.")
     settings = flags.read(options, Settings)
     wanted = flags.read(options, calibration.MatchOptions)
-    source = options.sts or (None if options.text else sources.written(sets.SAMPLE))
+    source = asked.sts or (None if asked.text else sources.written(sets.SAMPLE))
     if source is None and wanted != calibration.MatchOptions():
         raise BadChoice(
             "--match, --at-precision and --at-recall are of scored or labelled pairs, and none are named. Name them "
             "with --sts, or leave these flags out."
         )
-    pairs = None if source is None else _divided(source, options)
-    text = _text(options.text, options.online) if options.text else None
+    pairs = None if source is None else _divided(source, asked.dev, options.online)
+    text = _text(asked.text, options.online) if asked.text else None
     if text is None and pairs is not None:
         text = corpora.of_pairs(pairs.whole or pairs.test)
     assert text is not None, "pairs or a text are named"
     models = [find(name, online=options.online) for name in (options.model, options.other) if name]
-    titles = options.reading, options.other_reading or options.reading
+    readings = flags.read(options, declared.SideReadings).of(*(one.folder for one in models))
     sides = [
-        _meaning(one, declared.named(title, one.folder), pairs, text, wanted, settings)
-        for one, title in zip(models, titles, strict=False)
+        _meaning(one, reading, pairs, text, wanted, settings) for one, reading in zip(models, readings, strict=True)
     ]
     *before, found = sides
     base = before[0] if before else None
@@ -100,10 +68,10 @@ def similarity(options: argparse.Namespace) -> None:
         write_whole(options.export, lambda file: file.write(content), "Choose another path for the file.")
         output.say(f"Written to {options.export}. To use it:\n\n{meaning.code(found)}\n")
     if options.json:
-        answers = [{"cosine": one, "means": found.words(one)} for one in options.cosine]
+        answers = [{"cosine": one, "means": found.words(one)} for one in asked.cosine]
         print(json.dumps({**meaning.as_json(found, base), "cosines": answers}, ensure_ascii=False, indent=1))
     else:
-        print(meaning.as_text(found, base, options.cosine))
+        print(meaning.as_text(found, base, asked.cosine))
 
 
 def _text(source: str, online: bool) -> text_sets.Sentences:
@@ -117,20 +85,20 @@ def _text(source: str, online: bool) -> text_sets.Sentences:
         raise
 
 
-def _divided(source: str, options: argparse.Namespace) -> sets.Divided:
+def _divided(source: str, dev_source: str | None, online: bool) -> sets.Divided:
     """Dev pairs and test pairs."""
-    if options.dev:
+    if dev_source:
         dev, test = (
-            only_scored_pairs(flag, one, options.online, load_set)[0]
-            for flag, one in (("--dev", options.dev), ("--sts", source))
+            only_scored_pairs(flag, one, online, load_set)[0]
+            for flag, one in (("--dev", dev_source), ("--sts", source))
         )
         if shared := shared_rows.check(dev, test):
             output.say(shared.words)
         return sets.Divided(dev, test)
-    pairs, report = only_scored_pairs("--sts", source, options.online, load_set)
+    pairs, report = only_scored_pairs("--sts", source, online, load_set)
     if report is not None:
         output.say(report)
-    found = sets.divided(sources.identity(source), pairs, online=options.online)
+    found = sets.divided(sources.identity(source), pairs, online=online)
     if found.why:
         output.say(f"{found.why} Without both, {source} is divided into two halves.")
     return found

@@ -16,7 +16,6 @@ from explorer.commands.parts import flags, output
 from explorer.data import sources
 from explorer.encoding.locate import model_names
 from explorer.errors import BadChoice
-from explorer.knobs import Knob
 from explorer.measuring.comparing import learned
 from explorer.places import given_path
 from explorer.progress import Phase, Progress, finish
@@ -26,17 +25,8 @@ if TYPE_CHECKING:
     from explorer.training.recipe import Recipe, Stage
     from explorer.training.record.status import Status
 
-TEST = Knob(
-    "test",
-    (),
-    "Test set for the best checkpoint: the same, or 'none'; the main one first.",
-    metavar="FILE|NAME",
-    repeated=True,
-)
-STEPS = Knob("steps", None, "Updates in all; short for --set steps=N.", item=int, low=0)
 STAGE_COLUMN = replace(flags.COLUMN, flag="stage_column")
 STAGE_SET = replace(flags.SET, flag="stage_set")
-PROCESSES = Knob("processes", None, "Refuse to start unless this many processes train together.", item=int, low=1)
 
 
 class _OfStages(argparse.Action):
@@ -51,7 +41,9 @@ class _OfStages(argparse.Action):
 def train_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
     from explorer.training.recipe import Recipe, Stage
+    from explorer.training.text_defaults import StartOptions
 
+    test, steps, processes = StartOptions.knobs.values()
     verb.add_argument(
         "method",
         nargs="?",
@@ -59,9 +51,9 @@ def train_flags(verb: argparse.ArgumentParser) -> None:
         help="sg-opt, simcse, …: see 'methods'; without it, the one that fits the text of --data",
     )
     # those of a recipe file hold unless a flag states another
-    flags.add(verb, *Recipe.knobs.values(), TEST, stated=True)
-    flags.add(verb, flags.COLUMN, STEPS, flags.SET)
-    flags.add(verb, *Stage.knobs.values(), STAGE_COLUMN, STAGE_SET, stated=True, action=_OfStages)
+    flags.add(verb, Recipe, test, stated=True)
+    flags.add(verb, flags.COLUMN, steps, flags.SET)
+    flags.add(verb, Stage, STAGE_COLUMN, STAGE_SET, stated=True, action=_OfStages)
     values = verb.add_mutually_exclusive_group()
     values.add_argument(
         "--as-in-paper",
@@ -88,7 +80,7 @@ def train_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--estimate", action="store_true", help="Measure one step, print the time and memory of the run, and stop"
     )
-    flags.add(verb, PROCESSES, flags.ONLINE)
+    flags.add(verb, processes, flags.ONLINE)
     verb.add_argument("--json", action="store_true", help="What came of it, as JSON; the lines go to standard error")
 
 
@@ -262,17 +254,18 @@ def _recipe(options: argparse.Namespace) -> Recipe:
             "Neither a method nor a text is named. Write 'train METHOD', 'train --data FILE' for the method that fits "
             "its rows, or 'train --recipe FILE'; 'methods' lists the methods."
         )
-    changes = flags.values(options, {**Recipe.knobs, TEST.name: TEST})
+    start = flags.read(options, text_defaults.StartOptions)
+    changes = flags.values(options, Recipe.knobs)
     if options.method:
         changes["method"] = options.method
-    changes |= text_defaults.with_tests(changes.pop("test", ()))
+    changes |= text_defaults.with_tests(start.test)
     if options.column:
         changes["columns"] = flags.roles(options)
     if hasattr(options, "stages"):
         changes["stages"] = _stages(options, changes.get("model", recipe.model))
     settings: dict[str, Any] = dict(flags.settings(options))
-    if options.steps is not None:
-        settings["steps"] = options.steps
+    if start.steps is not None:
+        settings["steps"] = start.steps
     preset = options.preset or methods.DEFAULTS
     values = methods.PAPER if options.as_in_paper else methods.RELEASED if options.as_released else preset
     repeated = bool(options.recipe)

@@ -17,7 +17,8 @@ from explorer.data.retrieval_sets import Passages, RetrievalSet, among
 from explorer.data.set_items import size_of
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import UNMEASURED, StrataError
-from explorer.evaluating.tasks.judges import Evaluated, judged
+from explorer.evaluating.tasks.judges import Evaluated, MeasureOptions, judged
+from explorer.knobs import LARGEST_SEED, Knobs, knob
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge
 from explorer.measuring.scores.measure import Settings
@@ -30,6 +31,31 @@ if TYPE_CHECKING:
 
 PASSED, FAILED, NOT_MEASURED = "passed", "failed", "not measured"
 CHOSE_IT = "The set chose one of the models, so its score is no evidence."
+
+
+@dataclass(frozen=True)
+class GateOptions(Knobs):
+    """When the gate fails."""
+
+    fail_if_worse: bool = knob(
+        False, help="A gate: exit with 1 if B is significantly worse on a set, with 2 if one could not be measured."
+    )
+    by: float | None = knob(
+        None,
+        item=float,
+        low=0,
+        high=100,
+        metavar="POINTS",
+        needs="fail_if_worse",
+        help="Of the gate: also exit with 1 if the score is lower by more points (× 100), chance or not.",
+    )
+
+
+@dataclass(frozen=True)
+class ScoredBy(MeasureOptions):
+    """The measure of a comparison, and the seed of its intervals."""
+
+    seed: int = knob(0, low=0, high=LARGEST_SEED, help="Of the bootstrap.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from explorer import typed_json
 from explorer.encoding.load.language_models import BATCH, BEAMS, load_translator
 from explorer.errors import BadChoice, CannotResume, NotWritable, RunBusy, TooFewRows
+from explorer.knobs import Knobs, knob
 from explorer.places import write_whole, writing
 from explorer.progress import Progress, Work
 
@@ -21,6 +23,14 @@ HEADER = b"sentence\tback_translation\n"
 STAGE = "back-translating"
 _ROOM = "Make room there and start again: the rows already written are kept."
 _ELSEWHERE = "Choose another file, or delete this one to start over."
+
+
+@dataclass(frozen=True)
+class TranslationOptions(Knobs):
+    """How text is translated."""
+
+    beams: int = knob(BEAMS, low=1, help="Beam size of the search; the paper's is 100.")
+    batch: int = knob(BATCH, low=1, metavar="ROWS", help="Sentences translated at once.")
 
 
 def backtranslate(

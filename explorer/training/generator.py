@@ -17,6 +17,7 @@ from explorer.encoding.load import hardware, language_models
 from explorer.encoding.load.language_models import MaskedModel, Masker
 from explorer.encoding.read.encoder import Encoder
 from explorer.errors import TooFewRows
+from explorer.knobs import LARGEST_SEED, Knobs, knob
 from explorer.methods import sow
 from explorer.optimizers import learning_rate
 from explorer.places import whole_folder
@@ -25,6 +26,14 @@ from explorer.progress import Progress, Work
 SHARE = 0.15  # of the words, as BERT was trained
 MAX_LENGTH, BATCH = 64, 32  # tokens of a sentence; sentences of a pass
 _HELD, _FEWEST = 500, 64  # held-out sentences; the fewest sentences in all
+
+
+@dataclass(frozen=True)
+class GeneratorOptions(Knobs):
+    """How a generator is trained."""
+
+    steps: int = knob(1000, low=1, help="Updates.")
+    seed: int = knob(1, low=0, high=LARGEST_SEED, help="Of the random numbers.")
 
 
 @dataclass(frozen=True)
@@ -37,7 +46,13 @@ class Accuracy:
 
 
 def make_generator(
-    encoder: Encoder, sentences: Sequence[str], folder: Path, *, steps: int = 1000, rate: float = 2e-4, seed: int = 1
+    encoder: Encoder,
+    sentences: Sequence[str],
+    folder: Path,
+    *,
+    steps: int = GeneratorOptions.steps,
+    rate: float = 2e-4,
+    seed: int = GeneratorOptions.seed,
 ) -> Work[Accuracy]:
     """Train the generator and write it as a folder that transformers opens as a masked language model."""
     if len(sentences) < _FEWEST:

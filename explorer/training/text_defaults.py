@@ -12,12 +12,28 @@ from explorer import methods
 from explorer.data import corpora, sources
 from explorer.encoding.locate import model_names
 from explorer.errors import BadChoice, SetNotFound, StrataError
-from explorer.knobs import Values
+from explorer.knobs import Knobs, Values, knob
 from explorer.methods import Suggestion, few_rows, load
 from explorer.training.recipe import NONE, Recipe
 
 # with another one of these it is no longer the recipe that was made with the recorded digests
 _NEW = {"method", "model", "data", "columns", "dev", "test", "more_tests", "elsewhere", "elsewhere_most", "stages"}
+
+
+@dataclass(frozen=True)
+class StartOptions(Knobs):
+    """How a training is started, besides its recipe: its test sets as one list, its steps, and its processes."""
+
+    test: tuple[str, ...] = knob(
+        (),
+        metavar="FILE|NAME",
+        repeated=True,
+        help="Test set for the best checkpoint: the same, or 'none'; the main one first.",
+    )
+    steps: int | None = knob(None, item=int, low=0, help="Updates in all; short for --set steps=N.")
+    processes: int | None = knob(
+        None, item=int, low=1, help="Refuse to start unless this many processes train together."
+    )
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def of_run(run: Run) -> None:
         return
     with folded:
         st.caption(ABOUT)
-        shares = blending.even_shares()
+        shares = blending.BlendOptions().shares
         curve = _curve(run, shares)
         if curve is None:
             return

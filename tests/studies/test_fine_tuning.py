@@ -30,7 +30,6 @@ from explorer.studies.fine_tuning import TuningOptions
 from explorer.studies.plans import execution, plan_folder
 from explorer.studies.plans.plan import cells
 from explorer.studies.reproduce import (
-    POOLINGS,
     ReproductionOptions,
     base_scores,
     paper_table,
@@ -266,7 +265,7 @@ def test_rows_of_one_training_are_trained_once(scale):
     (plan,) = reproduction(paper_table("sg-bert-5"), scale).plans.values()
     assert plan.rows == 9, "the default stands in the table twice"
     assert len(cells(plan)) == 18
-    (plan,) = reproduction(paper_table("sg-bert-5"), replace(scale, poolings=POOLINGS)).plans.values()
+    (plan,) = reproduction(paper_table("sg-bert-5"), replace(scale, pooling="both")).plans.values()
     poolings = [cell.recipe.settings.get("pooling", "model default") for cell in cells(plan)[:4]]
     assert poolings == ["cls", "model default"] * 2
 

@@ -7,7 +7,6 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from explorer.commands.methods import BEAMS
 from explorer.data import text_sets
 from explorer.data.corpora import corpus
 from explorer.encoding.load import language_models
@@ -15,7 +14,7 @@ from explorer.encoding.locate.model_names import Found, of_folder
 from explorer.errors import BadChoice, CannotResume, NotWritable, RunBusy, TooFewRows, UnsupportedModel
 from explorer.progress import finish
 from explorer.training import backtranslation
-from explorer.training.backtranslation import HEADER, backtranslate, makers_file
+from explorer.training.backtranslation import HEADER, TranslationOptions, backtranslate, makers_file
 from explorer.training.generator import make_generator
 from tests.spoiling import encoder_of
 from tests.tiny_models import save_tiny
@@ -131,7 +130,8 @@ def test_it_is_written_down_what_made_the_file_and_told_how_many_beams_the_paper
         "back": {"name": "back", "digest": "back" * 8},
         "beams": 7,
     }
-    assert (BEAMS.usual, BEAMS.help) == ("5", "Beam size of the search; the paper's is 100.")
+    beams = TranslationOptions.knobs["beams"]
+    assert (beams.usual, beams.help) == ("5", "Beam size of the search; the paper's is 100.")
 
 
 @pytest.mark.parametrize(

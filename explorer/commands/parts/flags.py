@@ -2,69 +2,81 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from explorer.errors import BadChoice
 from explorer.evaluating.results import table_formats
-from explorer.evaluating.tasks.judges import measure_of_a_kind
-from explorer.knobs import LARGEST_SEED, Knob, Knobs
-from explorer.measuring.scores import metrics
+from explorer.knobs import Knob, Knobs, knob
 
 Stated = TypeVar("Stated", bound=Knobs)
 
 
 def add(
-    verb: argparse.ArgumentParser, *knobs: Knob, stated: bool = False, action: type[argparse.Action] | None = None
+    verb: argparse.ArgumentParser,
+    *settings: Knob | type[Knobs],
+    stated: bool = False,
+    action: type[argparse.Action] | None = None,
 ) -> None:
-    """Add a flag for each setting; with `stated`, the options have those alone that are given.
+    """Add a flag for each setting, of classes or alone; with `stated`, the options have those alone that are given.
 
     `action` is what becomes of a value, if it is not kept under the setting's name.
     """
-    for knob in knobs:
-        flag, help = knob.option, _help(knob)
-        if knob.kind is bool:
-            verb.add_argument(flag, dest=knob.name, action="store_true", help=help)
+    for setting in _each(settings):
+        flag, help = setting.option, _help(setting)
+        if setting.kind is bool:
+            verb.add_argument(flag, dest=setting.name, action="store_true", help=help)
             continue
-        shown = knob.metavar or ("{" + ",".join(knob.choices) + "}" if knob.choices else _METAVARS[knob.kind])
-        listed = knob.many and not knob.repeated and not knob.metavar
+        shown = setting.metavar or (
+            "{" + ",".join(setting.choices) + "}" if setting.choices else _METAVARS[setting.kind]
+        )
+        listed = setting.many and not setting.repeated and not setting.metavar
         verb.add_argument(
             flag,
-            dest=knob.name,
-            action=action or ("append" if knob.repeated else "store"),
-            default=argparse.SUPPRESS if stated else [] if knob.repeated else knob.default,
-            # an error of a knob is none of argparse's, which would hide its reason
-            type=(replace(knob, name=flag, **_ONE) if knob.repeated else replace(knob, name=flag)).checked,
+            dest=setting.name,
+            action=action or ("append" if setting.repeated else "store"),
+            default=argparse.SUPPRESS if stated else [] if setting.repeated else setting.default,
+            # an error of a setting is none of argparse's, which would hide its reason
+            type=(replace(setting, name=flag, **_ONE) if setting.repeated else replace(setting, name=flag)).checked,
             metavar=f"{shown},{shown}" if listed else shown,
             help=help,
         )
+
+
+def _each(settings: Sequence[Knob | type[Knobs]]) -> list[Knob]:
+    return [setting for one in settings for setting in ((one,) if isinstance(one, Knob) else one.knobs.values())]
 
 
 _ONE: dict[str, Any] = {"default": None}  # a flag that is repeated has one value of the list
 _METAVARS = {int: "N", float: "NUMBER", str: "NAME"}
 
 
-def _help(knob: Knob) -> str:
+def _help(setting: Knob) -> str:
     """Name, explanation and default, as argparse formats it."""
-    usual = (knob.usual and knob.kind is not bool and f" (default: {knob.usual})") or ""
-    about = f"{knob.title}. {knob.help}" if knob.title else knob.help
-    repeated = "; repeatable" if knob.repeated else ""
+    usual = (setting.usual and setting.kind is not bool and f" (default: {setting.usual})") or ""
+    about = f"{setting.title}. {setting.help}" if setting.title else setting.help
+    repeated = "; repeatable" if setting.repeated else ""
     return f"{about.rstrip('.')}{repeated}{usual}".replace("`", "'").replace("%", "%%")
 
 
-def check(options: argparse.Namespace, *knobs: Knob) -> None:
+def check(options: argparse.Namespace, *settings: Knob | type[Knobs]) -> None:
     """Refuse flags that exclude each other, and those that have no effect without another one."""
-    stated = {knob.name for knob in knobs if getattr(options, knob.name, knob.default) not in (knob.default, [])}
-    by_name = {knob.name: knob for knob in knobs}
-    for knob in knobs:
-        if knob.name not in stated:
+    knobs = _each(settings)
+    stated = {
+        setting.name
+        for setting in knobs
+        if getattr(options, setting.name, setting.default) not in (setting.default, [])
+    }
+    by_name = {setting.name: setting for setting in knobs}
+    for setting in knobs:
+        if setting.name not in stated:
             continue
-        for other in knob.excludes:
+        for other in setting.excludes:
             if other in stated:
-                one, two = knob.option, by_name[other].option
-                raise BadChoice(f"{two} has no effect with {one}. Leave one of them out. {one}: {knob.help}")
-        if knob.needs and knob.needs not in stated:
-            raise BadChoice(f"{knob.option} needs {by_name[knob.needs].option}. Give both, or leave it out.")
+                one, two = setting.option, by_name[other].option
+                raise BadChoice(f"{two} has no effect with {one}. Leave one of them out. {one}: {setting.help}")
+        if setting.needs and setting.needs not in stated:
+            raise BadChoice(f"{setting.option} needs {by_name[setting.needs].option}. Give both, or leave it out.")
 
 
 def values(options: argparse.Namespace, knobs: Mapping[str, Knob]) -> dict[str, Any]:
@@ -74,50 +86,34 @@ def values(options: argparse.Namespace, knobs: Mapping[str, Knob]) -> dict[str, 
 
 
 def read(options: argparse.Namespace, kind: type[Stated]) -> Stated:
-    """The settings of a class that flags state; what has no flag has its default."""
+    """The settings of a class that flags state; what has no flag has its default.
+
+    Flags that exclude each other, or lack one that they need, are refused.
+    """
+    check(options, kind)
     return kind.read(values(options, kind.knobs))
 
 
 A_RUN = "run:NAME, its name, or its folder"  # how an argument for a run is given
 A_MODEL = "a name, a folder, a hub id, or run:NAME"
-SEED = Knob("seed", 0, "Of the random numbers.", low=0, high=LARGEST_SEED)
-COLUMN = Knob(
-    "column",
-    (),
-    "The column of the file that has a role, if it is detected wrongly: first=…, second=…, score=….",
-    metavar="ROLE=NAME",
-    repeated=True,
-)
-SET = Knob("set", (), "Any setting of the method.", metavar="KNOB=VALUE", repeated=True)
-ONLINE = Knob("online", False, "Download missing models and sets from the hub.")
-READINGS = (
-    Knob(
-        "reading",
-        None,
-        "Layer & pooling of A: 'mean of layer 6', 'last of layer 3', 'mean of layers 4-6', 'model default', ….",
-        metavar="TITLE",
-        empty="the model default",
-    ),
-    Knob("other_reading", None, "Of B.", metavar="TITLE", empty="what --reading says, else B's default"),
-)
-METRIC = Knob(
-    "metric",
-    None,
-    "A measure that the set has, such as Pearson of scored pairs or MRR@10 of queries; its case does not matter.",
-    metavar="NAME",
-    empty="the main one of the set: Spearman, of pairs with two labels average precision, of queries nDCG@10, …",
-)
-SPLIT = Knob(
-    "split",
-    None,
-    "Also the scores in each group of a column of the file, such as language or source, or of the length in words.",
-    metavar="COLUMN",
-)
-AGGREGATE = Knob(
-    "aggregate",
-    "all",
-    "all: one score over all pairs; mean over sub-corpora; wmean: weighted by their number of pairs.",
-)
+
+
+@dataclass(frozen=True)
+class Shared(Knobs):
+    """What several commands take: how single values are written in a line, and whether the hub is asked."""
+
+    column: tuple[str, ...] = knob(
+        (),
+        metavar="ROLE=NAME",
+        repeated=True,
+        help="The column of the file that has a role, if it is detected wrongly: first=…, second=…, score=….",
+    )
+    setting: tuple[str, ...] = knob((), metavar="KNOB=VALUE", repeated=True, help="Any setting of the method.")
+    online: bool = knob(False, help="Download missing models and sets from the hub.")
+
+
+COLUMN, SET, ONLINE = Shared.knobs.values()
+SET = replace(SET, name="set")  # a class of settings has a method of this name
 
 
 def add_forms(verb: argparse.ArgumentParser, json: str = "") -> None:
@@ -138,12 +134,6 @@ def table(options: argparse.Namespace, header: table_formats.Header, rows: table
     """The table in the form that was chosen."""
     chosen = form(options)
     return table_formats.written(chosen, header, rows) if chosen else table_formats.as_text(header, rows)
-
-
-def metric(options: argparse.Namespace) -> tuple[str | None, str]:
-    """The metric, if one is stated, and the aggregation; others than any set has are refused."""
-    metrics.check_aggregate(options.aggregate)
-    return measure_of_a_kind(options.metric), options.aggregate
 
 
 def roles(options: argparse.Namespace) -> dict[str, str]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import zipfile
 import zlib
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from explorer.encoding.locate import configuration, families, layout, stored_vec
 from explorer.encoding.read import parts, pooling
 from explorer.encoding.read.head_facts import AS_GIVEN, SIMCSE, RolePrompts
 from explorer.errors import BadChoice, ModelError, UnsupportedModel
+from explorer.knobs import Knobs, knob
 
 if TYPE_CHECKING:
     from explorer.encoding.read.head import Head
@@ -128,6 +130,37 @@ def named(title: str | None, folder: Path) -> pooling.Reading:
     if title in (None, pooling.OWN.title):
         return default(folder)
     return pooling.parse(str(title), layout.last_layer(folder))
+
+
+@dataclass(frozen=True)
+class FurtherReadings(Knobs):
+    """Layers & poolings to show by name, too."""
+
+    reading: tuple[str, ...] = knob(
+        (),
+        metavar="TITLE",
+        repeated=True,
+        help="Also print one layer & pooling, in the grid or outside of it: 'last of layer 3', 'mean of layers 4-6', "
+        "….",
+    )
+
+
+@dataclass(frozen=True)
+class SideReadings(Knobs):
+    """The layers & poolings of A and B, by their titles."""
+
+    reading: str | None = knob(
+        None,
+        metavar="TITLE",
+        empty="the model default",
+        help="Layer & pooling of A: 'mean of layer 6', 'last of layer 3', 'mean of layers 4-6', 'model default', ….",
+    )
+    other_reading: str | None = knob(None, metavar="TITLE", empty="what --reading says, else B's default", help="Of B.")
+
+    def of(self, *folders: Path) -> tuple[pooling.Reading, ...]:
+        """The layer & pooling of the model in each folder."""
+        titles = self.reading, self.other_reading or self.reading
+        return tuple(named(title, folder) for title, folder in zip(titles, folders, strict=False))
 
 
 def described(reading: pooling.Reading, folder: Path) -> str:

@@ -9,7 +9,7 @@ import logging
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -29,11 +29,12 @@ from explorer.encoding.read.windows import windows as windows_of
 from explorer.errors import BadChoice, NotWritable, SetNotFound, StrataError
 from explorer.evaluating.tasks import item_scores, retrieval
 from explorer.evaluating.tasks.label_judge import LabelJudge
+from explorer.knobs import Knobs, knob
 from explorer.measuring.neighbours.ranking_judge import MEASURES, MRR, NDCG, RankingJudge
 from explorer.measuring.scores.judge import Judge, PairJudge, ProbeJudge, TripletJudge
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Load, Settings, load_encoder, measure, shelf_key, stored_scores
-from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, METRICS, metrics_of, named
+from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, METRICS, check_aggregate, metrics_of, named
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
@@ -332,10 +333,27 @@ def judge_of(given: Evaluated, encoder: Encoder, prompts: RolePrompts | None = N
     return judged(given).judge(encoder, encoder.role_prompts if prompts is None else prompts)
 
 
-def measure_of_a_kind(written: str | None) -> str | None:
-    """The measure with a name, in any case, of any kind of set; None without one."""
-    known = (*(name for name, one in METRICS.items() if one.offered), DISTINGUISHED, ACCURACY, *MEASURES)
-    return named(written, known) if written else None
+@dataclass(frozen=True)
+class MeasureOptions(Knobs):
+    """The measure by which a set is scored, and how its sub-corpora are aggregated."""
+
+    metric: str | None = knob(
+        None,
+        metavar="NAME",
+        empty="the main one of the set: Spearman, of pairs with two labels average precision, of queries nDCG@10, …",
+        help="A measure that the set has, such as Pearson of scored pairs or MRR@10 of queries; its case does not "
+        "matter.",
+    )
+    aggregate: str = knob(
+        "all",
+        help="all: one score over all pairs; mean over sub-corpora; wmean: weighted by their number of pairs.",
+    )
+
+    def consistent(self) -> None:
+        """Write the measure as it is called, of any kind of set; others than any set has are refused."""
+        check_aggregate(self.aggregate)
+        known = (*(name for name, one in METRICS.items() if one.offered), DISTINGUISHED, ACCURACY, *MEASURES)
+        object.__setattr__(self, "metric", named(self.metric, known) if self.metric else None)
 
 
 def only_scored_pairs(

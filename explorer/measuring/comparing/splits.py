@@ -22,6 +22,7 @@ from explorer.data.set_items import Attribute, several
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import BadChoice
 from explorer.in_words import Rows, rounded
+from explorer.knobs import Knobs, knob
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores import bootstrap, metrics
 from explorer.measuring.scores.layer_scores import LayerScores, text_of
@@ -32,6 +33,18 @@ BANDS = 4  # of numbers, each with about as many items
 LEAST = 10  # items of an interval: that of a few that are all alike would have no width
 MISSING = "missing"  # the group of empty cells
 MOST_RESAMPLES = 20_000
+
+
+@dataclass(frozen=True)
+class SplitOptions(Knobs):
+    """The column whose groups are scored, too."""
+
+    split: str | None = knob(
+        None,
+        metavar="COLUMN",
+        help="Also the scores in each group of a column of the file, such as language or source, or of the length in "
+        "words.",
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from explorer.data.vectors.vector_corpus import NAMED
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import BadChoice
 from explorer.in_words import Rows, rounded
+from explorer.knobs import Knobs, knob
 from explorer.measuring.neighbours.ranking_judge import TOP, measures
 from explorer.measuring.neighbours.vector_index import FLAT, HNSW, IVF, Hits, Index, Overlap
 from explorer.measuring.neighbours.vector_search import NEAREST, IndexFacts, VectorSearch
@@ -30,6 +31,38 @@ Sides = Sequence[tuple["Found", Reading]]  # what encoded the query: A, or A and
 KEPT, LOST, GAINED = "kept", "lost", "gained"
 SIZES = (5, 10, 20, 50)
 CHANGED = 10  # most and least changed sentences to print in a terminal
+
+
+@dataclass(frozen=True)
+class SearchedText(Knobs):
+    """What is searched, and by which encoders."""
+
+    corpus: str | None = knob(
+        None, metavar="FILE|NAME", empty="the sample", help="A file, or a set such as 'STS-B dev'."
+    )
+    model: tuple[str, ...] = knob(
+        (),
+        metavar="MODEL",
+        empty="the bundled one",
+        repeated=True,
+        help="An encoder, A: a name, a folder, a hub id, or run:NAME; given twice, the second is B.",
+    )
+
+
+@dataclass(frozen=True)
+class SearchOptions(Knobs):
+    """How many results a search has, and how the corpus is read."""
+
+    k: int = knob(10, low=1, help="Number of results.")
+    whole: bool = knob(
+        False, help="Also use every sentence of the corpus as a query: Jaccard@k (0 to 1, 1: same neighbours)."
+    )
+    windows: bool = knob(
+        False,
+        excludes=("whole",),
+        help="Read texts of the corpus that are longer than the maximum length in overlapping windows: the one that is "
+        "most similar to the query counts, and is printed.",
+    )
 
 
 @dataclass(frozen=True)

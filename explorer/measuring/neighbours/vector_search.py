@@ -17,6 +17,7 @@ from explorer import places, typed_json
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.data.vectors.vector_files import AT_ONCE
 from explorer.errors import BadChoice
+from explorer.knobs import Knobs, knob
 from explorer.measuring.neighbours.vector_index import FLAT, HNSW, IVF, Hits, IndexSetting, faiss_library, suited
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work, finish
@@ -39,7 +40,39 @@ QUERIES = 200  # vectors of the corpus; as many others choose the effort
 ENOUGH = 0.95  # recall at which the effort grows no further
 LEAST_PROBES, MOST_PROBES = 8, 256
 LEAST_EF, MOST_EF = 64, 512
+EXACT = "exact"
+INDEXES = {EXACT: FLAT, IVF: IVF, HNSW: HNSW}  # by the name that a user chooses
 SAME = 1e-6  # cosines that differ by less are those of equal vectors
+
+
+@dataclass(frozen=True)
+class VectorOptions(Knobs):
+    """Vectors on disk that are searched in place of a text, and the index."""
+
+    vectors: str | None = knob(
+        None,
+        metavar="FOLDER|FILE",
+        excludes=("corpus", "other_reading", "whole", "windows"),
+        help="Search vectors on disk instead of a text: a folder of `embed --with-text`, a .parquet file with columns "
+        "of sentences and vectors, or a .npy file. The model and the layer & pooling of a folder are those it states.",
+    )
+    text: str | None = knob(
+        None, metavar="FILE", empty="its name with .txt", needs="vectors", help="The sentences of a .npy, one a line."
+    )
+    column: tuple[str, ...] = knob(
+        (),
+        metavar="ROLE=NAME",
+        repeated=True,
+        needs="vectors",
+        help="Of a .parquet file, the column that has a role: sentence, vector.",
+    )
+    index: str | None = knob(
+        None,
+        choices=tuple(INDEXES),
+        empty=f"{EXACT} up to 200,000, then ivf",
+        needs="vectors",
+        help="Of --vectors: search all, inverted lists, or a graph.",
+    )
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,11 @@ Of one model it is compared on the test set with the runner-up, the second best 
 default; differences come with paired bootstrap intervals.
 """
 
+from __future__ import annotations
+
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +18,41 @@ from explorer.data import shared_rows
 from explorer.data.labelled.labelled_sets import LabelledSet
 from explorer.data.set_items import PAIR, counted, several
 from explorer.data.sources import EvaluationSet
+from explorer.encoding.load import declared
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import BadChoice
+from explorer.knobs import knob
 from explorer.measuring.scores.bootstrap import Interval, difference
 from explorer.measuring.scores.layer_scores import ROUNDING, LayerScores
 from explorer.measuring.scores.metrics import LEAST_PAIRS
 
+if TYPE_CHECKING:
+    from explorer.encoding.locate.model_names import Found
+
 CHOSEN_ON = "The layer & pooling of each is the best on {} ({})"
 Evaluated = EvaluationSet | LabelledSet
+
+
+@dataclass(frozen=True)
+class ComparedReadings(declared.SideReadings):
+    """The layers & poolings under which A and B are compared: by title, by A's model default, or by a dev set."""
+
+    same: bool = knob(
+        False, excludes=("reading", "other_reading"), help="One layer & pooling for both: A's model default."
+    )
+    dev: str | None = knob(
+        None,
+        metavar="FILE|NAME",
+        excludes=("reading", "other_reading", "same"),
+        help="Use the layer & pooling of each that is best on this dev set.",
+    )
+
+    def of_both(self, one: Found, other: Found) -> tuple[Reading, Reading]:
+        """The layer & pooling of A and B, before a dev set chooses."""
+        if self.same:
+            return replace(self, same=False, reading=declared.default_cell(one.folder).title).of_both(one, other)
+        first, second = self.of(one.folder, other.folder)
+        return first, second
 
 
 @dataclass(frozen=True, eq=False)

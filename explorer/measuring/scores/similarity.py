@@ -18,6 +18,7 @@ from explorer.encoding.locate import layout
 from explorer.errors import TooFewRows
 from explorer.escaping import fenced, plain, table
 from explorer.in_words import rounded
+from explorer.knobs import Knobs, knob
 from explorer.measuring.scores import bootstrap, verdict
 from explorer.measuring.scores.calibration import Calibration, Reliability, Threshold
 from explorer.measuring.scores.judge import Share
@@ -43,6 +44,40 @@ known = json.load(open("path/to/this/folder/{FILE}"))
 cosine = vectors[0] @ vectors[1] / numpy.linalg.norm(vectors[0]) / numpy.linalg.norm(vectors[1])"""
 _MATCH = 'print("match", numpy.interp(cosine, known["probability"]["cosine"], known["probability"]["probability"]))'
 _PLACE = 'print("top", numpy.interp(cosine, known["random_pairs"]["cosine"], known["random_pairs"]["share"]))'
+
+
+@dataclass(frozen=True)
+class SimilarityOptions(Knobs):
+    """The pairs and the text that say what a cosine means, and the cosines in question."""
+
+    sts: str | None = knob(
+        None,
+        metavar="FILE|NAME",
+        empty="the sample, or with --text none",
+        help="Scored or labelled pairs: a file, or a set by name. Curves and thresholds are of its dev set, and are "
+        "tested on its test set; a set without them is divided into two halves.",
+    )
+    dev: str | None = knob(
+        None,
+        metavar="FILE|NAME",
+        needs="sts",
+        help="Pairs for curves and thresholds; --sts is then the test set.",
+    )
+    text: str | None = knob(
+        None,
+        metavar="FILE|NAME",
+        empty="the sentences of the pairs",
+        help="A text without labels, whose random pairs a cosine is compared with: a file, or a set by name.",
+    )
+    cosine: tuple[float, ...] = knob(
+        (),
+        item=float,
+        low=-1,
+        high=1,
+        metavar="NUMBER",
+        empty="0.3 to 0.9",
+        help="What these cosines mean, such as 0.62,0.8.",
+    )
 
 
 @dataclass(frozen=True, eq=False)

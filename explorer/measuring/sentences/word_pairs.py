@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.text_sets import digest_of
-from explorer.encoding.read.pooling import PAD, WORD_TOKENS, Reading
+from explorer.encoding.read.pooling import PAD, REFERENCES, WORD_TOKENS, Reading
 from explorer.errors import ModelError, NotWritable
+from explorer.knobs import Knobs, knob
 from explorer.measuring.sentences.edit_costs import EditCosts, edit_costs
 from explorer.measuring.sentences.edits import Edit
 from explorer.places import cache_folder, examples_folder, write_whole
@@ -39,6 +40,15 @@ VERSION = "3"  # a new one if the meaning of the parts changes, so that old ones
 _ARRAYS = ("first", "second")  # the contributions of either sentence
 _COSTS = ("costs", "by_layer", "errors")
 WORDS = "words"  # the folder of those that ship with the examples
+
+
+@dataclass(frozen=True)
+class WordOptions(Knobs):
+    """What the words of a sentence are compared with."""
+
+    reference: str = knob(
+        PAD, choices=REFERENCES, help="What replaces the words in the sentence that the sum starts from."
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ import numpy as np
 
 from explorer import in_words, run_folder, typed_json
 from explorer.data import sample, shared_rows, sources
+from explorer.data.graded import sets
 from explorer.data.set_items import size_of
 from explorer.encoding.export import source_code
 from explorer.encoding.load import hardware, loading
@@ -23,6 +24,7 @@ from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, RunNotFound
 from explorer.escaping import fenced, plain, table
 from explorer.evaluating.tasks.judges import evaluated_on, judge_of
+from explorer.knobs import Knobs, knob
 from explorer.measuring.scores import similarity
 from explorer.measuring.scores.judge import PACKS, Judge, ProbeJudge
 from explorer.measuring.scores.verdict import by_use
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 BLEND = "blend.json"  # in the folder of a stored blend
 MOST_STORED, DIGITS = 8, 16
+_DEV, _TEST = map(sources.written, sets.halves())
 _HEADER = (
     "",
     "base, model default",
@@ -47,13 +50,49 @@ _HEADER = (
 )
 
 
-def even_shares(points: int = POINTS) -> tuple[float, ...]:
-    """So many shares from the base to the tuned model, evenly spaced."""
-    if not 2 <= points <= 101:
-        raise BadChoice(
-            f"{points} points are not possible: a curve has 2 to 101, the base and the tuned model included."
-        )
-    return tuple(round(float(one), 6) for one in np.linspace(0, 1, points))
+@dataclass(frozen=True)
+class BlendOptions(Knobs):
+    """The shares that are scored, and of models that are no run's the base and the sets."""
+
+    alpha: float | None = knob(
+        None,
+        item=float,
+        low=0,
+        high=1,
+        metavar="NUMBER",
+        empty="the best of the curve on the dev set",
+        help="The share of the tuned model, from 0 to 1; six decimals count.",
+    )
+    points: int = knob(
+        POINTS, low=2, high=101, help="How many shares the curve has, the base and the tuned model included."
+    )
+    base: str | None = knob(
+        None,
+        metavar="MODEL",
+        empty="that of the runs",
+        help="The model that others are blended with: then a RUN may be any model, and no run's evaluation sets are "
+        "used.",
+    )
+    dev: str = knob(_DEV, metavar="FILE|NAME", needs="base", help="Of models: the set that chooses α.")
+    test: tuple[str, ...] = knob(
+        (),
+        metavar="FILE|NAME",
+        empty=_TEST,
+        repeated=True,
+        needs="base",
+        help="Of models: a set that blends are judged on.",
+    )
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """So many shares from the base to the tuned model, evenly spaced, and the one that is stated."""
+        even = (round(float(one), 6) for one in np.linspace(0, 1, self.points))
+        return *even, *([] if self.alpha is None else [self.alpha])
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """The sets that blends of models are judged on."""
+        return self.test or (_TEST,)
 
 
 @dataclass(frozen=True)

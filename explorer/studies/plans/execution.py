@@ -23,6 +23,7 @@ from explorer.errors import BadChoice, DataError, RunError, StrataError
 from explorer.evaluating import tasks as kinds
 from explorer.evaluating.evaluation import columns, evaluation, loaded, with_name
 from explorer.evaluating.results.scored_task import EVALUATED, Options
+from explorer.knobs import Knobs, knob
 from explorer.progress import Phase, Progress, Work
 from explorer.studies.plans.plan import Plan, PlanCell, cells
 from explorer.studies.plans.plan_folder import FAILED, FINISHED, RUNNING, STOPPED, PlanFolder, PlanStatus, new_id
@@ -208,6 +209,13 @@ def tasks_of(plan: Plan) -> tuple[str, ...]:
 def _tasks_named(named: str) -> tuple[str, ...]:
     """The tasks of a suite, or the one of this name."""
     return kinds.tasks_of(named) if named in kinds.suites() else (kinds.named(named),)
+
+
+@dataclass(frozen=True)
+class ExecutionOptions(Knobs):
+    """How the runs of a plan are trained."""
+
+    processes: int = knob(1, low=1, help="Train each run with this many processes, started by torchrun.")
 
 
 def trained_by(processes: int) -> Callable[[runs.Run], Work[runs.Run | None]]:

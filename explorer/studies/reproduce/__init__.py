@@ -16,8 +16,7 @@ from explorer import in_words
 from explorer.data import reference_scores, text_sets
 from explorer.data.reference_scores import PrintedRow, PrintedScore, PrintedTable
 from explorer.encoding.locate import layout, model_names
-from explorer.encoding.read.pooling import MODEL_DEFAULT, title_of
-from explorer.encoding.read.pooling import POOLINGS as ALL_POOLINGS
+from explorer.encoding.read.pooling import MODEL_DEFAULT, POOLINGS, title_of
 from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.evaluation import columns, evaluation, loaded
 from explorer.evaluating.results import result_files, result_table
@@ -48,7 +47,7 @@ BASES = {
     "MBERT": "bert-base-multilingual-cased",
 }
 CLS, DEFAULT = "as in the paper", "model default"
-POOLINGS = (CLS, DEFAULT)
+TRAINED_UNDER = {"paper": (CLS,), "default": (DEFAULT,), "both": (CLS, DEFAULT)}
 
 # text of single rows that the user gives, by its name in `ReproductionOptions`: what a row without it says
 ASKED = {
@@ -71,7 +70,16 @@ class ReproductionOptions(Knobs):
     )
     dev: str = knob("STS-B dev", metavar="FILE|NAME", help="Chooses the best checkpoints.")
     test: str = knob("STS-B test", metavar="FILE|NAME", help="The test set of each run.")
-    poolings: tuple[str, ...] = (CLS,)  # of methods that have a choice: the paper's, the model's, or both
+    steps: int | None = knob(None, item=int, low=1, help="Fewer updates than in the paper.")
+    pooling: str = knob(
+        "paper",
+        choices=tuple(TRAINED_UNDER),
+        help="Train under the paper's pooling ([CLS] mostly), the encoder's model default, or both.",
+    )
+
+    def consistent(self) -> None:
+        """The number of steps is one of the settings."""
+        object.__setattr__(self, "settings", {**self.settings, **({"steps": self.steps} if self.steps else {})})
 
 
 @dataclass(frozen=True)
@@ -135,12 +143,10 @@ class PaperTable:
         whole, rows = reference_scores.find_table(self.paper, self.rows_of), []
         for row in whole.rows:
             if row.base == self.base and row.model in self.losses:
-                lost = self.losses[row.model]
-                printed = {column: row.scores[column].value for column in lost}
                 less = {
-                    column: PrintedScore(round(value - lost[column], 2))
-                    for column, value in printed.items()
-                    if value is not None
+                    column: PrintedScore(round(value - lost, 2))
+                    for column, lost in self.losses[row.model].items()
+                    if (value := row.scores[column].value) is not None
                 }
                 rows += [row, replace(row, model=f"{row.model}{OTHER_TEXT}", scores=less)]
         return replace(whole, number=self.number, rows=tuple(rows))
@@ -159,8 +165,7 @@ class PaperTable:
             of_row = row.model, row.base, row.pooling
             if sum((one.model, one.base, one.pooling) == of_row for one in self.published().rows) > 1:
                 return ReproducedRow(row, why_not=f"reported by {row.reported_by}: see the authors' own row")
-        names = stated.get("parameters", {})
-        settings = {names[name]: float(value) for name, value in row.parameters.items()}
+        settings = {stated["parameters"][name]: float(value) for name, value in row.parameters.items()}
         if rule.get("pooled"):
             settings[stated["poolings"]["setting"]] = stated["poolings"]["values"][row.pooling]
         kind = load(rule["method"])
@@ -305,7 +310,7 @@ def _measured(
     elif line.pooling:
         base = model_names.find(line.base)
         names = [scored(base)]
-        if line.pooling in ALL_POOLINGS:
+        if line.pooling in POOLINGS:
             title = title_of(line.pooling, (layout.last_layer(base.folder),))
     by_task = []
     for name in names:
@@ -331,7 +336,7 @@ def _lines(table: PaperTable, row: PrintedRow, scale: ReproductionOptions, first
         return [line]
     kind, lines = load(line.method), []
     usual = paper_values(kind)
-    poolings = scale.poolings if "pooling" in kind.knobs else (CLS,)
+    poolings = TRAINED_UNDER[scale.pooling] if "pooling" in kind.knobs else (CLS,)
     for pooling in poolings:
         wanted = line.settings if pooling == CLS else {**line.settings, "pooling": DEFAULT}
         # what differs from the paper's values alone, so that rows of one training have one name

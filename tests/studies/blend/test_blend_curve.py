@@ -226,8 +226,8 @@ def test_what_cannot_be_blended_is_refused(place, run):
     with pytest.raises(BadChoice, match=r"α = 1.5 is not between 0"):
         finish(blending.of_runs([run], (1.5,)))
     for points in (1, 102):
-        with pytest.raises(BadChoice, match=f"{points} points are not possible: a curve has 2 to 101"):
-            blending.even_shares(points)
+        with pytest.raises(BadChoice, match=f"points cannot be {points}. Choose a whole number from 2 to 101"):
+            blending.BlendOptions(points=points)
     attentive = trainings.new(place, "layer-attention", "attentive")
     trainings.train(attentive)
     with pytest.raises(UnsupportedModel, match="the pooling of the other has weights that the one lacks"):
