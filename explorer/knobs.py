@@ -364,7 +364,7 @@ class Knobs:
         for name, value in {**{name: one.default for name, one in self.knobs.items()}, **values}.items():
             setattr(self, name, find(self.knobs, name).checked(value))
 
-    def values(self) -> dict[str, Any]:
+    def by_name(self) -> dict[str, Any]:
         """Every setting by name."""
         return {name: getattr(self, name) for name in self.knobs}
 

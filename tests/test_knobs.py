@@ -127,8 +127,8 @@ def test_what_is_not_set_is_the_default():
 
 def test_values_are_every_setting_in_the_order_they_are_stated_in():
     expected = {"heat": 1e-3, "pots": 2, "gas": False, "dish": "stew", "salt": 0.0, "orders": 3, "taste": 1.0}
-    assert Stove(dish="stew", heat="1e-3").values() == expected | {"label": ""}
-    assert list(Stove().values()) == [*expected, "label"] == list(Stove.knobs)
+    assert Stove(dish="stew", heat="1e-3").by_name() == expected | {"label": ""}
+    assert list(Stove().by_name()) == [*expected, "label"] == list(Stove.knobs)
 
 
 def test_one_stove_does_not_change_another():
@@ -144,7 +144,7 @@ def test_knobs_are_inherited_and_may_be_stated_anew():
     assert GasStove.knobs["gas"].help == "It is one."
     assert GasStove.knobs["heat"] is Stove.knobs["heat"]
     assert "flame" not in Stove.knobs, "a subclass adds nothing to what it comes from"
-    assert GasStove(flame=2).values() == {**Stove(gas=True).values(), "flame": 2}
+    assert GasStove(flame=2).by_name() == {**Stove(gas=True).by_name(), "flame": 2}
 
 
 def test_a_knob_knows_its_name_and_what_was_said_of_it():

@@ -175,7 +175,7 @@ def backtranslate(options: argparse.Namespace) -> None:
         output.say(report)
     there, back = (find(model, online=options.online) for model in (options.there, options.back))
     wanted = flags.read(options, TranslationOptions)
-    work = backtranslate(text.texts[0], there, back, options.out, **wanted.values(), device=options.device)
+    work = backtranslate(text.texts[0], there, back, options.out, **wanted.by_name(), device=options.device)
     output.finish_or_stop(
         work, f"Stopped. What was translated is in {options.out}; the same command goes on from there."
     )
@@ -212,7 +212,7 @@ def generator(options: argparse.Namespace) -> None:
         output.say(report)
     encoder = loading.load(find(options.model, online=options.online), precision="float32", device=options.device)
     wanted = flags.read(options, GeneratorOptions)
-    found = output.shown(make_generator(encoder, text.texts[0], options.out, **wanted.values()))
+    found = output.shown(make_generator(encoder, text.texts[0], options.out, **wanted.by_name()))
     output.say(
         f"Of {found.words:,} masked words in held-out sentences, it predicts {100 * found.after:.1f} % right "
         f"({100 * found.before:.1f} % before)."

@@ -165,7 +165,7 @@ class PromptedRows(Method):
 
     def prompted(self, columns: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
         """Columns of rows as they are encoded: queries, then documents, after the prompts of their role."""
-        roles = self.prompts(self.values(), self.base.encoder).pooled_ones()
+        roles = self.prompts(self.by_name(), self.base.encoder).pooled_ones()
         prompts = roles.query, *[roles.document] * (len(columns) - 1)
         return tuple(tuple(prompt + text for text in column) for prompt, column in zip(prompts, columns, strict=True))
 

@@ -21,7 +21,7 @@ def knobs_of(kind: type[Method], family: str = "") -> dict[str, Knob]:
     """
     knobs = dict(kind.knobs)
     if kind.trains():
-        usual = kind.schedule.values()
+        usual = kind.schedule.by_name()
         for name, one in Schedule.knobs.items():
             if one.rows in (None, kind.rows) and name not in kind.unused:
                 of_papers = one.paper if kind.as_published else None

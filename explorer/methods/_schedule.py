@@ -149,7 +149,7 @@ class Schedule(Knobs):
 
     def with_values(self, values: Values) -> Schedule:
         """A schedule with some other values."""
-        return Schedule(**{**self.values(), **values})
+        return Schedule(**{**self.by_name(), **values})
 
     def rows_of(self, rows: int, name: str, items: Callable[[int], int] = int) -> int:
         """How many of so many rows are trained on; an error if there are fewer than `rows` or a batch needs.

@@ -84,7 +84,7 @@ class Distil(Pooled):
     def build(self) -> None:
         """Freeze the whole encoder, and train a cut one in its place."""
         whole = self.base
-        self.check_layers(self.values(), whole.encoder.name, whole.layers)
+        self.check_layers(self.by_name(), whole.encoder.name, whole.layers)
         where = editing.stack(whole.encoder)
         self.teacher = whole.frozen()
         self.base = whole.cut(self.keep_layers or -(-whole.layers // 2), where)

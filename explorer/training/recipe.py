@@ -293,7 +293,7 @@ class Recipe(Knobs):
                 words += ["--stage-set", f"{name}={Knob.text(value)}"]
         words += ["--dev", self.dev]
         words += [word for test in self.tests or (NONE,) for word in ("--test", test)]
-        values = self.values() | {"elsewhere": self.elsewhere or (NONE,)}
+        values = self.by_name() | {"elsewhere": self.elsewhere or (NONE,)}
         for name in (*_ORDER, *(name for name in self.knobs if name not in (*_BEFORE, *_ORDER))):
             if name == "seeds" or getattr(self, name) != self.knobs[name].default:
                 words += self.knobs[name].words(values[name])

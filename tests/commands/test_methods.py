@@ -44,7 +44,7 @@ def test_the_same_is_there_as_json_for_all_and_for_one(answered):
         assert one["family"] == kind.family
         assert one["trains"] == kind.trains()
         paper = {knob["name"]: knob["default"] for knob in one["knobs"]}
-        scheduled = kind.schedule.values() if kind.trains() else {}
+        scheduled = kind.schedule.by_name() if kind.trains() else {}
         own = {name: knob.default for name, knob in kind.knobs.items()}
         assert paper == own | {name: value for name, value in scheduled.items() if name in knobs_of(kind)}
         assert {knob["name"]: knob["paper"] for knob in one["knobs"]} == paper_values(kind)

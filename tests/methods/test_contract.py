@@ -82,7 +82,7 @@ def test_every_default_passes_its_check_every_knob_says_what_it_is_good_for_and_
         assert one.checked(one.text(one.default)) == one.default, f"{one.name} as it is typed"
         assert one.help.endswith(".")
         assert not one.choices or one.default in one.choices
-    for name, value in kind.schedule.values().items():
+    for name, value in kind.schedule.by_name().items():
         assert Schedule.knobs[name].checked(value) == value
     assert not set(kind.knobs) & set(Schedule.knobs), "one name, two meanings"
     assert not set(kind.knobs) & {name for name in dir(Method) if name[0] != "_"}, "it would hide a verb"

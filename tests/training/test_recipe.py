@@ -70,7 +70,7 @@ def test_a_file_has_every_setting_of_the_method_and_its_schedule():
 def test_the_paper_s_values_are_no_changes_however_they_are_typed():
     recipe = Recipe("sg-opt", settings={"batch_size": "16", "pull": "0.1", "projection": "on", "steps": 12.0})
     assert recipe.settings == {"steps": 12}
-    assert recipe.schedule().values() == methods.load("sg-opt").schedule.with_values({"steps": 12}).values()
+    assert recipe.schedule().by_name() == methods.load("sg-opt").schedule.with_values({"steps": 12}).by_name()
     assert recipe.method_values() == {}
     assert knobs_of(recipe.kind)["warmup"].default == 0.1
 

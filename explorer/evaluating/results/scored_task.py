@@ -119,7 +119,7 @@ class Options(Knobs):
 
 def stated(options: Options, settings: Settings) -> dict[str, Setting]:
     """Every setting that decides scores, by name."""
-    every = {**options.values(), **settings.values()}
+    every = {**options.by_name(), **settings.by_name()}
     return {
         name: Knob.text(value) if isinstance(value, tuple) else value
         for name, value in every.items()

@@ -25,14 +25,7 @@ MOST_CELLS = 1000  # each is a training
 NO_TEST = "none"  # in place of a test set
 MISSING = "not trained"  # in place of the state of a run
 MOST_BUDGET = 10**9  # minutes or steps
-VALUES = Knob(
-    "values",
-    DEFAULTS,
-    "The values of all settings that are not stated below, for each method its own.",
-    choices=(DEFAULTS, PAPER, RELEASED, QUICK),
-    title="Values of the settings",
-    titles={name: name.capitalize() for name in (DEFAULTS, PAPER, RELEASED, QUICK)},
-)
+VALUES = (DEFAULTS, PAPER, RELEASED, QUICK)  # what the settings of a plan start from
 TRAINING_ROWS = replace(  # tried in turn, for a curve
     Schedule.knobs["rows"],
     default=(),
@@ -117,7 +110,13 @@ class Plan(Knobs):
     elsewhere: tuple[str, ...] = knob(
         recipes.Recipe.elsewhere, repeated=True, help="Sets that runs are scored on, but not trained for."
     )
-    values: str = knob(DEFAULTS, choices=VALUES.choices, help=VALUES.help)  # type: ignore[assignment]  # as in YAML
+    values: str = knob(
+        DEFAULTS,
+        choices=VALUES,
+        title="Values of the settings",
+        titles={name: name.capitalize() for name in VALUES},
+        help="The values of all settings that are not stated below, for each method its own.",
+    )
     tasks: tuple[str, ...] = knob(
         (), repeated=True, help="Tasks that every trained model, and every base, is evaluated on."
     )

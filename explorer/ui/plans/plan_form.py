@@ -69,12 +69,11 @@ def plan(name: str) -> Plan | None:
         there = [sidebar_choice.encoder(model) is not None for model in models]
     methods = _methods(cards, text)
     from explorer.studies.plans.plan import TRAINING_ROWS, Plan, PlanBudget
-    from explorer.studies.plans.plan import VALUES as START_VALUES
 
     st.subheader("Settings")
     which, how_many, *columns = st.columns(2 + len(SETTINGS))
     with which:
-        controls.draw("plan", START_VALUES, key=VALUES, menu=True)
+        controls.draw("plan", Plan.knobs["values"], key=VALUES, menu=True)
     with how_many:
         rows = _training_rows()
     settings = {}
