@@ -1,10 +1,11 @@
-"""Test that a setting of one line, of a recipe, an evaluation or a budget, is found everywhere, and refused alike."""
+"""Test that a setting of one line, of a recipe, an evaluation, a budget or a map, is found everywhere."""
 
 import os
 import shutil
 import sys
 import traceback
 from pathlib import Path
+from unittest import mock
 
 from tests.live import ROOT
 from tests.processes import process
@@ -14,6 +15,7 @@ HOMES = {  # file → the line that it is put in before
     "explorer/training/recipe.py": "    made_with: Mapping[str, Any] = knob({}, item=object",
     "explorer/evaluating/results/scored_task.py": "    again: bool = knob(\n",
     "explorer/studies/plans/plan.py": "    steps: int | None = knob(\n",
+    "explorer/measuring/maps/projection.py": "    seed: int = knob(0, low=0",
 }
 REFUSED = "heat cannot be {}. Choose a whole number from 1 to 9 (default 3). Made up."
 
@@ -34,6 +36,7 @@ def in_a_copy(folder: Path, environment: dict[str, str], failed: Path) -> None:
         from explorer.commands.train import _recipe
         from explorer.errors import BadChoice
         from explorer.evaluating.results import scored_task
+        from explorer.measuring.maps import projection
         from explorer.measuring.scores.measure import Settings
         from explorer.studies.plans import plan, plan_file
         from explorer.training import recipe_file
@@ -71,6 +74,7 @@ def in_a_copy(folder: Path, environment: dict[str, str], failed: Path) -> None:
             lambda: scored_task.Options(heat=99),
             lambda: scored_task.Options.read({"heat": 99}),
             lambda: plan.PlanBudget(heat=99),
+            lambda: projection.MapSettings(heat=99),
             lambda: plan_file.from_yaml("method: sg\nbudget: {heat: 99}\n", "p.yaml"),
         )
         assert [refused(99, door) for door in doors] == [True] * len(doors)
@@ -84,6 +88,12 @@ def in_a_copy(folder: Path, environment: dict[str, str], failed: Path) -> None:
         opened(app, "results", tab="Evaluate models")
         (field,) = [one for one in app.number_input if one.key == controls.key_of(evaluate_form.FORM, "heat")]
         assert (field.label, field.value, field.min, field.max, field.help) == ("Heat of it", 3, 1, 9, "Made up.")
+        # a page: field, address, and the settings of what is computed
+        with mock.patch.object(projection, "maps", wraps=projection.maps) as made:
+            opened(app, "map", heat="7", projection="PCA")
+        assert [call.args[3] for call in made.call_args_list] == [projection.MapSettings("PCA", heat=7)]
+        (field,) = [one for one in app.number_input if one.key == "heat"]
+        assert (field.label, field.value, field.min, field.max, field.help) == ("Heat of it", 7, 1, 9, "Made up.")
         # a budget: the file of a plan
         whole = plan.Plan("hot", ("sg",), budget=plan.PlanBudget(heat=7))
         assert plan_file.from_yaml(plan_file.as_yaml(whole), "p.yaml", "hot").budget == whole.budget

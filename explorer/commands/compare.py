@@ -21,7 +21,7 @@ from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.comparing import comparison_report, learned_facts, splits
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict
-from explorer.measuring.geometry.layer_geometry import check_pooling, layer_geometry
+from explorer.measuring.geometry.layer_geometry import GeometryOptions, check_pooling, layer_geometry
 from explorer.measuring.scores import best_cell
 from explorer.measuring.scores.best_cell import ComparedReadings
 from explorer.measuring.scores.measure import Settings, load_encoder
@@ -54,8 +54,7 @@ def compare_flags(verb: argparse.ArgumentParser) -> None:
     flags.add(verb, GateOptions)
     verb.add_argument("--junit", type=given_path, metavar="FILE", help="Write the gate as JUnit XML")
     flags.add(verb, ComparedReadings, splits.SplitOptions, WINDOWS, CORPUS, ScoredBy, Settings, flags.ONLINE)
-    verb.add_argument("--geometry", action="store_true", help="Also the embedding geometry of every layer, and drift")
-    verb.add_argument("--pooling", default="mean", help="Pooling of geometry and line plots: a column of the grid")
+    flags.add(verb, GeometryOptions)
     verb.add_argument("--report", type=given_path, metavar="FILE", help="Write everything as one HTML file")
     verb.add_argument("--json", action="store_true", help="Everything, as JSON")
 

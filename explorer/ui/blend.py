@@ -1,6 +1,7 @@
 """Show the models between a base and its tuned model: scores over the share α, a slider, and the export of a blend."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -96,7 +97,9 @@ def of_two(choice: sidebar_choice.Choice, other: sidebar_choice.Choice) -> None:
 
 def _slider(key: str, usual: float) -> float:
     help = "0: the base. 1: the tuned model. Shares that were not scored yet are scored when they are chosen."
-    return round(st.slider(ALPHA, 0.0, 1.0, usual, STEP, key=key, help=help, persist_state="session"), 2)
+    knob = replace(blending.BlendOptions.knobs["alpha"], default=usual, title=ALPHA, help=help)
+    alpha: float = controls.draw("", knob, key=key, slider=True, step=STEP)
+    return round(alpha, 2)
 
 
 def _curve(run: Run, shares: Iterable[float]) -> BlendCurve | None:

@@ -13,6 +13,7 @@ from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.pooling import POOLINGS, Reading
 from explorer.errors import BadChoice
 from explorer.in_words import Rows, rounded
+from explorer.knobs import Knobs, knob
 from explorer.measuring.geometry.vector_geometry import NEIGHBOURS, Geometry, alignment, alike, geometry, shift
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.measure import Load, Settings, load_encoder
@@ -31,6 +32,14 @@ SEED = 0
 # common scales of gold scores; the first that contains every score is assumed
 SCALES = (1.0, 5.0, 10.0, 100.0)
 SIMILAR = 0.8  # of the scale: a pair with such a gold score counts as similar, as alignment is defined
+
+
+@dataclass(frozen=True)
+class GeometryOptions(Knobs):
+    """Whether the geometry is computed, and of which pooling."""
+
+    geometry: bool = knob(False, help="Also the embedding geometry of every layer, and drift.")
+    pooling: str = knob("mean", help="Pooling of geometry and line plots: a column of the grid.")
 
 
 @dataclass(frozen=True)

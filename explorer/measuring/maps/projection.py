@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from explorer import in_words
 from explorer.errors import BadChoice
+from explorer.knobs import Knobs, knob
 from explorer.measuring.maps.umap_layout import umap_layout, umap_layouts
 from explorer.measuring.neighbours.vector_index import Neighbourhoods, neighbourhoods
 from explorer.measuring.scores.correlation import unit
@@ -29,7 +30,8 @@ Vectors = NDArray[np.floating]
 
 KINDS: tuple[Kind, ...] = ("UMAP", "t-SNE", "PCA")
 LEAST = 10  # sentences; fewer are shown by PCA
-NEIGHBOURS, PERPLEXITY, MIN_DIST = (2, 100), (2, 49), (0.0, 0.99)
+TOO_FEW = f"UMAP and t-SNE need {LEAST} sentences; of fewer PCA is drawn."
+KIND_OF = {"neighbours": "UMAP", "min_dist": "UMAP", "perplexity": "t-SNE"}  # the one that a setting is of
 EXPLAINED = "PCA: {} components explain {}."
 ROTATED = "B is rotated onto A, since vectors of {} and {} dimensions share no components."
 _EPOCHS, _EPOCHS_OF_MANY, _MANY = 300, 200, 10_000
@@ -42,23 +44,34 @@ _SAME = 1e-6  # cosines that differ by less are those of duplicates
 
 
 @dataclass(frozen=True)
-class MapSettings:
+class MapSettings(Knobs):
     """The settings of a projection."""
 
-    kind: Kind = "UMAP"
-    axes: int = 2
-    neighbours: int = 15  # UMAP's default, as is the next
-    min_dist: float = 0.1
-    perplexity: int = 30  # scikit-learn's default
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        _check("kind", self.kind, self.kind in KINDS, f"one of {', '.join(KINDS)}")
-        _check("axes", self.axes, self.axes in (2, 3), "2 or 3")
-        for name, (low, high) in (("neighbours", NEIGHBOURS), ("min_dist", MIN_DIST), ("perplexity", PERPLEXITY)):
-            value = getattr(self, name)
-            _check(name, value, low <= value <= high, f"from {low} to {high}")
-        _check("seed", self.seed, 0 <= self.seed < 2**31, "from 0 to 2147483647")
+    kind: Kind = knob(
+        "UMAP",
+        choices=KINDS,
+        title="Projection",
+        help="UMAP and t-SNE preserve neighbours; their large distances mean little. PCA preserves large distances and "
+        f"shows the directions of highest variance. {TOO_FEW}",
+    )
+    axes: int = knob(2, low=2, high=3, help="Of a map on the page, or of one in space.")
+    neighbours: int = knob(  # UMAP's default, as is the next
+        15, low=2, high=100, help="UMAP's n_neighbors. Small: local detail. Large: global structure."
+    )
+    min_dist: float = knob(
+        0.1,
+        low=0,
+        high=0.99,
+        title="Minimum distance",
+        help="UMAP's min_dist: how close points may be. Small: tight clusters.",
+    )
+    perplexity: int = knob(  # scikit-learn's default
+        30,
+        low=2,
+        high=49,
+        help="t-SNE's perplexity: about how many neighbours count for each sentence. Small: local detail.",
+    )
+    seed: int = knob(0, low=0, high=2**31 - 1, help="Change the seed to test the map: trust only structure that stays.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,11 +167,6 @@ def spread(places: Places, size: float, seed: int) -> Places:
     noise = np.random.default_rng(seed).normal(scale=size * 1e-2, size=places.shape)
     largest = float(np.abs(places).max())
     return np.asarray(places * (size / largest if largest > 1e-12 else 0) + noise, dtype=np.float32)
-
-
-def _check(name: str, value: object, holds: bool, allowed: str) -> None:
-    if not holds:
-        raise BadChoice(f"{name} {value!r} is not possible for a map. Choose {allowed}.")
 
 
 def _tsne_layout(

@@ -69,9 +69,11 @@ class VectorOptions(Knobs):
     index: str | None = knob(
         None,
         choices=tuple(INDEXES),
-        empty=f"{EXACT} up to 200,000, then ivf",
+        empty=f"{EXACT} up to 200,000 vectors, IVF beyond",
+        titles={IVF: "IVF", HNSW: "HNSW"},
         needs="vectors",
-        help="Of --vectors: search all, inverted lists, or a graph.",
+        help="Of vectors on disk: exact compares every vector. IVF searches the nearest of many lists, HNSW follows "
+        "the links of a graph; both are built once and miss some neighbours, which is measured.",
     )
 
 

@@ -23,26 +23,27 @@ NO_PAIRS = "Labelled texts have no pairs to compute the geometry of. Choose pair
 def asked(count: int) -> bool:
     """Whether the visitor wants it, for `count` sides: encoding takes time, so the page does not wait for it."""
     readers = "A and once with B" if count > 1 else "A"
-    shown: bool = st.toggle(
-        "Compute embedding geometry by layer" + ", and the drift from A to B" * (count > 1),
-        key="geometry",
-        bind="query-params",
+    knob = replace(
+        layer_geometry.GeometryOptions.knobs["geometry"],
+        title="Compute embedding geometry by layer" + ", and the drift from A to B" * (count > 1),
         help=f"Encodes the sentences of the pairs, at most {layer_geometry.MOST:,}, once with {readers}. Shows "
         "anisotropy, hubness, alignment and uniformity: for example, why all cosines are near 0.9.",
     )
+    shown: bool = controls.draw("", knob, key="geometry", bind="query-params")
     return shown
 
 
 def pooling_control(*sides: layer_scores.LayerScores) -> str:
     """The pooling of the figures by layer: one that the grids of all sides have."""
-    chosen: str = controls.segments("Pooling of the curves", _poolings(sides), default="mean", key=POOLING)
+    knob = replace(layer_geometry.GeometryOptions.knobs["pooling"], title="Pooling of the curves")
+    chosen: str = controls.segments_of(knob, POOLING, _poolings(sides))
     return chosen
 
 
 def pooling(*sides: layer_scores.LayerScores) -> str:
     """The same without the control, which another tab has."""
     chosen: str | None = st.session_state.get(POOLING)
-    return chosen if chosen in _poolings(sides) else "mean"
+    return chosen if chosen in _poolings(sides) else layer_geometry.GeometryOptions.pooling
 
 
 def _poolings(sides: Sequence[layer_scores.LayerScores]) -> list[str]:

@@ -34,7 +34,6 @@ NO_EXTREMES = (
     "This evaluation set has no gold scores to find the most and least similar pairs by. Choose scored pairs in the "
     "sidebar, or map all sentences."
 )
-TOO_FEW = f"UMAP and t-SNE need {projection.LEAST} sentences; of fewer PCA is drawn."
 MOVE, BOTH, DEEP, LAYERS_OF_A, LAYERS_OF_B = "map", "side by side", "3-D", "layers of A", "layers of B"  # views
 ADDRESS = "selected"  # the parameter; at most MOST_IN_ADDRESS numbers, because addresses have a maximum length
 MOST_IN_ADDRESS = 100
@@ -59,15 +58,10 @@ def map_settings(row: DeltaGenerator, last: DeltaGenerator, view: str, count: in
         if count is None or view in (LAYERS_OF_A, LAYERS_OF_B)
         else projection.KINDS
     )
+    knob = projection.MapSettings.knobs["kind"]
     with row:
         kind = controls.menu(
-            "Projection",
-            list(kinds),
-            default=kinds[0],
-            key="projection",
-            width=_wide(95),
-            help="UMAP and t-SNE preserve neighbours; their large distances mean little. PCA preserves large distances "
-            f"and shows the directions of highest variance. {TOO_FEW}",
+            knob.label, list(kinds), default=kinds[0], key="projection", width=_wide(95), help=knob.help
         )
     with last, first_screen.settings():
         further = _settings(kind)
@@ -102,45 +96,16 @@ def colour(where: DeltaGenerator, columns: Sequence[Attribute]) -> Attribute:
 
 
 def _settings(kind: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    if kind == "UMAP":
-        found["neighbours"] = st.slider(
-            "Neighbours",
-            *projection.NEIGHBOURS,
-            value=15,
-            key="neighbours",
-            bind="query-params",
-            help="UMAP's n_neighbors. Small: local detail. Large: global structure.",
-        )
-        found["min_dist"] = st.slider(
-            "Minimum distance",
-            *projection.MIN_DIST,
-            value=0.1,
-            step=0.01,
-            key="min_dist",
-            bind="query-params",
-            help="UMAP's min_dist: how close points may be. Small: tight clusters.",
-        )
-    if kind == "t-SNE":
-        found["perplexity"] = st.slider(
-            "Perplexity",
-            *projection.PERPLEXITY,
-            value=30,
-            key="perplexity",
-            bind="query-params",
-            help="t-SNE's perplexity: about how many neighbours count for each sentence. Small: local detail.",
-        )
-    if kind != "PCA" or st.session_state.get("mapped") == EXTREMES:  # else nothing is random
-        found["seed"] = st.number_input(
-            "Seed",
-            0,
-            2**31 - 1,
-            value=0,
-            key="map_seed",
-            bind="query-params",
-            help="Change the seed to test the map: trust only structure that stays.",
-        )
-    return found
+    """What the settings of a kind say; the seed is one, but where nothing is random."""
+    unused = {"kind", "axes"}
+    if kind == "PCA" and st.session_state.get("mapped") != EXTREMES:
+        unused.add("seed")
+    asked, keys, of = projection.MapSettings.knobs, {"seed": "map_seed"}, projection.KIND_OF
+    return {
+        name: controls.draw("", knob, key=keys.get(name, name), slider=name in of, bind="query-params", width="stretch")
+        for name, knob in asked.items()
+        if name not in unused and of.get(name, kind) == kind
+    }
 
 
 def sentences(row: DeltaGenerator, choice: sidebar_choice.Choice) -> Sentences | Path | None:

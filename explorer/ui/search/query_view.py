@@ -16,7 +16,9 @@ from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.encoding.load import declared
 from explorer.encoding.locate import layout
 from explorer.evaluating.tasks.judges import Evaluated, judged
-from explorer.measuring.neighbours import query_results, vector_index
+from explorer.measuring.neighbours import query_results
+from explorer.measuring.neighbours.query_results import SIZES, SearchOptions
+from explorer.measuring.neighbours.vector_search import INDEXES, VectorOptions
 from explorer.ui import messages
 from explorer.ui.access import cached, selection, sidebar_choice
 from explorer.ui.frame import sidebar
@@ -61,7 +63,6 @@ _LOOK = """<style>
 }}
 </style>"""
 AUTOMATIC = "automatic"
-INDEXES = {AUTOMATIC: None, "exact": vector_index.FLAT, "IVF": vector_index.IVF, "HNSW": vector_index.HNSW}
 OTHER_MODEL = (
     "{} was made by **{}**, whose weights differ from those of model A. Choose that model as A, or search for a "
     "sentence of the corpus."
@@ -115,7 +116,7 @@ def one_line(text: str) -> str:
 def size(line: st.delta_generator.DeltaGenerator) -> int:
     """The number of results of each side."""
     with line:
-        k: int = controls.segments("Results", query_results.SIZES, default=10, key="k")
+        k: int = controls.segments_of(replace(SearchOptions.knobs["k"], title="Results"), "k", SIZES)
     return k
 
 
@@ -225,17 +226,9 @@ def show_vectors(
 ) -> None:
     """Search vectors on disk: the index to choose in `settings`, the query in `box`, then the results."""
     with settings:
-        kind = INDEXES[
-            controls.segments(
-                "Index",
-                list(INDEXES),
-                default=AUTOMATIC,
-                key="index",
-                help="Exact compares every vector. IVF searches the nearest of many lists, HNSW follows the links of a "
-                "graph; both are built once and miss some neighbours, which is measured. Automatic: exact up to "
-                "200,000 vectors, IVF beyond.",
-            )
-        ]
+        knob = VectorOptions.knobs["index"]
+        index = replace(knob, default=AUTOMATIC, help=f"{knob.help} Automatic: {knob.empty}.")
+        kind = INDEXES.get(controls.segments_of(index, "index", (AUTOMATIC, *knob.choices)))
     corpus = None
     try:
         found = sidebar_choice.encoder(choice.source)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 
 import streamlit as st
 
@@ -9,6 +10,7 @@ from explorer.errors import StrataError
 from explorer.knobs import Knob, Values
 from explorer.ui import messages
 from explorer.ui.runs.training_form import MethodCard
+from explorer.ui.widgets import controls
 
 COLUMNS = 3
 DEFAULTS, PAPER, RELEASED = "Strata's defaults", "As in the paper", "As in the released code"
@@ -160,18 +162,12 @@ def _field(card: MethodCard, knob: Knob) -> bool | int | float | str:
     values += f"Allowed: {knob.allowed}."
     label, tip = messages.plain(knob.label), f"{messages.plain(knob.help)}\n\n{messages.plain(values)}"
     tip += f"\n\nOn the command line: `--set {knob.name}=…`"
-    found: bool | int | float | str
-    if knob.choices:
-        found = st.selectbox(label, knob.choices, key=key, help=tip, persist_state="session")
-    elif knob.kind is bool:
-        # as a select box: a switch does not align with the other fields of a row
-        found = st.selectbox(label, ("on", "off"), key=key, help=tip, persist_state="session")
-    elif knob.kind is int:
-        low = None if knob.low is None else int(knob.low)
-        high = None if knob.high is None else int(knob.high)
-        found = st.number_input(label, low, high, step=1, key=key, help=tip, persist_state="session")
-    else:  # as text: a number field would round 5e-05
-        found = st.text_input(label, key=key, help=tip, persist_state="session")
+    shown = replace(knob, title=label, help=tip)  # filled above, where a field with a default of its own would warn
+    if choices := ("on", "off") if knob.kind is bool else knob.choices:  # no switch: it is lower than the other fields
+        shown = replace(shown, choices=choices, default=choices[0])
+    elif knob.kind is not int:  # as text: a number field would round 5e-05
+        shown = replace(shown, default="")
+    found: bool | int | float | str = controls.draw("", shown, key=key, menu=True, width="stretch")
     return found
 
 

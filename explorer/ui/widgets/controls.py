@@ -22,6 +22,7 @@ from explorer.data.tables.files import ENDINGS
 from explorer.data.tables.table import Table
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import StrataError
+from explorer.evaluating.tasks.judges import MeasureOptions
 from explorer.knobs import Knob
 from explorer.measuring.neighbours.ranking_judge import MAP, MRR, NDCG, RECALLS
 from explorer.measuring.scores.layer_scores import LayerScores
@@ -43,10 +44,10 @@ def key_of(form: str, name: str) -> str:
     return f"{form} {name}"
 
 
-def draw(form: str, knob: Knob, *, key: str = "", menu: bool = False, **how: Any) -> Any:
+def draw(form: str, knob: Knob, *, key: str = "", menu: bool = False, slider: bool = False, **how: Any) -> Any:
     """Draw the field of a setting and return what it says; `how` goes to the widget.
 
-    One of several choices is a radio button, or of a `menu` an entry.
+    One of several choices is a radio button, or of a `menu` an entry; a number with bounds may be a `slider`.
     """
     how = {
         "key": key or key_of(form, knob.name),
@@ -63,9 +64,11 @@ def draw(form: str, knob: Knob, *, key: str = "", menu: bool = False, **how: Any
             return st.multiselect(label, choices, default=default or choices, select_all=False, **how)
         at = choices.index(default)
         return st.selectbox(label, choices, at, **how) if menu else st.radio(label, choices, at, horizontal=True, **how)
+    low, high = (None if bound is None else knob.kind(bound) for bound in (knob.low, knob.high))
+    if slider and None not in (low, high):
+        return st.slider(label, low, high, default, **how)
     how = {"width": WIDTH, "placeholder": knob.empty or None, **how}
     if knob.kind in (int, float) and not knob.many:
-        low, high = (None if bound is None else knob.kind(bound) for bound in (knob.low, knob.high))
         # Streamlit warns if a field that was filled before it is drawn has a default, too
         filled = how["key"] in st.session_state and None not in (default, low)
         return st.number_input(label, low, high, "min" if filled else default, **{"step": knob.kind(1), **how})
@@ -73,7 +76,7 @@ def draw(form: str, knob: Knob, *, key: str = "", menu: bool = False, **how: Any
 
 
 def _title_in(knob: Knob) -> Callable[[str], str]:
-    return lambda one: knob.titles.get(one, one)
+    return lambda one: knob.titles.get(one, str(one))
 
 
 def written(form: str, knobs: Mapping[str, Knob]) -> dict[str, Any]:
@@ -104,11 +107,10 @@ def segments(label: str, options: Sequence[Any], *, default: Any, key: str, **ho
     return default if found is None else found
 
 
-def segments_of(knob: Knob, key: str) -> Any:
-    """The selected choice of a setting."""
-    return segments(
-        knob.label, knob.choices, default=knob.default, key=key, format_func=_title_in(knob), help=knob.help
-    )
+def segments_of(knob: Knob, key: str, offered: Sequence[Any] = ()) -> Any:
+    """The selected choice of a setting, of all or of those that are offered."""
+    options, title = offered or knob.choices, _title_in(knob)
+    return segments(knob.label, options, default=knob.default, key=key, format_func=title, help=knob.help)
 
 
 def _forget_unless_in(options: Sequence[Any], key: str) -> None:
@@ -238,14 +240,8 @@ def metric_and_aggregate(scores: LayerScores) -> tuple[str, str]:
         )
         aggregate = "all"
         if scores.has_parts:
-            aggregate = segments(
-                "Sub-corpora",
-                AGGREGATES,
-                default="all",
-                key="aggregate",
-                help="all: one correlation over all pairs. mean: mean of the correlations of the sub-corpora. "
-                "wmean: the same mean, weighted by the number of pairs.",
-            )
+            knob = replace(MeasureOptions.knobs["aggregate"], title="Sub-corpora")
+            aggregate = segments_of(knob, "aggregate", AGGREGATES)
     return metric, aggregate
 
 

@@ -1,6 +1,7 @@
 """Show two sentences in A and B: layer by layer, token by token, and which words make them similar or different."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
@@ -9,7 +10,7 @@ from explorer import in_words, progress
 from explorer.data.text_sets import digest_of
 from explorer.drawing import style
 from explorer.drawing.sentences import pair_figures
-from explorer.encoding.read.pooling import PAD, POOLINGS, REFERENCES
+from explorer.encoding.read.pooling import PAD, POOLINGS
 from explorer.measuring.comparing.learned import HOW_CHOSEN
 from explorer.measuring.comparing.pair_words import differing, what_is_right
 from explorer.measuring.scores.judge import PairChange
@@ -213,7 +214,8 @@ def _tokens(pairs: Pairs) -> dict[str, int]:
 
 def reference_control() -> str:
     """What words are compared with."""
-    return str(controls.segments("Words are compared with", REFERENCES, default=PAD, key="word_reference"))
+    knob = replace(word_pairs.WordOptions.knobs["reference"], title="Words are compared with")
+    return str(controls.segments_of(knob, "word_reference"))
 
 
 def show_words(sides: tuple[Reader, ...], first: str, second: str, reference: str = PAD, where: str = "") -> None:

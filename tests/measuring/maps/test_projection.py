@@ -149,8 +149,8 @@ def test_few_sentences_are_shown_by_pca_which_says_so_and_one_is_no_map():
 @pytest.mark.parametrize(
     ("way", "words"),
     [
-        ({"kind": "MDS"}, "one of UMAP"), ({"axes": 4}, "2 or 3"), ({"neighbours": 1}, "from 2 to 100"),
-        ({"min_dist": 1.5}, "from 0.0 to 0.99"), ({"perplexity": 50}, "from 2 to 49"), ({"seed": -1}, "from 0"),
+        ({"kind": "MDS"}, "one of UMAP"), ({"axes": 4}, "from 2 to 3"), ({"neighbours": 1}, "from 2 to 100"),
+        ({"min_dist": 1.5}, "from 0 to 0.99"), ({"perplexity": 50}, "from 2 to 49"), ({"seed": -1}, "from 0"),
     ],
 )  # fmt: skip
 def test_a_way_that_is_not_possible_names_what_is(way, words):
