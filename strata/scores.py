@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from explorer import in_words
 from explorer.commands.parts import output
-from explorer.data import sources
 from explorer.data.set_items import several, size_of
 from explorer.encoding.load import declared
 from explorer.errors import BadChoice
@@ -16,7 +15,7 @@ from explorer.evaluating.tasks.judges import Evaluated, judged
 from explorer.measuring.comparing.comparison import default_reading
 from explorer.measuring.scores import layer_scores
 from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.training.record.run_results import load_set
+from explorer.training.record.run_results import named_set
 from strata.models import Model, ModelLike, load
 from strata.shown import Shown
 
@@ -107,4 +106,4 @@ def score(
 
 def evaluation_set(on: str | PathLike[str]) -> Evaluated:
     """The evaluation set of a name, a file or a folder."""
-    return load_set(sources.identity(str(on)))
+    return named_set(str(on))

@@ -30,7 +30,7 @@ from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.measuring.sentences.word_pairs import ExplainedPairs, of_pairs
 from explorer.places import given_path, write_whole
 from explorer.studies.gate import GateOptions, ScoredBy, compared, gate
-from explorer.training.record.run_results import known_probes, load_set
+from explorer.training.record.run_results import known_probes, named_set
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
@@ -111,14 +111,14 @@ def _on_one_set(options: argparse.Namespace, name: str) -> None:
     grids = [declared.poolings(one.folder) for one in found]
     check_pooling(options.pooling, [pooling for pooling in grids[0] if pooling in grids[1]])
     readings = flags.read(options, ComparedReadings)
-    given = load_set(sources.identity(name), options.online)
+    given = named_set(name, options.online)
     for flag, stated in (("--windows", options.windows), ("--corpus", options.corpus)):
         if stated and not isinstance(given, RetrievalSet):
             raise BadChoice(f"{flag} is for queries with passages, and {given.name} has none. Leave it out.")
     if options.corpus and isinstance(given, RetrievalSet):
         given = among(given, sources.passages(options.corpus))
     metric = judged(given).measure(by.metric)
-    dev = load_set(sources.identity(options.dev), options.online) if options.dev else None
+    dev = named_set(options.dev, options.online) if options.dev else None
     if dev is not None and metric not in judged(dev).measures:
         raise BadChoice(
             f"--dev {options.dev} has no {metric}, by which {given.name} is scored. Name a dev set of the same kind of "

@@ -22,7 +22,7 @@ from explorer.measuring.sentences import edit_tables, word_pairs, word_tables
 from explorer.places import given_path
 from explorer.progress import Progress, finish
 from explorer.run_folder import RUN
-from explorer.training.record.run_results import load_set
+from explorer.training.record.run_results import named_set
 
 Pairs = tuple[tuple[str, str], ...]
 Sides = dict[str, tuple[Found, Reading]]
@@ -118,7 +118,7 @@ def _pairs_of(source: str, online: bool) -> Pairs:
             for dropped in report.dropped if report else ():
                 output.say(f"{source}: {dropped}")
             return pairs
-    given = given or load_set(sources.identity(source), online)
+    given = given or named_set(source, online)
     columns = judged(given).texts
     if isinstance(given, labelled_sets.LabelledSet):  # pairs with labels, such as those of MRPC
         if len(columns) < 2:

@@ -25,7 +25,7 @@ from explorer.measuring.scores import layer_scores
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.places import given_path
 from explorer.studies.size import picture, points, small_encoder
-from explorer.training.record.run_results import load_set, names_of
+from explorer.training.record.run_results import named_set, names_of
 
 
 def score_flags(verb: argparse.ArgumentParser) -> None:
@@ -87,7 +87,7 @@ def _given(options: argparse.Namespace) -> tuple[Evaluated, Sequence[Report]]:
         raise BadChoice(f"--column is for files, but '{source}' is a set whose columns are known. Leave it out.")
     if "label" in columns:
         return labelled_sets.load(source, columns)
-    given = None if columns else load_set(sources.identity(source), options.online)
+    given = None if columns else named_set(source, options.online)
     if columns or (isinstance(given, GradedPairs) and sources.is_file(source)):
         given, report = sources.scored_pairs(source, columns, options.online)
         return given, () if report is None else (report,)
@@ -219,7 +219,7 @@ def shrink(options: argparse.Namespace) -> None:
             raise NotWritable(
                 f"{options.export} exists already and is not overwritten. Choose another name, or remove it."
             )
-    given = load_set(sources.identity(options.on), options.online)
+    given = named_set(options.on, options.online)
     text = corpora.of_source(options.text, online=options.online)
     models = [find(name, online=options.online) for name in (options.model, *options.others)]
     settings = flags.read(options, Settings)

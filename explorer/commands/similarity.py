@@ -19,7 +19,7 @@ from explorer.measuring.scores import similarity as meaning
 from explorer.measuring.scores.measure import Settings, load_encoder, measure
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.places import given_path, write_whole
-from explorer.training.record.run_results import load_set
+from explorer.training.record.run_results import named_set
 
 
 def similarity_flags(verb: argparse.ArgumentParser) -> None:
@@ -80,7 +80,7 @@ def _text(source: str, online: bool) -> text_sets.Sentences:
         return corpora.of_source(source, online=online)
     except StrataError:
         with suppress(StrataError):
-            given = load_set(sources.identity(source), online)
+            given = named_set(source, online)
             return corpora.of_texts(given.name, judged(given).items)
         raise
 
@@ -89,13 +89,13 @@ def _divided(source: str, dev_source: str | None, online: bool) -> sets.Divided:
     """Dev pairs and test pairs."""
     if dev_source:
         dev, test = (
-            only_scored_pairs(flag, one, online, load_set)[0]
+            only_scored_pairs(flag, one, online, named_set)[0]
             for flag, one in (("--dev", dev_source), ("--sts", source))
         )
         if shared := shared_rows.check(dev, test):
             output.say(shared.words)
         return sets.Divided(dev, test)
-    pairs, report = only_scored_pairs("--sts", source, online, load_set)
+    pairs, report = only_scored_pairs("--sts", source, online, named_set)
     if report is not None:
         output.say(report)
     found = sets.divided(sources.identity(source), pairs, online=online)

@@ -114,6 +114,11 @@ def evaluation_set(given: SetIdentity, online: bool = False) -> EvaluationSet:
     return retrieval_set(source) or triplets(source) or scored_pairs(source, online=online)[0]
 
 
+def named_set(source: str, online: bool = False) -> EvaluationSet:
+    """What a run is evaluated on, by the text that names it."""
+    return evaluation_set(identity(source), online)
+
+
 def at_hand() -> tuple[str, ...]:
     """Sets of general similarity and search that need no download: those of the sample, and one published set."""
     there = {f"{name} {split}" for name, split in sts.available()}

@@ -24,7 +24,7 @@ from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, j
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import CHOSE, UNKNOWN, WORSE
 from explorer.progress import Work
-from explorer.training.record.run_results import load_set, verdict_on
+from explorer.training.record.run_results import named_set, verdict_on
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
@@ -182,7 +182,7 @@ def gate(
     for name in names:
         shown = sources.shown(name)
         try:
-            given = load_set(sources.identity(name), online)
+            given = named_set(name, online)
             given = among(given, corpus) if corpus and isinstance(given, RetrievalSet) else given
             one = yield from compared(found, given, readings, settings, metric, aggregate, seed)
         except StrataError as error:

@@ -357,7 +357,7 @@ class MeasureOptions(Knobs):
 
 
 def only_scored_pairs(
-    what: str, source: str, online: bool, load: Callable[[SetIdentity, bool], Evaluated]
+    what: str, source: str, online: bool, load: Callable[[str, bool], Evaluated]
 ) -> tuple[text_sets.GradedPairs, Report | None]:
     """Scored or labelled pairs, for `what` takes no other kind; an error for another kind names what does.
 
@@ -367,7 +367,7 @@ def only_scored_pairs(
         return sources.scored_pairs(source, online=online)
     except StrataError as error:
         try:
-            given = load(sources.identity(source), online)
+            given = load(source, online)
         except StrataError:
             raise error from None
     if not isinstance(given, text_sets.GradedPairs):

@@ -23,7 +23,7 @@ from explorer.encoding.load import hardware, loading
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, RunNotFound
 from explorer.escaping import fenced, plain, table
-from explorer.evaluating.tasks.judges import evaluated_on, judge_of
+from explorer.evaluating.tasks.judges import judge_of
 from explorer.knobs import Knobs, knob
 from explorer.measuring.scores import similarity
 from explorer.measuring.scores.judge import PACKS, Judge, ProbeJudge
@@ -31,7 +31,7 @@ from explorer.measuring.scores.verdict import by_use
 from explorer.places import cache_folder, write_whole
 from explorer.progress import Progress, Work
 from explorer.studies.blend.blend_curve import POINTS, BlendCurve, curve
-from explorer.training.record import runs
+from explorer.training.record import run_results, runs
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
@@ -136,7 +136,7 @@ def of_models(
 ) -> Work[tuple[Blending, BlendCurve]]:
     """Score the blends of any two models of one architecture, or of a base with the mean of several, on these sets."""
     uses = by_use(dev, tests)
-    given = {use: evaluated_on(sources.identity(name), online) for use, name in uses.items()}
+    given = {use: run_results.named_set(name, online) for use, name in uses.items()}
     by_test = {use: shared_rows.check(given["dev"], one) for use, one in given.items() if use != "dev"}
     optimistic, shared = tuple(use for use, rows in by_test.items() if rows), shared_rows.total(by_test.values())
     found = [model_names.find(name, online) for name in (base, *tuned)]

@@ -133,11 +133,7 @@ def _pairs(recipe: Recipe) -> Pairs | None:
     """The test set, if its score is not the mean of its items."""
     if recipe.test is None:
         return None
-    found: sources.RunSet
-    if recipe.test in sources.OWN_ROWS:
-        found = read_texts(recipe).tests[0]
-    else:
-        found = sources.evaluation_set(sources.identity(recipe.test))
+    found = read_texts(recipe).tests[0] if recipe.test in sources.OWN_ROWS else sources.named_set(recipe.test)
     return found if isinstance(found, GradedPairs | ProbePairs) else None
 
 

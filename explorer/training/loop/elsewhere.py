@@ -57,7 +57,7 @@ def choose(
     left_out: list[str] = []
     for name in then if resumed and then is not None else named(names, then):
         try:
-            whole = sources.evaluation_set(sources.identity(name), online)
+            whole = sources.named_set(name, online)
         except StrataError as error:
             if name in names and not resumed:
                 raise

@@ -109,7 +109,7 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
             held.append(tuple(chain.from_iterable(held_out.texts)))
             dev_rows = None if place else held_out
         elif names[place] != sources.CROSS_FITTED:
-            sets[place] = sources.evaluation_set(sources.identity(names[place]), online)
+            sets[place] = sources.named_set(names[place], online)
     with naming(recipe, last):
         text, dropped = _without_evaluated(recipe, corpus, tuple(sets.values()))
     for place, name in enumerate(names):

@@ -150,6 +150,11 @@ def load_set(given: SetIdentity, online: bool = False) -> judges.Evaluated:
     return load_test_rows(given) if given.kind == SetKind.TEST_ROWS else judges.evaluated_on(given, online)
 
 
+def named_set(source: str, online: bool = False) -> judges.Evaluated:
+    """An evaluation set of any kind by its name, a file or a folder."""
+    return load_set(sources.identity(source), online)
+
+
 def load_test_rows(given: SetIdentity) -> judges.Evaluated:
     """The test rows of a run: scored pairs, a retrieval set, or labelled rows with those trained on."""
     from explorer.training.loop import training_texts
