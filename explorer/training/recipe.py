@@ -65,7 +65,12 @@ class Recipe(Knobs):
     )
     test: str | None = knob(sources.written(sets.halves()[1]), optional=True, typed=False, help="The main test set.")
     more_tests: tuple[str, ...] = knob(
-        (), most=MOST_TESTS - 1, repeated=True, typed=False, help="Further test sets, reported beside the main one."
+        (),
+        most=MOST_TESTS - 1,
+        title="Further test sets",
+        repeated=True,
+        typed=False,
+        help="The base and the best checkpoint are evaluated on these too. Each has a comparison of its own.",
     )
     elsewhere: tuple[str, ...] = knob(
         (sources.AT_HAND,),

@@ -92,9 +92,18 @@ class Plan(Knobs):
 
     name: str = needed(help="The name of the plan.")
     methods: tuple[str, ...] = knob((), repeated=True, help="Methods, such as those that 'methods' lists.")
-    models: tuple[str, ...] = knob((lookup.BUNDLED,), repeated=True, help="Base models.")
+    models: tuple[str, ...] = knob(
+        (lookup.BUNDLED,),
+        repeated=True,
+        title="Base models",
+        help="Every method fine-tunes a copy of every model. Choose models on this disk, or type a folder.",
+    )
     data: tuple[tuple[str, ...], ...] = knob(
-        (("sample",),), item=tuple, help="Training texts, each of one or more sources."
+        (("sample",),),
+        item=tuple,
+        title="Training text",
+        help="Choose a name, or type the path of a file on this machine and press Enter. Several texts are joined. "
+        "All methods of the plan are trained on this text.",
     )
     settings: Values = knob({}, item=NUMBER_OR_TEXT, help="Settings of every run.")
     grid: Mapping[str, tuple[Any, ...]] = knob({}, item=object, help="Values of a setting, all of which are tried.")

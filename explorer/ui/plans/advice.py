@@ -61,11 +61,12 @@ def form() -> None:
     with columns[0]:
         source = _text()
     with columns[1]:
-        test: str = st.selectbox(
-            "Test set", ["", *training_form.every_set()], key=f"{FORM} test", persist_state="session",
-            help=knobs["test"].help, format_func=lambda name: named(name) if name else OWN_TEST,
-            accept_new_options=True,
-        )  # fmt: skip
+        test: str = controls.draw(
+            FORM,
+            replace(knobs["test"], title="Test set"),
+            offered=["", *training_form.every_set()],
+            format_func=lambda name: named(name) if name else OWN_TEST,
+        )
     with columns[2]:
         minutes = controls.draw(FORM, knobs["minutes"], step=5.0, format="%g", width="stretch")
     with columns[3]:

@@ -47,6 +47,8 @@ SAME = "{} is chosen twice. Choose another setting, or '{}'."
 
 def plan(name: str) -> Plan | None:
     """The plan of the form under this name; None if a field is invalid, with the error shown at the field."""
+    from explorer.studies.plans.plan import TRAINING_ROWS, Plan, PlanBudget
+
     st.subheader("Methods, models and text")
     cards = training_form.methods()
     left, right = st.columns(2, gap="medium")
@@ -54,21 +56,17 @@ def plan(name: str) -> Plan | None:
         text = _text()
     with right:
         current = sidebar_choice.chosen().source
-        models: list[str] = st.multiselect(
-            "Base models",
-            list(dict.fromkeys([current, *sidebar.encoders(), *st.session_state.get(MODELS, ())])),
-            None if MODELS in st.session_state else [current],
-            format_func=lambda model: runs.shown(sources.shown(model)),
+        models: list[str] = controls.draw(
+            "",
+            replace(Plan.knobs["models"], default=(current,)),
             key=MODELS,
-            accept_new_options=True,
-            persist_state="session",
-            help="Every method fine-tunes a copy of every model. Choose models on this disk, or type a folder.",
+            offered=[current, *sidebar.encoders(), *st.session_state.get(MODELS, ())],
+            format_func=lambda model: runs.shown(sources.shown(model)),
         )
         if not models:
             messages.trouble(EMPTY.format("base model"))
         there = [sidebar_choice.encoder(model) is not None for model in models]
     methods = _methods(cards, text)
-    from explorer.studies.plans.plan import TRAINING_ROWS, Plan, PlanBudget
 
     st.subheader("Settings")
     which, how_many, *columns = st.columns(2 + len(SETTINGS))
@@ -167,19 +165,17 @@ def fill(plan: Plan) -> None:
 
 
 def _text() -> tuple[str, ...]:
+    from explorer.studies.plans.plan import Plan
+
     whole = [one.name for one in sts.SETS if len(one.splits) > 1]
     known = [*corpora.SHIPPED, *sidebar_choice.uploaded_sets(), *whole, *sts.menu()]
-    chosen: list[str] = st.multiselect(
-        "Training text",
-        controls.with_uploads([*known, *st.session_state.get(TEXT, [corpora.SAMPLE])]),
-        None if TEXT in st.session_state else [corpora.SAMPLE],
-        format_func=sidebar_choice.in_menu(),
+    chosen: list[str] = controls.draw(
+        "",
+        replace(Plan.knobs["data"], default=(corpora.SAMPLE,)),
         key=TEXT,
-        accept_new_options=True,
-        persist_state="session",
+        offered=controls.with_uploads([*known, *st.session_state.get(TEXT, [corpora.SAMPLE])]),
+        format_func=sidebar_choice.in_menu(),
         placeholder="a name, or the path of a file",
-        help="Choose a name, or type the path of a file on this machine and press Enter. Several texts are joined. "
-        "All methods of the plan are trained on this text.",
     )
 
     def take(path: str) -> None:

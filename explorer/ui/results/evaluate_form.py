@@ -145,15 +145,13 @@ def _fields() -> None:
     with st.expander("Settings", icon=":material/tune:"):
         for name, knob in fields().items():
             if name == "titles":  # a menu of the usual choices: a form rarely needs more than one layer & pooling
-                st.selectbox(
-                    knob.label,
-                    TITLE_NAMES,
+                one = replace(knob, default="", help=f"automatic: {knob.empty}. {knob.help}")
+                controls.draw(
+                    FORM,
+                    one,
+                    offered=TITLE_NAMES,
                     format_func=lambda title: TITLE_NAMES.get(title, title),
-                    key=controls.key_of(FORM, name),
-                    accept_new_options=True,
-                    persist_state="session",
                     width=controls.WIDTH,
-                    help=f"automatic: {knob.empty}. {knob.help}",
                 )
             elif name == "max_length":
                 controls.draw(FORM, knob, placeholder=f"{knob.empty}; 64 for search")

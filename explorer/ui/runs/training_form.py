@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -226,17 +226,8 @@ def elsewhere_field() -> tuple[str, ...] | None:
 
     knob, state, key = Recipe.knobs["elsewhere"], st.session_state, ELSEWHERE
     options = (AT_HAND, *(name for name in every_set() if name != PROBE_PACKS), *state.get(key, ()))
-    found: list[str] = st.multiselect(
-        knob.label,
-        list(dict.fromkeys(options)),
-        default=None if key in state else list(knob.default),
-        key=key,
-        format_func=sidebar_choice.in_menu(),
-        accept_new_options=True,
-        persist_state="session",
-        placeholder=NO_TEST,
-        help=knob.help,
-    )
+    menu = sidebar_choice.in_menu()
+    found: list[str] = controls.draw("", knob, key=key, offered=options, format_func=menu, placeholder=NO_TEST)
     missing = [name for name in found if name != AT_HAND and sidebar_choice.evaluation_set(identity(name)) is None]
     return None if missing else tuple(found)
 
@@ -328,11 +319,14 @@ def warn(
         st.warning(OPTIMISTIC.format(" and ".join(parts)), icon=":material/visibility:")
 
 
-def seeds_field(key: str, usual: str, help: str) -> tuple[int, ...]:
+def seeds_field(key: str, usual: str, help: str = "") -> tuple[int, ...]:
     """The seeds; none, with the error shown, if what is typed is not allowed."""
+    from explorer.training.recipe import Recipe
+
     if key not in st.session_state:
         st.session_state[key] = usual
-    typed = st.text_input("Seeds", key=key, persist_state="session", help=help)
+    knob = replace(Recipe.knobs["seeds"], default="", help=help or Recipe.knobs["seeds"].help)
+    typed = controls.draw("", knob, key=key, width="stretch")
     try:
         return typed_seeds(typed)
     except BadChoice as error:

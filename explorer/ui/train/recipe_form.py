@@ -315,12 +315,7 @@ def _judging(sources: tuple[str, ...], card: training_form.MethodCard, answer: D
         test, test_set = training_form.test_field(TEST, held_out)
         more = _more_tests(test, held_out)
     with right:
-        seeds = training_form.seeds_field(
-            SEEDS,
-            "1",
-            "Whole numbers. With several, such as `1, 2, 3`, the run trains once per seed and reports mean and "
-            "standard deviation.",
-        )
+        seeds = training_form.seeds_field(SEEDS, "1")
         elsewhere = training_form.elsewhere_field()
     columns = text_and_method.columns(sources, card.kind.rows)
     with answer:
@@ -356,6 +351,8 @@ def _judging(sources: tuple[str, ...], card: training_form.MethodCard, answer: D
 
 def _more_tests(test: str, held_out: list[str]) -> tuple[str, ...]:
     """Further test sets beside the main one; without one there are none."""
+    from explorer.training.recipe import Recipe
+
     if test == training_form.NO_TEST:
         return ()
     state = st.session_state
@@ -363,14 +360,5 @@ def _more_tests(test: str, held_out: list[str]) -> tuple[str, ...]:
     if MORE_TESTS in state and chosen != state[MORE_TESTS]:
         state[MORE_TESTS] = chosen
     options = dict.fromkeys(name for name in (*held_out, *training_form.every_set(), *chosen) if name != test)
-    found: list[str] = st.multiselect(
-        "Further test sets",
-        list(options),
-        key=MORE_TESTS,
-        format_func=sidebar_choice.in_menu(),
-        accept_new_options=True,
-        persist_state="session",
-        placeholder="none",
-        help="The base and the best checkpoint are evaluated on these too. Each has a comparison of its own.",
-    )
-    return tuple(found)
+    knob, menu = Recipe.declared["more_tests"], sidebar_choice.in_menu()
+    return tuple(controls.draw("", knob, key=MORE_TESTS, offered=options, format_func=menu, placeholder="none"))

@@ -44,10 +44,20 @@ def key_of(form: str, name: str) -> str:
     return f"{form} {name}"
 
 
-def draw(form: str, knob: Knob, *, key: str = "", menu: bool = False, slider: bool = False, **how: Any) -> Any:
+def draw(
+    form: str,
+    knob: Knob,
+    *,
+    key: str = "",
+    menu: bool = False,
+    slider: bool = False,
+    offered: Iterable[str] = (),
+    **how: Any,
+) -> Any:
     """Draw the field of a setting and return what it says; `how` goes to the widget.
 
-    One of several choices is a radio button, or of a `menu` an entry; a number with bounds may be a `slider`.
+    One of several choices is a radio button, or of a `menu` an entry; a number with bounds may be a `slider`. What is
+    `offered` is a menu in which other values can be typed.
     """
     how = {
         "key": key or key_of(form, knob.name),
@@ -58,6 +68,11 @@ def draw(form: str, knob: Knob, *, key: str = "", menu: bool = False, slider: bo
     label, default, choices = knob.label, knob.default, knob.choices
     if knob.kind is bool:
         return st.toggle(label, default, **how)
+    if entries := list(dict.fromkeys(offered)):
+        how = {"accept_new_options": True, **how}
+        # Streamlit warns if a field that was filled before it is drawn has a default, too
+        default = None if how["key"] in st.session_state else list(default) if knob.many else default
+        return st.multiselect(label, entries, default, **how) if knob.many else st.selectbox(label, entries, **how)
     if choices:
         how = {"format_func": _title_in(knob), **how}
         if knob.many:
