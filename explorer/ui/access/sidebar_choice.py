@@ -273,9 +273,9 @@ def kind_of(path: str) -> Kind | None:
     return cached.kind_of_file(path) if uploads.name_of(path) else None
 
 
-def evaluation_set(given: sets.SetIdentity) -> sources.EvaluationSet | None:
-    """An evaluation set of a kind that training reads; None, with the error, if it is not on this disk."""
-    return _set(given, cached.evaluation_set)
+def evaluation_set(source: str) -> sources.EvaluationSet | None:
+    """The evaluation set that a field names, of a kind that training reads; None, with the error, if it is not here."""
+    return _set(sources.identity(source), cached.evaluation_set)
 
 
 def evaluated_on(given: sets.SetIdentity) -> Evaluated | None:

@@ -24,7 +24,6 @@ from explorer.data.sources import (
     NAMED_SETS,
     OWN_ROWS,
     EvaluationSet,
-    identity,
     shown,
     texts_of,
     written,
@@ -217,7 +216,7 @@ def _set_field(title: str, key: str, first: list[str], help: str) -> tuple[str, 
         persist_state="session",
         help=f"{help} The path of a file or of a folder in BEIR's layout can be typed.",
     )
-    return name, None if name in (NO_TEST, *OWN_ROWS) else sidebar_choice.evaluation_set(identity(name))
+    return name, None if name in (NO_TEST, *OWN_ROWS) else sidebar_choice.evaluation_set(name)
 
 
 def elsewhere_field() -> tuple[str, ...] | None:
@@ -228,7 +227,7 @@ def elsewhere_field() -> tuple[str, ...] | None:
     options = (AT_HAND, *(name for name in every_set() if name != PROBE_PACKS), *state.get(key, ()))
     menu = sidebar_choice.in_menu()
     found: list[str] = controls.draw("", knob, key=key, offered=options, format_func=menu, placeholder=NO_TEST)
-    missing = [name for name in found if name != AT_HAND and sidebar_choice.evaluation_set(identity(name)) is None]
+    missing = [name for name in found if name != AT_HAND and sidebar_choice.evaluation_set(name) is None]
     return None if missing else tuple(found)
 
 
@@ -273,7 +272,7 @@ def _defaults(sources: tuple[str, ...], cards: Sequence[MethodCard], *, staged: 
     if possible:
         return possible[0]
     chosen = sidebar_choice.chosen().evaluation_set
-    dev, test = identity("STS-B dev"), identity("STS-B test")
+    *_, dev, test = sets.published("STS-B")
     if chosen.kind == sets.SetKind.UPLOADED and not cached.why_not_split(chosen):
         dev, test = sets.halves(chosen)
     elif not all(map(sidebar_choice.on_this_disk, (dev, test))):

@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer import errors, knobs, places, run_folder
 from explorer.data import sources, text_sets
-from explorer.data.sources import HELD_OUT, OWN_ROWS, identity, is_file, shown
+from explorer.data.sources import HELD_OUT, OWN_ROWS, is_file, shown
 from explorer.encoding.locate import layout, model_names
 from explorer.training.record import runs
 from explorer.ui import messages
@@ -326,7 +326,7 @@ def _judging(sources: tuple[str, ...], card: training_form.MethodCard, answer: D
         or not training_form.is_usable(test, test_set, [training_form.NO_TEST, *held_out])
     ):
         return None
-    others = [None if name in held_out else sidebar_choice.evaluation_set(identity(name)) for name in more]
+    others = [None if name in held_out else sidebar_choice.evaluation_set(name) for name in more]
     missing = any(name not in held_out and one is None for name, one in zip(more, others, strict=True))
     if not training_form.are_apart(dev_set, (test_set, *others)) or missing or elsewhere is None:
         return None
