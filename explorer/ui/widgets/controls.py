@@ -57,22 +57,18 @@ def draw(
     """Draw the field of a setting and return what it says; `how` goes to the widget.
 
     One of several choices is a radio button, or of a `menu` an entry; a number with bounds may be a `slider`. What is
-    `offered` is a menu in which other values can be typed.
+    `offered` is a menu in which other values can be typed; the default of a single value is the first.
     """
-    how = {
-        "key": key or key_of(form, knob.name),
-        "help": knob.help,
-        **({} if how.get("bind") else {"persist_state": "session"}),
-        **how,
-    }
+    how = {"key": key or key_of(form, knob.name), "help": knob.help, **how}
+    how = how if how.get("bind") else {"persist_state": "session", **how}
     label, default, choices = knob.label, knob.default, knob.choices
     if knob.kind is bool:
         return st.toggle(label, default, **how)
     if entries := list(dict.fromkeys(offered)):
         how = {"accept_new_options": True, **how}
-        # Streamlit warns if a field that was filled before it is drawn has a default, too
-        default = None if how["key"] in st.session_state else list(default) if knob.many else default
-        return st.multiselect(label, entries, default, **how) if knob.many else st.selectbox(label, entries, **how)
+        if not knob.many:
+            return st.selectbox(label, entries, **how)
+        return st.multiselect(label, entries, None if _is_filled(how) else list(default), **how)
     if choices:
         how = {"format_func": _title_in(knob), **how}
         if knob.many:
@@ -80,14 +76,18 @@ def draw(
         at = choices.index(default)
         return st.selectbox(label, choices, at, **how) if menu else st.radio(label, choices, at, horizontal=True, **how)
     low, high = (None if bound is None else knob.kind(bound) for bound in (knob.low, knob.high))
-    if slider and None not in (low, high):
+    if slider:
         return st.slider(label, low, high, default, **how)
     how = {"width": WIDTH, "placeholder": knob.empty or None, **how}
     if knob.kind in (int, float) and not knob.many:
-        # Streamlit warns if a field that was filled before it is drawn has a default, too
-        filled = how["key"] in st.session_state and None not in (default, low)
-        return st.number_input(label, low, high, "min" if filled else default, **{"step": knob.kind(1), **how})
+        value: Any = "min" if _is_filled(how) and None not in (default, low) else default
+        return st.number_input(label, low, high, value, **{"step": knob.kind(1), **how})
     return st.text_input(label, None if default is None else Knob.text(default), **how)
+
+
+def _is_filled(how: Mapping[str, Any]) -> bool:
+    """Whether a field was filled before it is drawn: Streamlit warns if it has a default, too."""
+    return how["key"] in st.session_state
 
 
 def _title_in(knob: Knob) -> Callable[[str], str]:
