@@ -137,7 +137,7 @@ def _explained(
         side: cache(partial(loading.load, found, "float32", options.device, attention=EAGER))
         for side, (found, _) in sides.items()
     }
-    settings = options.reference, options.max_length, options.device
+    settings = flags.read(options, word_pairs.WordOptions).reference, options.max_length, options.device
     whole = options.json or options.report is not None
     done: list[word_pairs.Explained] = []
     with output.ProgressLine() as line:

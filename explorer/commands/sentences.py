@@ -129,17 +129,18 @@ def search(options: argparse.Namespace) -> None:
     under the other, and whether it was kept, lost or gained.
     """
     flags.check(options, vector_search.VectorOptions, *OPTIONS)
+    wanted = flags.read(options, query_results.SearchOptions)
     if options.vectors:
         if len(options.model) > 1:
             raise BadChoice(
                 f"--model was given {len(options.model)} times. One encoder made the vectors: give it once."
             )
-        print(_of_vectors(options))
+        print(_of_vectors(options, wanted.k))
         return
     query, models = query_results.asked(options.query), options.model or [lookup.BUNDLED]
     if len(models) > 2:
         raise BadChoice(f"--model was given {len(models)} times. Give it once for A, twice for A and B.")
-    if options.whole and len(models) == 1:
+    if wanted.whole and len(models) == 1:
         raise BadChoice(
             "--whole compares two encoders, but only one was named. Give --model twice, or leave --whole out."
         )
@@ -151,29 +152,31 @@ def search(options: argparse.Namespace) -> None:
     readings = flags.read(options, declared.SideReadings).of(*(one.folder for one in found))
     for model, reading in zip(found, readings, strict=True):
         encoder = load_encoder(model, settings)
-        index = _index(encoder, searched.texts, reading, options)
+        index = _index(encoder, searched.texts, reading, settings, windows=wanted.windows)
         vector = query_results.vector_of(encoder, query, reading, options.max_length) if place is None else place
         sides.append(query_results.SearchSide(index, vector))
         used.append((model, reading))
     one, other = sides[0], sides[1] if len(sides) > 1 else None
-    findings = query_results.search(one, other, options.k)
-    whole = output.shown(overlap(one.index, other.index, options.k)) if options.whole and other else None
+    findings = query_results.search(one, other, wanted.k)
+    whole = output.shown(overlap(one.index, other.index, wanted.k)) if wanted.whole and other else None
     about = query, searched, used, findings, whole
-    print(query_results.as_json(*about, options.k) if options.json else query_results.as_text(*about))
+    print(query_results.as_json(*about, wanted.k) if options.json else query_results.as_text(*about))
 
 
-def _index(encoder: Encoder, texts: Sequence[str], reading: Reading, options: argparse.Namespace) -> Index:
+def _index(encoder: Encoder, texts: Sequence[str], reading: Reading, settings: Settings, *, windows: bool) -> Index:
     """The texts under a layer & pooling, whole or in windows."""
-    if options.windows:
-        return output.shown(indexed_in_windows(encoder, texts, reading, options.max_length))
-    return Index(output.shown(sentence_vectors.of_reading(encoder, texts, reading, options.max_length)))
+    if windows:
+        return output.shown(indexed_in_windows(encoder, texts, reading, settings.max_length))
+    return Index(output.shown(sentence_vectors.of_reading(encoder, texts, reading, settings.max_length)))
 
 
-def _of_vectors(options: argparse.Namespace) -> str:
+def _of_vectors(options: argparse.Namespace, k: int) -> str:
     query = query_results.asked(options.query)
-    files = opening.opened(options.vectors, options.text, flags.roles(options), options.reading)
+    given = flags.read(options, vector_search.VectorOptions)
+    assert given.vectors, "they are searched"
+    files = opening.opened(given.vectors, given.text, flags.roles(options), options.reading)
     found = output.shown(vector_corpus.prepared(files))
-    search = output.shown(vector_search.searchable(found, vector_search.INDEXES.get(options.index or "")))
+    search = output.shown(vector_search.searchable(found, vector_search.INDEXES.get(given.index or "")))
     place = found.place_of(options.query)
     by = _encoder(found, options) if place is None else place
     longest = options.max_length or (found.origin.max_length if found.origin else None)
@@ -184,9 +187,9 @@ def _of_vectors(options: argparse.Namespace) -> str:
     )
     for _ in range(2):  # the first search reads the files, and is not timed
         started = time.perf_counter()
-        hits = search.found(wanted, options.k)
+        hits = search.found(wanted, k)
     answer = query, search, hits, time.perf_counter() - started, by
-    return query_results.answer_as_json(*answer, options.k) if options.json else query_results.answer_as_text(*answer)
+    return query_results.answer_as_json(*answer, k) if options.json else query_results.answer_as_text(*answer)
 
 
 def _encoder(found: vector_corpus.VectorCorpus, options: argparse.Namespace) -> tuple[Found, Reading]:
