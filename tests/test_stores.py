@@ -69,7 +69,7 @@ def keeps_values(file):
     tree = list(ast.walk(ast.parse(text))) if re.search(r"cache|jobs", text) else []
     decorators = (one for node in tree if isinstance(node, ast.FunctionDef) for one in node.decorator_list)
     called = {ast.unparse(getattr(one, "func", one)).rpartition(".")[2] for one in decorators}
-    calls = {ast.unparse(one.func) for one in tree if isinstance(one, ast.Call)}
+    calls = {ast.unparse(getattr(one, "func", one)) for one in tree if isinstance(one, ast.Call | ast.Attribute)}
     return bool(called & DECORATORS or calls & CALLS)
 
 

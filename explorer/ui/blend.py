@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import streamlit as st
 
-from explorer import errors, in_words, places, progress, run_folder
+from explorer import in_words, places, progress, run_folder
 from explorer.data import sources
 from explorer.data.set_items import size_of
 from explorer.drawing.scores import curves
@@ -17,7 +18,7 @@ from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.frame import page_list, sidebar
-from explorer.ui.widgets import controls, downloads, microscope
+from explorer.ui.widgets import downloads, job_buttons, microscope
 
 TITLE, TITLE_OF_TWO = "Blend with the base", "Blend A and B"
 ABOUT = (
@@ -181,17 +182,14 @@ def _model(base: str, tuned: str, alpha: float) -> str | None:
     folder = blending.stored_in(*ends, alpha)
     source = {0.0: base, 1.0: tuned}.get(alpha, str(folder))
     if source == str(folder) and blending.ends_of(folder) is None:
-        key = f"blend {folder}"
-        job = jobs.find(key)
-        if job is not None and job.state != jobs.DONE:
-            jobs.progress_of(job)
-            return None
-        jobs.forget(key)  # its folder was removed since
-        controls.button(
+        job_key, title = f"blend {folder}", f"Blend at α = {alpha:g}"
+        job_buttons.button(
             st.container(),
             "Make this blend a model",
-            partial(jobs.follow, key, f"Blend at α = {alpha:g}", partial(blending.stored, base, tuned, alpha)),
+            job_key,
+            partial(jobs.follow, job_key, title, partial(blending.stored, base, tuned, alpha)),
             key=SHOW,
+            anew=True,
             icon=":material/add:",
             help="Writes it to the cache, so that every page can show it: maps, sentences, search, attention.",
         )
@@ -200,35 +198,16 @@ def _model(base: str, tuned: str, alpha: float) -> str | None:
 
 
 def _export(run: Run, curve: BlendCurve, alpha: float) -> None:
-    usual = places.runs_folder() / "blends" / downloads.file_name(f"{run.name} {alpha:g}")
-    written = st.text_input(
-        "Folder",
-        key=FOLDER,
-        placeholder=str(usual),
-        help="A new folder on this machine, with a model card. transformers and sentence-transformers open it.",
-    )
-    try:
-        folder = places.given_path(written.strip()) if written.strip() else usual
-    except errors.StrataError as error:
-        messages.trouble(error)
-        return
-    key = f"export {_key(run, (alpha,))} to {folder}"
-    job = jobs.find(key)
-    if job is not None and job.state == jobs.DONE:
-        st.success(f"Written to {messages.plain(str(folder))}", icon=":material/check:")
-        return
-    if job is not None and job.live:
-        jobs.progress_of(job)
-        return
-    if job is not None and job.error:
-        messages.trouble(job.error, job.details)
-
-    def work() -> progress.Work[None]:
+    def work(folder: Path) -> progress.Work[None]:
         models, found = yield from blending.of_runs([run], (*curve.shares, alpha))
         yield from blending.export(models, found, alpha, folder)
 
-    def begin() -> None:
-        jobs.forget(key)
-        jobs.follow(key, f"Writing {folder.name}", work)
-
-    controls.button(st.container(), "Export this blend", begin, key=WRITE, icon=":material/download:")
+    job_buttons.export(
+        places.runs_folder() / "blends" / downloads.file_name(f"{run.name} {alpha:g}"),
+        lambda folder: f"export {_key(run, (alpha,))} to {folder}",
+        work,
+        label="Export this blend",
+        key=WRITE,
+        field=FOLDER,
+        about=", with a model card. transformers and sentence-transformers open it.",
+    )

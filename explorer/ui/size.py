@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer import errors, in_words, places, progress
+from explorer import in_words, places, progress
 from explorer.data import corpora, sources, text_sets
 from explorer.data.graded import sts
 from explorer.data.graded.sets import SetIdentity
@@ -33,7 +32,7 @@ from explorer.training.record import run_results, runs
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import controls, downloads, first_screen
+from explorer.ui.widgets import controls, downloads, first_screen, job_buttons
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
@@ -42,7 +41,7 @@ PAIRS = "the evaluation set"
 FORM = "sizes"
 TABLE, EXPORT = "Table", "Export"  # tabs
 ON, TEXT, WAY, OTHERS = "score sizes on", "text of projections", "cut dimensions by", "other sizes"
-STARTED, START = "_sizes started", "measure sizes"
+START = "measure sizes"
 ABOUT = "Encodes the evaluation set and the text once, then scores every size and times the encoder after each layer."
 TRYING, TAKES = "Measuring how long it takes …", "It takes about **{}**."
 NOT_TRIED = "How long it takes is not known before: a classifier is fitted for every size."
@@ -132,48 +131,35 @@ def request(choice: sidebar_choice.Choice, found: Found, row: DeltaGenerator) ->
 
 def picture(subject: SizeRequest, line: DeltaGenerator) -> Picture | None:
     """The picture; None until it is measured, with a button in the line that starts it, or with the progress."""
-    started: set[str] = st.session_state.setdefault(STARTED, set())
     known: Picture | None = jobs.known(subject.key) or picture_store.kept(subject.stored_as)
     if known is not None:
         return known
-    if subject.key not in started and jobs.find(subject.key) is None:  # another tab may have asked for it
-        controls.button(
-            line,
-            "Measure sizes",
-            partial(_begin, subject),
-            key=START,
-            type="primary",
-            icon=":material/play_arrow:",
-            help=ABOUT,
-        )
-        return None
     title = f"Measuring sizes of {subject.found.name} on {subject.given.name}"
-    found: Picture | None = jobs.result(subject.key, title, lambda: _measured(subject))
-    return found
 
+    def begin() -> None:
+        if (trial := jobs.find(_trial_key(subject))) is not None:
+            trial.stop()  # the measurement does not wait for its estimate
+        jobs.follow(subject.key, title, partial(_measured, subject))
 
-def _begin(subject: SizeRequest) -> None:
-    """Measure from the next run on; the measurement does not wait for its estimate."""
-    st.session_state[STARTED].add(subject.key)
-    if (trial := jobs.find(_trial_key(subject))) is not None:
-        trial.stop()
+    job = job_buttons.button(
+        line,
+        "Measure sizes",
+        subject.key,
+        begin,
+        key=START,
+        type="primary",
+        icon=":material/play_arrow:",
+        help=ABOUT,
+    )
+    return None if job is None else jobs.result(subject.key, title, partial(_measured, subject))
 
 
 def how_long(subject: SizeRequest) -> None:
     """What the measurement would take, once some of it has been tried in the background; last, after the figure."""
-    if subject.key in st.session_state[STARTED] or jobs.find(subject.key) is not None:
+    if jobs.find(subject.key) is not None:
         return
     job = jobs.follow(_trial_key(subject), f"trying sizes of {subject.found.name}", lambda: _tried(subject))
-    st.fragment(_takes, run_every=1.0 if job.live else None)(job, job.live)
-
-
-def _takes(job: jobs.Job, was_live: bool) -> None:
-    if job.live:
-        st.caption(TRYING)
-        return
-    if was_live:
-        st.rerun()  # the whole page: with it this fragment's clock goes
-    if job.state == jobs.DONE:  # a failed job says nothing: the start shows its error
+    if jobs.has_ended(job, TRYING) and job.state == jobs.DONE:  # of a failed one the start shows the error
         st.markdown(NOT_TRIED if job.result is None else TAKES.format(in_words.duration(job.result)))
 
 
@@ -334,24 +320,23 @@ def export(subject: SizeRequest, picture: Picture) -> None:
             "This encoder is a folder already; cut and stored smaller it can be exported with itself as model A."
         )
         return
-    usual = places.runs_folder() / "smaller" / downloads.file_name(point.title)
-    written = st.text_input(
-        "Folder",
-        key=FOLDER,
-        placeholder=str(usual),
-        help="A new folder on this machine. transformers and sentence-transformers open it; the layers above the cut "
-        "are really removed.",
+
+    def work(folder: Path) -> progress.Work[None]:
+        encoder = pictures.limited(cached.encoder(subject.found, subject.settings), subject.max_length)
+        fit_on = pictures.besides(subject.text, judge_of(subject.given, encoder))
+        judged = small_encoder.cosine_sets(subject.given, subject.named, encoder)
+        yield from small_encoder.export(encoder, subject.found, picture, point, fit_on, judged, folder)
+
+    folder = job_buttons.export(
+        places.runs_folder() / "smaller" / downloads.file_name(point.title),
+        partial(key_of, subject, point),
+        work,
+        label="Export",
+        key=WRITE,
+        field=FOLDER,
+        about=". transformers and sentence-transformers open it; the layers above the cut are really removed.",
     )
-    try:
-        folder = places.given_path(written.strip()) if written.strip() else usual
-    except errors.StrataError as error:
-        messages.trouble(error)
-        _button(None)
-        return
-    key = key_of(subject, point, folder)
-    job = jobs.find(key)
-    if job is not None and job.state == jobs.DONE:
-        st.success(f"Written to {messages.plain(str(folder))}", icon=":material/check:")
+    if folder is not None:
         if point.size.stored in (INT8, BITS):
             st.caption(f"The model card in it has the lines that store vectors as {point.size.stored}.")
         st.code(
@@ -365,30 +350,8 @@ def export(subject: SizeRequest, picture: Picture) -> None:
             args=(str(folder),),
             key="compare the smaller encoder",
         )
-    elif job is not None and job.live:
-        jobs.progress_of(job)
-    else:
-        if job is not None and job.error:
-            messages.trouble(job.error, job.details)
-        _button(partial(_start, key, subject, picture, point, folder))
-
-
-def _button(act: Callable[[], object] | None) -> None:
-    controls.button(st.container(), "Export", act, key=WRITE, icon=":material/download:")
 
 
 def key_of(subject: SizeRequest, point: Point, folder: Path) -> str:
     """The job key of an export: what the picture was made of, the size, the folder, and the set that has a dev set."""
     return f"export {subject.key} {subject.named.written!r} {point.title} to {folder}"
-
-
-def _start(key: str, subject: SizeRequest, picture: Picture, point: Point, folder: Path) -> None:
-    jobs.forget(key)
-    jobs.follow(key, f"Writing {folder.name}", lambda: _written(subject, picture, point, folder))
-
-
-def _written(subject: SizeRequest, picture: Picture, point: Point, folder: Path) -> progress.Work[None]:
-    encoder = pictures.limited(cached.encoder(subject.found, subject.settings), subject.max_length)
-    fit_on = pictures.besides(subject.text, judge_of(subject.given, encoder))
-    judged = small_encoder.cosine_sets(subject.given, subject.named, encoder)
-    yield from small_encoder.export(encoder, subject.found, picture, point, fit_on, judged, folder)

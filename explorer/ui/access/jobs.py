@@ -177,6 +177,12 @@ def forget(key: str) -> None:
             del _jobs[key]
 
 
+def restart(job: Job) -> None:
+    """Start a job anew that was stopped or has failed."""
+    forget(job.key)
+    follow(job.key, job.title, job.make, lane=job.lane)
+
+
 @atexit.register
 def stop_all(patience: float = 15.0) -> None:
     """Stop every job and wait for it: a thread cut off inside torch would abort the process, and a run is saved."""
@@ -266,6 +272,20 @@ def progress_of(job: Job) -> None:
         st.rerun()  # it ended since the page asked for its result; otherwise the page would stay empty
 
 
+def has_ended(job: Job, text: str) -> bool:
+    """Whether a job has ended; until then the text stands in its place, and at the end the page is drawn anew."""
+    if job.live:
+        st.fragment(_until_the_end, run_every=0.5)(job, text)
+        return False
+    return True
+
+
+def _until_the_end(job: Job, text: str) -> None:
+    if not job.live:
+        st.rerun()
+    st.caption(text)
+
+
 def _fetch_the_code_of_figures(job: Job) -> None:
     """Draw an empty figure during a visit's first wait: the browser takes a second and more to run plotly at first."""
     if st.session_state.setdefault(_FIRST, job.key) == job.key:
@@ -303,4 +323,4 @@ def _stop(job: Job, label: str, key: str) -> None:
 
 
 def _offer_again(job: Job, label: str) -> None:
-    st.button(label, icon=":material/refresh:", on_click=forget, args=(job.key,), key=f"again {job.key}")
+    st.button(label, icon=":material/refresh:", on_click=restart, args=(job,), key=f"again {job.key}")

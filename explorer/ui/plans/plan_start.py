@@ -14,7 +14,7 @@ from explorer import errors, places
 from explorer.data import sources
 from explorer.training.record import status as statuses
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs
+from explorer.ui.access import cached
 from explorer.ui.plans import plan_form
 from explorer.ui.runs import run_status, training_form, training_queue
 from explorer.ui.widgets import controls, downloads, first_screen
@@ -64,8 +64,8 @@ def form() -> None:
     if named is None or not found:
         below.caption("Fix the highlighted fields to start.")
         return
-    job = jobs.find(training_queue.estimate_key(named))
-    estimate = run_status.estimate(job, line, ESTIMATE, "of each row", lambda: training_queue.estimate_plan(named))
+    job_key = training_queue.estimate_key(named)
+    estimate = run_status.estimate(line, ESTIMATE, "of each row", job_key, partial(training_queue.estimate_plan, named))
     if estimate is not None:
         with below:
             st.info(messages.plain(f"Estimate: {estimate.text}."), icon=":material/speed:")

@@ -24,7 +24,7 @@ from explorer.ui import messages
 from explorer.ui.access import cached, jobs
 from explorer.ui.frame import sidebar
 from explorer.ui.results import filters
-from explorer.ui.widgets import controls
+from explorer.ui.widgets import controls, job_buttons
 
 JOB = "evaluation"  # one at a time, in whichever tab it was started
 MODELS, SUITES_KEY, TASKS = "models to evaluate", "suites to evaluate", "tasks to evaluate"
@@ -62,14 +62,10 @@ def show() -> None:
     if job is not None and job.live:
         jobs.progress_of(job)
         return
-
-    def go_on(stopped: jobs.Job) -> None:  # measures what is not saved
-        jobs.forget(JOB)
-        jobs.follow(JOB, stopped.title, stopped.make)
-
     if job is not None and job.state == jobs.STOPPED:
         st.info(STOPPED.format(messages.plain(job.title)), icon=":material/stop_circle:")
-        st.button("Continue", key=CONTINUE, icon=":material/resume:", on_click=go_on, args=(job,))
+        # measures what is not saved
+        st.button("Continue", key=CONTINUE, icon=":material/resume:", on_click=jobs.restart, args=(job,))
     elif job is not None:
         messages.trouble(job.error, job.details)
     if LAST in st.session_state:
@@ -172,10 +168,11 @@ def _buttons(choice: EvaluationChoice) -> None:
         models, tasks = _counted(len(checked.models), "model"), _counted(len(checked.tasks), "task")
         jobs.follow(JOB, f"Evaluating {models} on {tasks}", checked.evaluated)
 
+    job_key = estimate_key(choice)
+
     def estimate_time() -> None:
-        now = _chosen()
-        expected = now.checked(sidebar.encoders()).expected
-        jobs.follow(estimate_key(now), "Estimating the time of the evaluation", expected)
+        expected = choice.checked(sidebar.encoders()).expected
+        jobs.follow(job_key, "Estimating the time of the evaluation", expected)
 
     models, tasks = len(choice.models), len(choice.tasks)
     if models and tasks:  # what would be measured, without a look at files
@@ -184,22 +181,21 @@ def _buttons(choice: EvaluationChoice) -> None:
         counts = _counted(models, "model"), _counted(tasks, "task"), _counted(models * tasks, "result")
         saved = AGAIN if choice.typed.get("again") else SAVED
         st.caption(f"{' × '.join(counts[:2])} = {counts[2]}: {', '.join([*names, *more])}. {saved}")
-    estimate = jobs.find(estimate_key(choice))
     line = st.container(horizontal=True)
     line.button(
         "Evaluate", key=START, icon=":material/play_arrow:", type="primary", on_click=controls.attempt, args=(start,)
     )
-    if estimate is None:
-        line.button(
-            "Estimate time",
-            key=ESTIMATE,
-            icon=":material/speed:",
-            on_click=controls.attempt,
-            args=(estimate_time,),
-            help="Encodes a few texts of each task, trains the classifier once, and says what is not saved yet. "
-            "Nothing is saved.",
-        )
-    elif estimate.state == jobs.DONE:
+    estimate = job_buttons.button(
+        line,
+        "Estimate time",
+        job_key,
+        estimate_time,
+        key=ESTIMATE,
+        icon=":material/speed:",
+        help="Encodes a few texts of each task, trains the classifier once, and says what is not saved yet. "
+        "Nothing is saved.",
+    )
+    if estimate is not None:
         found: EvaluationResult = estimate.result
         usual, most = in_words.duration(found.seconds), in_words.duration(found.at_most)
         about = f"about {usual}{'' if usual == most else f', at most {most}'}"
@@ -213,8 +209,6 @@ def _buttons(choice: EvaluationChoice) -> None:
         if cut := tuple(f"{task}, {model}: {text}" for model, task, text in known if text):
             st.warning(_listed(CUT, cut), icon=":material/content_cut:")
         _tell_troubles(found)
-    else:
-        jobs.progress_of(estimate)
 
 
 def estimate_key(choice: EvaluationChoice) -> str:

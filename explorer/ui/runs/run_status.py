@@ -21,7 +21,7 @@ from explorer.training.record import status as statuses
 from explorer.ui import messages
 from explorer.ui.access import jobs
 from explorer.ui.runs import training_queue
-from explorer.ui.widgets import controls, downloads
+from explorer.ui.widgets import downloads, job_buttons
 
 Colour = Literal["gray", "blue", "green", "orange", "red"]
 BADGES: dict[str, tuple[Colour, str]] = {  # a colour of Streamlit and an icon for each state
@@ -111,28 +111,24 @@ def heading(name: str, state: str) -> DeltaGenerator:
     return line
 
 
-def estimate(job: jobs.Job | None, line: DeltaGenerator, key: str, what: str, start: Callable[[], object]) -> Any:
+def estimate(line: DeltaGenerator, key: str, what: str, job_key: str, start: Callable[[], object]) -> Any:
     """The estimate of time and memory once its job is done; before it the button, or the progress. `what` is tried.
 
     While a run trains, the button is disabled.
     """
-    if job is not None and job.state == jobs.DONE:
-        return job.result
-    if job is not None:
-        jobs.progress_of(job)
-        return None
-    busy = bool(training_queue.under_way())
+    busy = jobs.find(job_key) is None and bool(training_queue.under_way())
     if busy:
         st.caption(BUSY)
-    controls.button(
+    job = job_buttons.button(
         line,
         "Estimate time and memory",
+        job_key,
         None if busy else start,
         key=key,
         icon=":material/speed:",
         help=BUSY if busy else f"Trains one step {what} and reports time, memory and disk. Nothing is saved.",
     )
-    return None
+    return None if job is None else job.result
 
 
 def table(page: str, choose: Callable[[runs.Run], object], text: str) -> None:

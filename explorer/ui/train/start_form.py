@@ -30,6 +30,7 @@ _STARTED, _TIMED = "_run started", "_recipe timed"
 FEW = FEW_OF_OTHERS = 2000  # rows of the visitor, and of texts that ship, of which a step is timed without being asked
 ESTIMATE = "Estimate: {}."
 TAKES, MEASURING = "It takes about **{}** for {:,} steps.", "Measuring one step …"
+READING = "Reading your text and testing the base …"
 PREVIEWED = 20_000  # rows, of which the base is scored before the start
 READ_MORE = "Read {:,} tokens"
 COMMAND, RUNS = "Command", "Runs"  # tabs
@@ -45,9 +46,8 @@ def page() -> None:
     _start(recipe, row, answer, panes[COMMAND], shows_command=chosen == COMMAND)
     first, found = _scoring(recipe), None
     with answer:
-        if first is not None and first.live:  # a step at the same time would take longer
-            st.fragment(_until_done, run_every=0.5)(first)
-        elif recipe is not None and recipe.trains:
+        free = first is None or jobs.has_ended(first, MEASURING)  # a step at the same time would take longer
+        if free and recipe is not None and recipe.trains:
             found = _estimate(recipe, row)
     with figure:
         _preview(recipe, first, found.steps // len(recipe.seeds) if recipe is not None and found is not None else 0)
@@ -95,12 +95,12 @@ def _start(
 
 def _estimate(recipe: Recipe, row: DeltaGenerator) -> Estimate | None:
     """How long the run takes, once a step has been tried: of few rows without being asked, else by a button."""
-    job = jobs.find(training_queue.trial_key(recipe)) or _timed(recipe)
-    if job is not None and job.live:
-        st.fragment(_until_done, run_every=0.5)(job)
+    job_key = training_queue.trial_key(recipe)
+    job = jobs.find(job_key) or _timed(recipe)
+    if job is not None and not jobs.has_ended(job, MEASURING):
         return None
     found: Estimate | None = run_status.estimate(
-        job, row, "run estimate", "on the longest rows", lambda: training_queue.try_one_step(recipe)
+        row, "run estimate", "on the longest rows", job_key, partial(training_queue.try_one_step, recipe)
     )
     if found is not None:
         time = in_words.duration(found.seconds)
@@ -138,12 +138,6 @@ def _preview(recipe: Recipe | None, job: jobs.Job | None, total: int) -> None:
         status = replace(status, base=found.dev, facts=facts)
         lines = [run_folder.Evaluation(1, recipe.seeds[0], 0, dev=found.dev, cosines=found.cosines)]
     run_status.curves(lines, status, "of the form")
-
-
-def _until_done(job: jobs.Job) -> None:
-    if not job.live:
-        st.rerun()
-    st.caption(MEASURING)
 
 
 def _first_point(recipe: Recipe) -> progress.Work[FirstPoint]:
@@ -198,7 +192,8 @@ def _base_on_test(recipe: Recipe) -> None:
     parts = recipe.data, sorted(recipe.columns.items()), recipe.tests, recipe.keeps_duplicates, recipe.device, length
     key = f"base on test {now} {recipe.kind.rows} {parts}"
     job = jobs.follow(key, "the base on the test rows", lambda: _tested(recipe))
-    st.fragment(_gain, run_every=1.0 if job.live else None)(recipe, job, job.live)
+    if jobs.has_ended(job, READING) and job.result is not None:  # of a failed one the start shows the error
+        _gain(recipe, job.result)
 
 
 def _cut_texts(recipe: Recipe, cut: CutTexts) -> None:
@@ -210,19 +205,10 @@ def _cut_texts(recipe: Recipe, cut: CutTexts) -> None:
     field = knob_form.key_of(recipe.method, "max_length")
     if cut.can_read_more and field in st.session_state:
         read = partial(st.session_state.update, {field: cut.read_limit})
-        if line.button(READ_MORE.format(cut.read_limit), key="read more", icon=":material/expand:", on_click=read):
-            st.rerun()  # the form, of which this fragment is a part
+        line.button(READ_MORE.format(cut.read_limit), key="read more", icon=":material/expand:", on_click=read)
 
 
-def _gain(recipe: Recipe, job: jobs.Job, was_live: bool) -> None:
-    if job.live:
-        st.caption("Reading your text and testing the base …")
-        return
-    if was_live:
-        st.rerun()  # the whole page: with it this fragment's clock goes
-    every: BeforeStart | None = job.result  # a failed job says nothing: the start shows its error
-    if every is None:
-        return
+def _gain(recipe: Recipe, every: BeforeStart) -> None:
     if every.cut is not None:
         _cut_texts(recipe, every.cut)
     found = every.room

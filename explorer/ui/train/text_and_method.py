@@ -20,7 +20,7 @@ from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.runs import training_form
 from explorer.ui.train import knob_form
-from explorer.ui.widgets import controls
+from explorer.ui.widgets import controls, job_buttons
 
 UPLOAD = "uploaded text"
 ASKED = "Upload your text above, or choose one by name. The method that fits its rows is then chosen."
@@ -361,7 +361,6 @@ def _offer_to_make(card: training_form.MethodCard, knob: knobs.Knob, base: str, 
     except StrataError:  # the form shows the error of the base or of the text
         return
     key = f"make {folder}"
-    job = jobs.find(key)
     if folder.is_dir():
         text = json.loads((folder / "accuracy.json").read_text(encoding="utf-8"))
         st.caption(MADE.format(messages.plain(base), 100 * text["after"], f"{text['words']:,}", 100 * text["before"]))
@@ -372,16 +371,16 @@ def _offer_to_make(card: training_form.MethodCard, knob: knobs.Knob, base: str, 
             on_click=lambda: st.session_state.update({knob_form.key_of(card.name, knob.name): str(folder)}),
             type="primary",
         )
-    elif job is not None and job.state != jobs.DONE:
-        jobs.progress_of(job)
     else:
-
-        def begin() -> None:
-            jobs.forget(key)
-            jobs.follow(key, "making a generator", partial(_make, base, chosen, of_roles), lane=jobs.TRAINING)
-
-        label = f"Make one from {messages.plain(base)} and this text"
-        controls.button(st.container(), label, begin, key=f"make {knob.name}", icon=":material/build:")
+        job_buttons.button(
+            st.container(),
+            f"Make one from {messages.plain(base)} and this text",
+            key,
+            partial(jobs.follow, key, "making a generator", partial(_make, base, chosen, of_roles), lane=jobs.TRAINING),
+            key=f"make {knob.name}",
+            anew=True,
+            icon=":material/build:",
+        )
 
 
 def _make(base: str, texts: tuple[str, ...], of_roles: dict[str, str]) -> progress.Work[None]:
