@@ -1,28 +1,15 @@
-"""The folder of a run: names of its files and models (`run:NAME@step-60`), lines of its metrics, and its lock.
+"""The folder of a run: names of its files and models (`run:NAME@step-60`), and the lines of its metrics."""
 
-A process that works in a folder locks it; the system frees the lock when the process ends.
-"""
-
-import fcntl
 import json
 import math
-import os
 import re
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from functools import cache
 from pathlib import Path
 
-import psutil
-
 from explorer import typed_json
-from explorer.errors import RunBusy
-from explorer.places import examples_folder, is_utf8, readable, runs_folder, writing
+from explorer.places import examples_folder, is_utf8, readable, runs_folder
 
 RECIPE, STATUS, METRICS, LOG = "recipe.yaml", "status.json", "metrics.jsonl", "train.log"
-STOP_REQUEST, LOCK = "stop-request", ".lock"  # a viewer's request to stop, and the trainer's hold
 QUEUED = "queued"  # the place in the queue of a run that has not begun
 MODEL, STATE, STEPS, PROBE, PREDICTIONS, ITEMS = "model", "state", "steps", "probe", "predictions", "items"  # folders
 PROBE_SENTENCES = "sentences.json"
@@ -189,84 +176,3 @@ def metric_text(line: MetricLine) -> str:
 
 def _missing(value: object) -> bool:
     return value in (None, ()) or (isinstance(value, float) and not math.isfinite(value))
-
-
-@contextmanager
-def holding(folder: Path, busy: str, next_step: str) -> Iterator[None]:
-    """Hold the lock of a folder, which the system frees when the process ends; `busy` is the error if it is taken."""
-    with writing(folder, next_step):
-        opened = (folder / LOCK).open("w")
-    with opened as lock:
-        for patience in (0.05,) * 20 + (None,):  # a viewer takes the lock for a moment, to test it
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except OSError as error:
-                if patience is None:
-                    raise RunBusy(busy) from error
-                time.sleep(patience)
-        yield
-
-
-def is_held(folder: Path) -> bool:
-    """Whether a process holds the lock of a folder."""
-    return is_in_use(folder / LOCK)
-
-
-@contextmanager
-def in_use(folder: Path) -> Iterator[None]:
-    """Lock a folder that is being made or deleted, without a file in it; some network disks cannot."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
-
-
-def is_in_use(path: Path) -> bool:
-    """Whether a process has locked a folder, which it makes or deletes, or a file."""
-    try:
-        handle = os.open(path, os.O_RDONLY)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(handle)
-    return False
-
-
-def is_same_process(pid: int, born: str) -> bool:
-    """Whether the process with this id is the one that was born so, and runs."""
-    return bool(born) and born == birth(pid)
-
-
-@cache
-def own_birth(pid: int) -> str:
-    """`birth` of this process, which stays what it is; by its id, since a fork is another process."""
-    return birth(pid)
-
-
-def birth(pid: int) -> str:
-    """What tells a process from others that had its id before; "" if there is none.
-
-    The start of the machine by its id, and the start of the process counted from there: a time of the day would change
-    whenever the clock is set.
-    """
-    try:
-        process = psutil.Process(pid)
-        if process.status() == psutil.STATUS_ZOMBIE:
-            return ""
-        boot = Path("/proc/sys/kernel/random/boot_id")
-        if not boot.exists():  # not Linux: the system itself notes when a process started
-            return str(process.create_time())
-        ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-        return f"{boot.read_text().strip()} {ticks}"
-    except (psutil.Error, OSError):
-        return ""

@@ -30,6 +30,7 @@ FLOORS = {
         "explorer.fair_share",
         "explorer.typed_json",
         "explorer.run_folder",
+        "explorer.work_folder",
         "explorer.in_words",
         "explorer.escaping",
         "explorer.places",

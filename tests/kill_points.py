@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import explorer.__main__  # noqa: F401 (so that no fork has to import it)
+from explorer import work_folder
 from explorer.encoding.locate import lookup
 from explorer.errors import LONGEST
 from explorer.progress import finish
@@ -183,7 +184,7 @@ def try_points(place: Place, method: str, folder: Path, told: Path, most: dict[s
     """Try points of a method in several ways, at most so many at equal distances (0: all); write the outcomes."""
     os.fsync = lambda handle: None  # a killed process loses nothing that it has written
     recorder.BEAT = 1e9  # a status is written at the same calls each time
-    runs.UNTOUCHED = 0.0
+    work_folder.UNTOUCHED = 0.0
     chosen = short(place, method, folder, steps)
     with in_no_time():
         finish(preparing.prepare(chosen))  # so that every fork finds done what the first one has to do

@@ -62,7 +62,7 @@ def execute(folder: PlanFolder, train: Train = running.train) -> Work[PlanStatus
     To stop, take no next step: the run under way is saved, and the plan can be resumed. A viewer's request to stop is
     read after each step.
     """
-    with folder.hold():
+    with folder.held():
         folder.clear_stop_request()
         work = _executed(folder, train)
         try:

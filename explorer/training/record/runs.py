@@ -7,45 +7,36 @@ finished) and README.md. `stop-request` is what a viewer asks for.
 
 from __future__ import annotations
 
-import errno
-import os
 import re
 import shutil
-import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from explorer import run_folder
+from explorer import run_folder, work_folder
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.knobs import whole_in
-from explorer.places import examples_folder, given_path, is_utf8, runs_folder, write_whole, writing
-from explorer.run_folder import LOG, METRICS, MODEL, RECIPE, STATE, STATUS, STOP_REQUEST, MetricLine
+from explorer.places import examples_folder, given_path, is_utf8, runs_folder
+from explorer.run_folder import LOG, METRICS, MODEL, RECIPE, STATE, STATUS, MetricLine
 from explorer.training.record import status as statuses
 from explorer.training.record.status import RunFacts, Status
+from explorer.work_folder import ROOM, WorkFolder, is_held
 
 if TYPE_CHECKING:
     from explorer.training.recipe import Recipe
 
-KEEP, DISCARD = "keep", "discard"
+KEEP, DISCARD = work_folder.KEEP, work_folder.DISCARD
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
-_ROOM = "Make room on that disk, or set STRATA_RUNS to a folder that can be written to."
-UNTOUCHED = 600.0  # seconds; where nothing can be locked, what is as old is no longer the work of a process
-_LEFT = re.compile(r"\.\d+-\d+\.part|\.deleted-.+-\d+")
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(WorkFolder[Status]):
     """A run by its folder."""
 
-    folder: Path
-
-    @property
-    def name(self) -> str:
-        """The name of the run."""
-        return self.folder.name
+    NOUN = statuses.RUN
+    BUSY = "'{}' is being trained by another process. Wait for it, or stop it."
 
     @property
     def row(self) -> str:
@@ -88,6 +79,10 @@ class Run:
         """The status; a run without a status file yet is waiting."""
         return statuses.read(self.folder) or Status(state=statuses.INTERRUPTED)
 
+    def put(self, status: Status) -> None:
+        """Write the status, with the id of this process."""
+        statuses.write(self.folder, status)
+
     def metrics(self) -> list[MetricLine]:
         """Every line of the metrics, in order."""
         try:
@@ -104,47 +99,19 @@ class Run:
             return ""
         return "\n".join(text.splitlines()[-lines:])
 
-    def stop_requested(self) -> str:
-        """The request of a viewer to stop: KEEP, DISCARD, or "" for none."""
-        try:
-            return (self.folder / STOP_REQUEST).read_text(encoding="utf-8").strip()
-        except OSError:
-            return ""
-
-    def request_stop(self, how: str) -> None:
-        """Ask the trainer, in any process, to stop within a step."""
-        statuses.check_there(self.folder)
-        write_whole(self.folder / STOP_REQUEST, lambda file: file.write(how.encode()), _ROOM)
-
-    def clear_stop_request(self) -> None:
-        """Delete the request."""
-        with writing(self.folder, _ROOM):
-            (self.folder / STOP_REQUEST).unlink(missing_ok=True)
-
-    def held(self) -> AbstractContextManager[None]:
-        """Lock a run while a process trains it; the system releases the lock when the process ends."""
-        statuses.check_there(self.folder)
-        busy = f"'{self.name}' is being trained by another process. Wait for it, or stop it."
-        return run_folder.holding(self.folder, busy, _ROOM)
-
     def renamed(self, name: str) -> Run:
         """Rename the run."""
-        self._check_idle("renamed")
+        self.check_ended("renamed")
         target = self.folder.with_name(free_name(name, self.folder.parent))
         try:
             self.folder.rename(target)
         except OSError as error:
-            raise NotWritable(f"'{self.name}' cannot be renamed: {error.strerror}. {_ROOM}") from error
+            raise NotWritable(f"'{self.name}' cannot be renamed: {error.strerror}. {ROOM}") from error
         return Run(target)
-
-    def delete(self) -> None:
-        """Delete the folder and everything in it."""
-        self._check_idle("deleted")
-        self._deleted(self.folder)
 
     def delete_model(self) -> None:
         """Delete the tuned encoder alone: recipe, status, scores and card stay."""
-        self._check_idle("changed")
+        self.check_ended("changed")
         self._deleted(self.model)
 
     @property
@@ -152,29 +119,13 @@ class Run:
         """The size of the tuned encoder; 0 if there is none."""
         return sum(path.stat().st_size for path in self.model.rglob("*") if path.is_file())
 
-    def _deleted(self, folder: Path) -> None:
-        # rename first: a partly deleted folder must not look like a run, nor like a model
-        gone = self.folder.with_name(f".deleted-{self.name}-{time.time_ns()}")
-        try:
-            folder.rename(gone)
-        except OSError as error:
-            raise NotWritable(f"'{self.name}' cannot be deleted: {error.strerror}. Delete {folder} by hand.") from error
-        try:
-            with run_folder.in_use(gone):
-                shutil.rmtree(gone)
-        except OSError as error:
-            raise NotWritable(
-                f"'{self.name}' is deleted, but a part of it is left ({error.strerror}). Delete {gone} by hand."
-            ) from error
-
-    def _check_idle(self, what: str) -> None:
+    def check_ended(self, what: str) -> None:
+        """Refuse it for a run that ships with Strata too."""
         if self.is_example:
             raise BadChoice(
                 f"'{self.name}' ships with Strata and cannot be {what}. Train it again to get your own copy."
             )
-        statuses.check_there(self.folder)
-        if self.status().live:
-            raise RunBusy(f"'{self.name}' is {self.status().state} and cannot be {what}. Stop it first.")
+        super().check_ended(what)
 
 
 def new(recipe: Recipe, name: str = "", folder: Path | None = None, *, plan: str = "", row: str = "") -> Run:
@@ -183,25 +134,16 @@ def new(recipe: Recipe, name: str = "", folder: Path | None = None, *, plan: str
     `plan` is the id of the plan that makes it, and `row` its row there.
     """
     parent = folder or runs_folder()
-    # made elsewhere and renamed into place: a run without a recipe is never listed
-    part = parent / f".{os.getpid()}-{time.monotonic_ns()}.part"
-    try:
-        with writing(parent, _ROOM):
-            part.mkdir(parents=True)
-        with writing(parent, _ROOM), run_folder.in_use(part):
-            (part / RECIPE).write_text(recipe.as_yaml(), encoding="utf-8")
-            names = recipe.dev, recipe.test, recipe.more_tests
-            facts = RunFacts(recipe.method, recipe.model, recipe.data, *names, plan, recipe.elsewhere, row)
-            statuses.write(part, Status(seeds=len(recipe.seeds), seed=recipe.seeds[0], facts=facts))
-            for name_now in [free_name(name, parent)] if name else _free_names(recipe, parent):
-                try:
-                    part.rename(parent / name_now)
-                    return Run(parent / name_now)
-                except OSError as error:
-                    if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):  # the name was taken meanwhile
-                        raise
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+
+    def fill(part: Path) -> None:
+        (part / RECIPE).write_text(recipe.as_yaml(), encoding="utf-8")
+        names = recipe.dev, recipe.test, recipe.more_tests
+        facts = RunFacts(recipe.method, recipe.model, recipe.data, *names, plan, recipe.elsewhere, row)
+        statuses.write(part, Status(seeds=len(recipe.seeds), seed=recipe.seeds[0], facts=facts))
+
+    there = work_folder.made(parent, [free_name(name, parent)] if name else _free_names(recipe, parent), fill)
+    if there is not None:
+        return Run(there)
     raise BadChoice(f"There is a run '{name}' already: another process has just made it. Choose another name.")
 
 
@@ -311,19 +253,9 @@ def restarted(run: Run) -> None:
 def collect(folder: Path | None = None) -> None:
     """Delete half-made and half-deleted runs, and the states of finished runs: hundreds of megabytes each."""
     for run in every(folder):
-        if run.state.exists() and run.status().state == statuses.FINISHED and not run_folder.is_held(run.folder):
+        if run.state.exists() and run.status().state == statuses.FINISHED and not is_held(run.folder):
             shutil.rmtree(run.state, ignore_errors=True)
-    for path in run_folder.home(folder).glob(".*"):
-        if _LEFT.fullmatch(path.name) and _untouched(path) and not run_folder.is_in_use(path):
-            shutil.rmtree(path, ignore_errors=True)
-
-
-def _untouched(path: Path) -> bool:
-    """Whether a folder was renamed, or an entry of it changed, long ago or by a clock that has been set back since."""
-    try:
-        return abs(time.time() - path.stat().st_ctime) >= UNTOUCHED
-    except OSError:
-        return False
+    work_folder.collect(run_folder.home(folder))
 
 
 def unreadable(folder: Path | None = None) -> list[str]:

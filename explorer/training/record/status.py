@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import socket
 import time
 from collections.abc import Callable, Mapping
@@ -17,12 +16,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer import places, run_folder, typed_json
+from explorer import places, run_folder, typed_json, work_folder
 from explorer.data.set_items import counted
 from explorer.data.shared_rows import SharedRows
 from explorer.data.watched_pairs import WatchedPair
 from explorer.encoding.read.head_facts import HeadFacts
-from explorer.errors import RunGone
 from explorer.measuring.comparing import learned_facts as learning
 from explorer.measuring.comparing.nothing_learned import NothingLearned
 from explorer.measuring.scores.metrics import SPEARMAN, item_by_main, no_score_in_words
@@ -35,11 +33,11 @@ from explorer.training.loop.computed import Computed
 if TYPE_CHECKING:
     from explorer.training.loop.loop import Training
 
-WAITING, RUNNING, FINISHED, STOPPED, FAILED = "waiting", "running", "finished", "stopped", "failed"
-INTERRUPTED = "interrupted"  # never written: the state of a run whose process has ended
-LIVE = (WAITING, RUNNING)
+WAITING, RUNNING, FINISHED, STOPPED, FAILED = work_folder.STATES
+INTERRUPTED, LIVE = work_folder.INTERRUPTED, work_folder.LIVE
 # a process on another machine counts as ended after this silence; one that trains writes more often
 SILENCE = 120.0  # seconds
+RUN = "run"
 PAGE, CARD, REPORT = "page", "card", "report"  # where facts are read
 # the last beat of a run elsewhere, and our monotonic time when it was new
 _last_beats: dict[Path, tuple[float, float]] = {}
@@ -250,10 +248,9 @@ class RunFacts:
 
 
 @dataclass(frozen=True)
-class Status:
+class Status(work_folder.WorkStatus):
     """The status of a run."""
 
-    state: str = WAITING
     phase: Phase | None = None  # what it does now, and the name of what that is about
     about: str = ""
     done: int = 0  # of that phase
@@ -270,20 +267,10 @@ class Status:
     best: float | None = None  # the dev score when the best step was evaluated, and that step
     best_step: int | None = None
     seconds: float = 0.0  # of work, over all processes of the run
-    error: str = ""
-    details: str = ""
     results: tuple[measured_facts.SeedScores, ...] = ()  # of each seed that is done
     verdict: RunVerdict | None = None  # the tuned model compared with its base; the base's scores alone until the end
     facts: RunFacts = field(default_factory=RunFacts)
-    pid: int = 0
-    born: str = ""  # what tells that process from others with its id
-    host: str = ""
-    beat: float = 0.0  # when it was written, by the clock of that host
-
-    @property
-    def live(self) -> bool:
-        """Whether the run is training or waiting to."""
-        return self.state in LIVE
+    beat: float = 0.0  # when it was written, by the clock of its host
 
     @property
     def scored_elsewhere(self) -> set[str]:
@@ -352,9 +339,8 @@ def parsed(content: bytes) -> Status | None:
 
 def write(folder: Path, status: Status) -> Status:
     """Write a status in the run's folder, with the id of this process."""
-    check_there(folder)
-    pid = os.getpid()
-    signed = replace(status, pid=pid, born=run_folder.own_birth(pid), host=socket.gethostname(), beat=time.time())
+    work_folder.check_there(folder, RUN)
+    signed = work_folder.signed(status, beat=time.time())
     text = json.dumps(signed.as_json(), ensure_ascii=False, indent=1)
     places.write_whole(
         folder / run_folder.STATUS,
@@ -365,21 +351,12 @@ def write(folder: Path, status: Status) -> Status:
     return signed
 
 
-def check_there(folder: Path) -> None:
-    """Refuse to write into a run that is gone: its folder would come back as the husk of a run."""
-    if not folder.is_dir():
-        raise RunGone(
-            f"Run '{folder.name}' is no longer there: it was renamed, moved or deleted. Choose it in the list of runs, "
-            "if it is still there."
-        )
-
-
 def _alive(folder: Path, status: Status) -> bool:
     if status.host != socket.gethostname():
         return _beat_lately(folder, status.beat)
     if status.state == RUNNING:
-        return run_folder.is_held(folder)
-    return run_folder.is_same_process(status.pid, status.born)
+        return work_folder.is_held(folder)
+    return work_folder.is_same_process(status.pid, status.born)
 
 
 def _beat_lately(folder: Path, beat: float) -> bool:

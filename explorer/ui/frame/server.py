@@ -26,7 +26,7 @@ from streamlit import config
 from streamlit.web.server.server_util import is_allowed_origin
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
-from explorer import errors, places, progress, run_folder, typed_json
+from explorer import errors, places, progress, run_folder, typed_json, work_folder
 from explorer.encoding.load import loading
 from explorer.measuring.maps import umap_layout
 from explorer.ui.access import jobs, sidebar_choice
@@ -105,7 +105,7 @@ def restore_queue() -> None:
         if not waited and not planned:
             return
         # of two servers that start at once, the second finds everything queued
-        with run_folder.holding(home, "Another server restores the queue.", "The queue is not restored."):
+        with work_folder.holding(home, "Another server restores the queue.", "The queue is not restored."):
             if waited:
                 training_queue.queue_again()
             if planned:

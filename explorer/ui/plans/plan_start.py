@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from explorer import errors, places
+from explorer import errors, places, work_folder
 from explorer.data import sources
 from explorer.training.record import status as statuses
 from explorer.ui import messages
@@ -139,6 +139,7 @@ def table(shown: str) -> None:
         return
     from explorer.studies.plans import plan_folder
 
+    work_folder.collect(plan_folder.plans_folder())
     found = plan_folder.every()
     if not found:
         return
@@ -161,7 +162,7 @@ def table(shown: str) -> None:
 
 
 def _row(folder: PlanFolder) -> dict[str, Any]:
-    status = training_queue.standing_of_plan(folder)
+    status = training_queue.standing(folder)
     row: dict[str, Any] = {"Plan": folder.name, "State": status.state}
     try:
         plan = folder.plan()

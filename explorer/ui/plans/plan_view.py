@@ -74,7 +74,7 @@ def show(folder: PlanFolder) -> None:
         return
     from explorer.studies.plans import plan_report
 
-    status = training_queue.standing_of_plan(folder)
+    status = training_queue.standing(folder)
     with first_screen.controls_row():
         run_status.heading(folder.name, status.state)
         _buttons(folder, plan, status, bool(found.unmeasured))
@@ -153,7 +153,7 @@ def _buttons(folder: PlanFolder, plan: Plan, status: PlanStatus, unmeasured: boo
 
 def _delete(folder: PlanFolder) -> None:
     def delete() -> None:
-        training_queue.delete_plan(folder)
+        training_queue.delete(folder)
         plan_start.leave()
 
     with st.popover("Delete", icon=":material/delete:"):
@@ -163,7 +163,7 @@ def _delete(folder: PlanFolder) -> None:
 
 def _progress(folder: PlanFolder, plan: Plan, found: PlanTable, shown: tuple[bool, Hashable]) -> None:
     """Which training of how many, its stage, and roughly how long the rest takes; a change redraws the page."""
-    status = training_queue.standing_of_plan(folder)
+    status = training_queue.standing(folder)
     if not folder.folder.is_dir() or (status.live, table_stamp(plan)) != shown:
         st.rerun()
     if status.state == "interrupted":
@@ -171,7 +171,7 @@ def _progress(folder: PlanFolder, plan: Plan, found: PlanTable, shown: tuple[boo
     elif status.state == "stopped":
         st.info(STOPPED, icon=":material/stop_circle:")
     elif status.state == "failed":
-        messages.trouble(status.error or "The plan failed.")
+        messages.trouble(status.error or "The plan failed.", status.details)
     if not status.live:
         return
     from explorer.studies.plans.plan_table import seconds_left
@@ -198,7 +198,7 @@ def _progress(folder: PlanFolder, plan: Plan, found: PlanTable, shown: tuple[boo
         key=STOP,
         icon=":material/stop_circle:",
         on_click=controls.attempt,
-        args=(lambda: training_queue.stop_plan(folder),),
+        args=(lambda: training_queue.stop(folder),),
         help="Saves the training under way. What is trained stays.",
     )
 

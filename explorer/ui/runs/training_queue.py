@@ -12,12 +12,13 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from explorer import errors, places, progress, run_folder
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui.access import cached, jobs
+from explorer.work_folder import Status, WorkFolder, is_held
 
 if TYPE_CHECKING:
     from explorer.studies.plans.advice import Proposal
@@ -44,9 +45,7 @@ def start(recipe: Recipe, name: str = "") -> runs.Run:
 
 def resume(run: runs.Run) -> None:
     """Queue a stopped, interrupted or failed run again."""
-    status = standing(run)
-    if status.state == statuses.FAILED and run.status().live:  # it failed before it wrote its status
-        statuses.write(run.folder, status)
+    _settle(run)
     runs.restarted(run)
     _follow(run)
 
@@ -64,18 +63,21 @@ def queue_again() -> list[runs.Run]:
     return found
 
 
-def stop(run: runs.Run, how: str) -> None:
-    """Stop a waiting or running run, in whichever process it is; `how` says whether to keep it."""
-    job = job_of(run)
+def stop(one: WorkFolder[Status], how: str = runs.KEEP) -> None:
+    """Stop a waiting or running run or plan, in whichever process it is; `how` says whether to keep a run.
+
+    A plan saves the run under way, and can be resumed.
+    """
+    job = job_of(one)
     if job is not None and job.state == jobs.WAITING:
         job.stop()
         if job.state == jobs.STOPPED:
-            _unmark(run)
-            statuses.write(run.folder, replace(run.status(), state=statuses.STOPPED))
+            _unmark(one)
+            one.put(replace(one.status(), state=statuses.STOPPED))
             if how == runs.DISCARD:
-                delete(run)
+                delete(one)
             return
-    run.request_stop(how)
+    one.request_stop(how)
 
 
 def rename(run: runs.Run, name: str) -> runs.Run:
@@ -85,22 +87,38 @@ def rename(run: runs.Run, name: str) -> runs.Run:
     return renamed
 
 
-def delete(run: runs.Run) -> None:
-    """Delete a run that is not under way."""
-    run.delete()
-    jobs.forget(_key(run))
+def delete(one: WorkFolder[Status]) -> None:
+    """Delete a run or a plan that is not under way; the runs of a plan stay."""
+    _settle(one)
+    one.delete()
+    jobs.forget(_key(one))
 
 
-def job_of(one: runs.Run | PlanFolder) -> jobs.Job | None:
+def job_of(one: WorkFolder[Any]) -> jobs.Job | None:
     """The place of a run or a plan in the queue of this process, if it has one."""
     return jobs.find(_key(one))
 
 
-def standing(run: runs.Run) -> statuses.Status:
-    """A run's status; a job that failed before it wrote its status counts as failed."""
-    status, job = run.status(), job_of(run)
-    if status.state == statuses.WAITING and job is not None and job.state == jobs.FAILED:
+def standing(one: WorkFolder[Status]) -> Status:
+    """The status of a run or a plan; a job that failed before it wrote its status counts as failed.
+
+    A plan is finished once its job is: one that gives advice goes on with rows that follow from what it has measured.
+    """
+    status, job = one.status(), job_of(one)
+    if job is None:
+        return status
+    if status.state == statuses.FINISHED and job.state == jobs.RUNNING and job.lane == jobs.PLANS:
+        return replace(status, state=statuses.RUNNING)
+    if status.live and job.state == jobs.FAILED and not is_held(one.folder):
         return replace(status, state=statuses.FAILED, error=job.error, details=job.details)
+    return status
+
+
+def _settle(one: WorkFolder[Status]) -> Status:
+    """Write that work failed whose job failed before it wrote its status; its status."""
+    status = standing(one)
+    if not status.live and one.status().live:
+        one.put(status)
     return status
 
 
@@ -137,7 +155,7 @@ def trial_key(recipe: Recipe) -> str:
     return f"try {now} {recipe.command()}"
 
 
-def _key(one: runs.Run | PlanFolder) -> str:
+def _key(one: WorkFolder[Any]) -> str:
     return str(one.folder)
 
 
@@ -163,9 +181,9 @@ def _follow(run: runs.Run, *, of_plan: bool = False) -> jobs.Job:
     return jobs.follow(_key(run), run.name, trained, lane=jobs.TRAINING)
 
 
-def _unmark(run: runs.Run) -> None:
+def _unmark(one: WorkFolder[Any]) -> None:
     with suppress(OSError):
-        (run.folder / run_folder.QUEUED).unlink(missing_ok=True)
+        (one.folder / run_folder.QUEUED).unlink(missing_ok=True)
 
 
 def _markers() -> list[Path]:
@@ -196,7 +214,7 @@ def start_advice(found: Proposal) -> PlanFolder:
 
     with suppress(errors.RunNotFound):
         begun = plan_folder.find(found.plan.name)
-        if not standing_of_plan(begun).live:
+        if not standing(begun).live:
             resume_plan(begun)
         return begun
     folder = advice.begin(found, of_app=True)
@@ -206,7 +224,7 @@ def start_advice(found: Proposal) -> PlanFolder:
 
 def resume_plan(folder: PlanFolder) -> None:
     """Queue a plan again that was stopped, interrupted or failed, or to train what a finished one left out."""
-    status = standing_of_plan(folder)
+    status = _settle(folder)
     if status.live:
         raise errors.RunBusy(f"The plan '{folder.name}' is {status.state} already.")
     _wait(folder, status)
@@ -223,38 +241,6 @@ def plans_again() -> list[PlanFolder]:
             _wait(folder, status, anew=False)
             found.append(folder)
     return found
-
-
-def stop_plan(folder: PlanFolder) -> None:
-    """Stop a plan, in whichever process it is; the run under way is saved, and the plan can be resumed."""
-    job = job_of(folder)
-    if job is not None and job.state == jobs.WAITING:
-        job.stop()
-        if job.state == jobs.STOPPED:
-            folder.put(replace(folder.status(), state=statuses.STOPPED))
-            return
-    folder.request_stop()
-
-
-def delete_plan(folder: PlanFolder) -> None:
-    """Delete a plan that is not under way; its runs stay."""
-    if not standing_of_plan(folder).live and folder.status().live:  # it failed before it wrote its status
-        folder.put(standing_of_plan(folder))
-    folder.delete()
-    jobs.forget(_key(folder))
-
-
-def standing_of_plan(folder: PlanFolder) -> PlanStatus:
-    """A plan's status; a job that failed before it wrote its status counts as failed.
-
-    A plan is finished once its job is: one that gives advice goes on with rows that follow from what it has measured.
-    """
-    status, job = folder.status(), job_of(folder)
-    if status.state == statuses.FINISHED and job is not None and job.state == jobs.RUNNING:
-        return replace(status, state=statuses.RUNNING)
-    if status.live and job is not None and job.state == jobs.FAILED and not run_folder.is_held(folder.folder):
-        return replace(status, state=statuses.FAILED, error=job.error)
-    return status
 
 
 def estimate_plan(plan: Plan) -> jobs.Job:
@@ -308,7 +294,7 @@ def _wait(folder: PlanFolder, status: PlanStatus, *, anew: bool = True) -> None:
 
     folder.clear_stop_request()
     started = plan_folder.next_start() if anew else status.started
-    folder.put(replace(status, state=statuses.WAITING, of_app=True, started=started, error=""))
+    folder.put(replace(status, state=statuses.WAITING, of_app=True, started=started, error="", details=""))
     _follow_plan(folder)
 
 

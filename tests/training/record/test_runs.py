@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer import run_folder
+from explorer import run_folder, work_folder
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.run_folder import Evaluation, TrainingStep
 from explorer.training.recipe import Recipe
@@ -260,14 +260,14 @@ def test_half_made_and_half_deleted_runs_are_deleted_when_they_are_old(folder, m
         (folder / name / "inside").mkdir(parents=True)
     runs.collect()
     assert {path.name for path in folder.iterdir()} == {*names, *others}, "another process may be at work"
-    monkeypatch.setattr(runs, "UNTOUCHED", 0.0)
+    monkeypatch.setattr(work_folder, "UNTOUCHED", 0.0)
     runs.collect()
     assert {path.name for path in folder.iterdir()} == set(others)
 
 
 def kill_deletions(folder: Path, told: Path) -> None:
     """Kill a process at every call of a deletion; write what was left each time, before and after collecting."""
-    runs.UNTOUCHED = 0.0
+    work_folder.UNTOUCHED = 0.0
     os.environ["STRATA_RUNS"] = str(folder)
     found, code = [], -signal.SIGKILL
     while code == -signal.SIGKILL:

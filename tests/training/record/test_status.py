@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from explorer import run_folder
+from explorer import run_folder, work_folder
 from explorer.errors import RunBusy
 from explorer.training import running
 from explorer.training.loop.measured_facts import SeedScores
@@ -93,7 +93,7 @@ def test_a_run_is_live_while_its_process_is_and_interrupted_when_it_was_killed(r
 def test_a_run_that_is_trained_is_refused_to_a_second_process_until_the_first_is_gone(run, monkeypatch):
     trainer = begun(hold, run)
     waited = []
-    monkeypatch.setattr(runs.time, "sleep", waited.append)
+    monkeypatch.setattr(work_folder.time, "sleep", waited.append)
     with (
         pytest.raises(RunBusy, match=r"'one' is being trained by another process\. Wait for it, or stop it"),
         run.held(),
@@ -106,18 +106,18 @@ def test_a_run_that_is_trained_is_refused_to_a_second_process_until_the_first_is
     monkeypatch.undo()
     end(trainer)
     with run.held():
-        assert run_folder.is_held(run.folder)
-    assert not run_folder.is_held(run.folder)
+        assert work_folder.is_held(run.folder)
+    assert not work_folder.is_held(run.folder)
 
 
 def test_a_run_is_refused_to_a_second_thread_of_its_process_and_looking_takes_it_from_nobody(run, monkeypatch):
-    monkeypatch.setattr(runs.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(work_folder.time, "sleep", lambda seconds: None)
     with run.held(), pytest.raises(RunBusy, match="being trained"), run.held():
         pytest.fail("it was held twice")
     with run.held():
-        assert all(run_folder.is_held(run.folder) for _ in range(3))
-    assert not run_folder.is_held(run.folder)
-    assert not run_folder.is_held(run.folder / "missing")
+        assert all(work_folder.is_held(run.folder) for _ in range(3))
+    assert not work_folder.is_held(run.folder)
+    assert not work_folder.is_held(run.folder / "missing")
     with run.held():
         pass
 

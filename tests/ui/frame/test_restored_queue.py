@@ -8,6 +8,7 @@ from itertools import count
 
 import pytest
 
+from explorer.errors import RunGone
 from explorer.progress import Progress, finish
 from explorer.run_folder import QUEUED
 from explorer.studies.plans import execution, plan_folder
@@ -131,7 +132,7 @@ def test_a_user_s_run_gets_its_turn_after_the_training_under_way(plan, place):
         wait_until(training_queue.in_training)
         mine = training_queue.start(trainings.recipe(place), "mine")
         queued.set()
-        wait_until(lambda: not training_queue.standing_of_plan(folder).live)
+        wait_until(lambda: not training_queue.standing(folder).live)
     began = {run.name: run.metrics()[0].time for run in runs.every()}
     first, second = sorted(began[name] for name in began if name != "mine")
     assert first <= began["mine"] <= second
@@ -141,18 +142,18 @@ def test_a_user_s_run_gets_its_turn_after_the_training_under_way(plan, place):
 def test_a_run_of_a_plan_that_fails_is_named_with_its_error(plan, monkeypatch):
     def fails(run):
         yield Progress("training", 1, 2)
-        raise statuses.RunGone("The disk is full.")
+        raise RunGone("The disk is full.")
 
     monkeypatch.setattr("explorer.training.running.train", fails)
     folder = training_queue.start_plan(plan)
-    wait_until(lambda: not training_queue.standing_of_plan(folder).live)
+    wait_until(lambda: not training_queue.standing(folder).live)
     assert set(folder.status().failures.values()) == {"The disk is full."}
 
 
 def test_a_run_of_a_plan_that_is_refused_before_its_first_step_leaves_no_folder(plan):
     refused = replace(plan, methods=("sg-opt",), settings={**plan.settings, "first_layer": 9}, seeds=(1,))
     folder = training_queue.start_plan(refused)
-    wait_until(lambda: not training_queue.standing_of_plan(folder).live)
+    wait_until(lambda: not training_queue.standing(folder).live)
     assert "first_layer cannot be 9" in folder.status().failures["sg-opt, seed 1"]
     assert runs.every() == []
 
@@ -161,7 +162,7 @@ def test_a_plan_ends_in_the_same_table_by_the_queue_as_by_the_command_line(plan,
     from explorer.studies.plans import plan_table
 
     folder = training_queue.start_plan(plan)
-    wait_until(lambda: not training_queue.standing_of_plan(folder).live)
+    wait_until(lambda: not training_queue.standing(folder).live)
     found = [row.score("test") for row in plan_table.table(plan).rows]
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "other"))
     finish(execution.execute(plan_folder.new(plan)))
@@ -183,7 +184,7 @@ def test_a_process_of_its_own_can_be_killed(plan):
     folder = plan_folder.find(plan.name)
     assert folder.status().state == plan_folder.INTERRUPTED
     server.restore_queue()
-    wait_until(lambda: not training_queue.standing_of_plan(folder).live)
+    wait_until(lambda: not training_queue.standing(folder).live)
     assert folder.status().state == plan_folder.FINISHED
 
 

@@ -61,7 +61,7 @@ def test_a_text_is_read_and_its_trainings_are_proposed_started_and_answered(page
     assert any("2 methods (cosent, cosine-regression)" in one and "with one seed" in one for one in words(page.info))
     page.button(key=form.START).click().run()
     (begun,) = plan_folder.every()
-    wait_until(lambda: not training_queue.standing_of_plan(begun).live)
+    wait_until(lambda: not training_queue.standing(begun).live)
     page = by_link(page, plan=begun.name)
     told = [words(kind) for kind in (page.success, page.info, page.warning, page.error)]
     assert any(one.startswith(("**Yes**: ", "**No**: ", "**Cannot tell**: ")) for one in chain(*told)), told
@@ -90,12 +90,12 @@ def test_a_plan_between_its_first_trainings_and_further_ones_is_not_finished(pla
     seen, real = [], plan_folder.PlanFolder.redefine
 
     def observed(folder, plan):
-        seen.append((folder.status().state, training_queue.standing_of_plan(folder).state))
+        seen.append((folder.status().state, training_queue.standing(folder).state))
         real(folder, plan)
 
     monkeypatch.setattr(plan_folder.PlanFolder, "redefine", observed)
     begun = training_queue.start_advice(finish(advice.proposal(own_data.read(str(path), given.model), given)))
-    wait_until(lambda: not training_queue.standing_of_plan(begun).live)
+    wait_until(lambda: not training_queue.standing(begun).live)
     assert len(seen) > 2
     assert set(seen) == {("finished", "running")}
     assert begun.plan().seeds == (1, 2)

@@ -58,7 +58,7 @@ def filled(app, plan):
 
 
 def ended(folder):
-    wait_until(lambda: not training_queue.standing_of_plan(folder).live)
+    wait_until(lambda: not training_queue.standing(folder).live)
     return folder.status()
 
 

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from explorer import run_folder
+from explorer import work_folder
 from explorer.training.record import status as statuses
 from explorer.ui.frame import talk_steps
 from tests.train_visits import PAGE, START, new, stands
@@ -14,7 +14,7 @@ from tests.visits import words
 @contextmanager
 def under_way(run):
     """The folder of a run as while it trains."""
-    with run_folder.holding(run.folder, "held", "not held"):
+    with work_folder.holding(run.folder, "held", "not held"):
         stands(run, state=statuses.RUNNING)
         yield
         stands(run, state=statuses.FINISHED)
