@@ -137,7 +137,7 @@ def search(options: argparse.Namespace) -> None:
             )
         print(_of_vectors(options, wanted.k))
         return
-    query, models = query_results.asked(options.query), options.model or [lookup.BUNDLED]
+    query, models = query_results.checked_query(options.query), options.model or [lookup.BUNDLED]
     if len(models) > 2:
         raise BadChoice(f"--model was given {len(models)} times. Give it once for A, twice for A and B.")
     if wanted.whole and len(models) == 1:
@@ -171,7 +171,7 @@ def _index(encoder: Encoder, texts: Sequence[str], reading: Reading, settings: S
 
 
 def _of_vectors(options: argparse.Namespace, k: int) -> str:
-    query = query_results.asked(options.query)
+    query = query_results.checked_query(options.query)
     given = flags.read(options, vector_search.VectorOptions)
     assert given.vectors, "they are searched"
     files = opening.opened(given.vectors, given.text, flags.roles(options), options.reading)

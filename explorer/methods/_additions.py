@@ -107,7 +107,7 @@ class Fitting(Method):
 
     @classmethod
     def learns(cls) -> bool:
-        """It does, with a loss or without."""
+        """This method learns, with a loss or without."""
         return True
 
 
@@ -120,7 +120,7 @@ class PredictedClasses(Method):
 
     @classmethod
     def predicts(cls) -> bool:
-        """It does."""
+        """This method predicts classes."""
         return True
 
     def predicted(self, texts: Sequence[Sequence[str]], autocast: Autocast = nullcontext) -> Work[tuple[str, ...]]:

@@ -90,7 +90,7 @@ class SimCSEPairs(KeptDenseHead, _additions.InfoNCEOnPairs):
     """
 
     name = "simcse-sup"
-    when_to_use = "Pairs, and [CLS] must be the vector; those of SNLI gave the model default nothing."
+    when_to_use = "Pairs, and [CLS] must be the vector; with SNLI, the model default did not improve."
 
 
 class SimCSETriplets(KeptDenseHead, _additions.InfoNCEOnTriplets):
@@ -101,7 +101,7 @@ class SimCSETriplets(KeptDenseHead, _additions.InfoNCEOnTriplets):
     """
 
     name = "simcse-hard"
-    when_to_use = "Triplets, and [CLS] must be the vector; those of SNLI gave the model default nothing."
+    when_to_use = "Triplets, and [CLS] must be the vector; with SNLI, the model default did not improve."
 
 
 class DiffCSE(_additions.ReplacedTokenDetection, Pooled):

@@ -342,7 +342,7 @@ class Recipe(Knobs):
 
     @cached_property
     def of_any_seed(self) -> str:
-        """All that decides the weights but the seed, as text; with digests: two versions of a text are not one."""
+        """YAML of everything that decides the weights except the seed; with digests, since edited texts differ."""
         return replace(self.trained_on(), seeds=(0,)).as_yaml()
 
     def as_yaml(self) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from explorer import in_words, methods, places, run_folder
 from explorer.data import sources
-from explorer.encoding.export.exporting import export, opener
+from explorer.encoding.export.exporting import auto_class, export
 from explorer.encoding.load import loading
 from explorer.encoding.locate import layout, model_names
 from explorer.encoding.tune.tunable import Tunable
@@ -118,7 +118,7 @@ def _shown(run: Run, training: Training, learner: Learner, facts: RunFacts, seco
         lower_case=encoder.lower_case,
         max_length=encoder.max_length,
         dimension=method.head().width(encoder.width),
-        opener=opener(encoder),
+        auto_class=auto_class(encoder),
         versions=in_words.versions(preparing.LIBRARIES),
         command=training.recipe.command(),
         base_cosines=of_base,

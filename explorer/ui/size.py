@@ -298,14 +298,14 @@ def _row(picture: Picture, point: Point) -> dict[str, object]:
 
 
 def _mark(picture: Picture, point: Point, number: int, cost: str) -> SizeMark:
-    named = picture.named(replace(point, model=runs.readable(point.model)))
+    named = picture.named(replace(point, model=runs.model_title(point.model)))
     text = (
         f"{named}: {in_words.number(point.score)}, difference {point.gap}, "
         f"{point.sentences_per_second:,.0f} sentences per second, {point.query_ms:.1f} ms per query, "
         f"{point.vector_bytes:,} bytes per vector"
     )
     several = len(picture.models) > 1
-    family = f"{point.size.pooling}, {runs.readable(point.model)}" if several else point.size.pooling
+    family = f"{point.size.pooling}, {runs.model_title(point.model)}" if several else point.size.pooling
     value = COSTS[cost](point)
     return SizeMark(number, family, point.size.stored, value, point.score, point.verdict.kind != WORSE, text)
 

@@ -121,7 +121,7 @@ def cost_by_layer(sides: Mapping[str, EditCosts]) -> go.Figure:
 
 def token_by_token(pair: TokenPair, layer: int) -> go.Figure:
     """Cosines of the tokens of the first sentence (rows) and those of the second (columns), from the top left."""
-    down, across = (labels(tokens) for tokens in pair.tokens)
+    down, across = (shown_labels(tokens) for tokens in pair.tokens)
     sizes = [{"size": 12 if len(names) <= FEW else 9} for names in (across, down)]
     scale = style.COSINE_RANGE, style.COSINE_SCALE, in_words.number
     draft = _matrix(pair.cosines[layer], down, across, *scale, style.cosine_bar())
@@ -171,13 +171,13 @@ def token_shares(sides: dict[str, tuple[TokenPair, Shares]]) -> go.Figure:
     """Bars of the contributions of tokens in either sentence, for every side with the same tokens."""
     return contribution_bars(
         {
-            name: ((labels(pair.tokens[0]), shares[0]), (labels(pair.tokens[1]), shares[1]))
+            name: ((shown_labels(pair.tokens[0]), shares[0]), (shown_labels(pair.tokens[1]), shares[1]))
             for name, (pair, shares) in sides.items()
         }
     )
 
 
-def labels(tokens: Sequence[str]) -> list[str]:
+def shown_labels(tokens: Sequence[str]) -> list[str]:
     """The labels of the tokens that are shown."""
     return [token_label(token) for token in tokens[:MOST]]
 

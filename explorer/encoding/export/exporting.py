@@ -43,7 +43,7 @@ _LIMITS = "sentence_bert_config.json"
 _SETTINGS = ("modules.json", _LIMITS, "config_sentence_transformers.json")
 
 
-def opener(encoder: Encoder) -> str:
+def auto_class(encoder: Encoder) -> str:
     """The transformers class that opens an export of this encoder, or an error; call it before training."""
     from transformers import MODEL_MAPPING
 
@@ -74,7 +74,7 @@ def export(
     `base` is the folder of the base model, if it still exists; `prompts` replace its prompts of queries and documents.
     `files` are written beside them, by name.
     """
-    opener(tuned.encoder)
+    auto_class(tuned.encoder)
     with whole_folder(folder) as part:
         _write_transformer(tuned, base, part, all_layers=not head.of_last_layer)
         tokenizer = tuned.encoder.tokenizer()

@@ -39,7 +39,7 @@ def sentence_transformers(head: Head | None = None, named: bool = False) -> str:
 
 
 def transformers(
-    head: Head, opener: str, prompt: str = "", lower_case: bool = False, max_length: int | None = None
+    head: Head, auto_class: str, prompt: str = "", lower_case: bool = False, max_length: int | None = None
 ) -> str | None:
     """The lines for transformers alone; None for a layer & pooling that needs more than a few lines."""
     from explorer.encoding.read.head import Dense
@@ -63,11 +63,11 @@ def transformers(
         *["import sys", ""] * bool(head.own_modules),
         "import torch",
         *["from safetensors.torch import load_file"] * any(isinstance(step, Dense) for step in head.dense),
-        f"from transformers import {', '.join(sorted((opener, 'AutoTokenizer')))}",
+        f"from transformers import {', '.join(sorted((auto_class, 'AutoTokenizer')))}",
         "",
         f'folder = "{FOLDER}"',
         _SENTENCES,
-        f"tokenizer, model = AutoTokenizer.from_pretrained(folder), {opener}.from_pretrained(folder)",
+        f"tokenizer, model = AutoTokenizer.from_pretrained(folder), {auto_class}.from_pretrained(folder)",
         f'rows = tokenizer({written}, padding=True, truncation=True{length}, return_tensors="pt")',
         "with torch.no_grad():",
         *states,

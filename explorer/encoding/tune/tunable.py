@@ -270,7 +270,7 @@ class Tunable(nn.Module):
 def take_masks_as_given() -> None:
     """Have transformers take every mask as given, for all models of this process.
 
-    At each pass it would check whether a mask masks nothing, and a GPU waits until it has; here no such mask is passed.
+    Its check for masks of ones alone makes the GPU wait at each pass, and no such mask is passed here.
     """
     from transformers import masking_utils
 

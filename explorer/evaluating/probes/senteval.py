@@ -38,12 +38,16 @@ def predictions(data: ProbeData, seed: int, network: Network | None = None) -> W
         for fold, (inner, held) in enumerate(folds(data.train.y, FOLD_SEED)):
             rows, done = data.train.at(inner), fold * (FOLDS + 1)
             decay = yield from _chosen(rows, data.classes, seed, FOLD_SEED, network, done, total)
-            model = yield from _refitted(rows, data.classes, decay, seed, network, Progress(STAGE, done + FOLDS, total))
+            model = yield from _fitted_with_holdout(
+                rows, data.classes, decay, seed, network, Progress(STAGE, done + FOLDS, total)
+            )
             found[held] = model.predict(data.train.x[held])
         return found
     if data.dev is None:
         decay = yield from _chosen(data.train, data.classes, seed, seed, network, 0, FOLDS + 1)
-        model = yield from _refitted(data.train, data.classes, decay, seed, network, Progress(STAGE, FOLDS, FOLDS + 1))
+        model = yield from _fitted_with_holdout(
+            data.train, data.classes, decay, seed, network, Progress(STAGE, FOLDS, FOLDS + 1)
+        )
         return model.predict(data.test.x)
     stage = Progress(STAGE, 0, 1)
     models = yield from trained(data.train, data.dev, data.classes, DECAYS, seed, stage, network=network)
@@ -70,7 +74,7 @@ def _chosen(
     return DECAYS[_best(np.mean(shares, axis=0))]
 
 
-def _refitted(
+def _fitted_with_holdout(
     rows: Rows, classes: int, decay: float, seed: int, network: Network | None, stage: Progress
 ) -> Work[TrainedNetwork]:
     """A network of all rows, less a share that is held out to stop on."""

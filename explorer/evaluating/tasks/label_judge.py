@@ -46,7 +46,7 @@ class LabelJudge(Judge):
 
     @property
     def is_settled(self) -> bool:
-        """Whether C is known."""
+        """Whether the regularisation strength C is fixed."""
         return self.strength is not None
 
     def settled(self, vectors: Tensor) -> LabelJudge:

@@ -114,7 +114,7 @@ def scored(side: SearchSide, relevant: retrieval_sets.Judged) -> tuple[float, tu
     return float(measures(found[None], [relevant])[0, 0]), tuple(sorted(ranks))
 
 
-def asked(query: str) -> str:
+def checked_query(query: str) -> str:
     """Normalise the spaces of a query as in a corpus; refuse an empty one."""
     squeezed = " ".join(query.split())
     if not squeezed:

@@ -41,7 +41,7 @@ class Judge(ABC):
     item: str  # what an item of the set is: `pair`, `query`
     pool: int = 0  # how many passages each query is searched among
     in_windows: int = 0  # how many of them are longer than the limit, and read in several windows
-    before: Judge | None = None  # how the base is judged as it is used, if not in the same way
+    before: Judge | None = None  # of the base as people use it, if it differs (its own prompts)
 
     @abstractmethod
     def __len__(self) -> int:

@@ -182,7 +182,9 @@ def export(blending: Blending, found: BlendCurve | None, alpha: float, folder: P
         names = name, f"{tuned} blended with {name} (α = {alpha:g})"
         base, meaning = judging.meanings(found.judges, found.before, cosines, names)
     yield Progress("writing the blend", 0, 0)
-    text = card(blending, found, alpha, exporting.opener(encoder), similarity.in_card(meaning, base) if meaning else ())
+    text = card(
+        blending, found, alpha, exporting.auto_class(encoder), similarity.in_card(meaning, base) if meaning else ()
+    )
     files = {similarity.FILE: similarity.as_file(meaning, base)} if meaning else {}
     whole = Tunable(encoder, encoder.max_length)
     exporting.export(whole, encoder.default_head, folder, text, encoder.folder, files=files)
@@ -224,7 +226,7 @@ def _models() -> Path:
 
 
 def card(
-    blending: Blending, found: BlendCurve | None, alpha: float, opener: str, of_cosines: Iterable[str] = ()
+    blending: Blending, found: BlendCurve | None, alpha: float, auto_class: str, of_cosines: Iterable[str] = ()
 ) -> str:
     """The text of README.md; `of_cosines` are the parts that say what they mean."""
     import yaml
@@ -233,7 +235,7 @@ def card(
     hub = {"base_model": lookup.BUNDLED_ON_HUB} if base == lookup.BUNDLED else {}
     tags = [library, "sentence-similarity", "feature-extraction", "strata", "model-blend"]
     about = {"library_name": library, "pipeline_tag": "sentence-similarity", "tags": tags, **hub}
-    alone = source_code.transformers(head, opener, head.prompt, blending.tuned[0].lower_case)
+    alone = source_code.transformers(head, auto_class, head.prompt, blending.tuned[0].lower_case)
     names = " and ".join(plain(one.name) for one in blending.tuned)
     whose = f"the mean of the weights of {names}" if len(blending.tuned) > 1 else names
     digests = "\n".join(f"SHA-256 of {plain(one.name)}: {one.digest}." for one in (blending.base, *blending.tuned))

@@ -77,7 +77,7 @@ def export(
     from explorer.encoding.tune.tunable import Tunable
     from explorer.training.loop import judging
 
-    opener = exporting.opener(encoder)  # refuses what cannot be saved, before any work
+    auto_class = exporting.auto_class(encoder)  # refuses what cannot be saved, before any work
     small, step = yield from built(encoder, point.size, fit_on, picture.way)
     title = f"{point.size.reading}, {point.size.dimensions} dimensions"
     stage = "what cosines of {} mean"
@@ -85,7 +85,7 @@ def export(
     after = yield from judging.exported_cosines(in_float32(small), judged, stage.format(title))
     whole, meaning = judging.meanings(judged, before, after, (found.name, f"{found.name} ({title})"))
     yield Progress("writing the encoder", 0, 0)
-    text = card(small, step, found, picture, point, opener, _of_cosines(meaning, whole, point.size))
+    text = card(small, step, found, picture, point, auto_class, _of_cosines(meaning, whole, point.size))
     files = {similarity.FILE: similarity.as_file(meaning, whole)} if meaning else {}
     tuned = Tunable(small, small.max_length)
     exporting.export(tuned, small.default_head, folder, text, found.folder, files=files)
@@ -116,7 +116,7 @@ def card(
     found: Found,
     picture: sizes.Picture,
     point: sizes.Point,
-    opener: str,
+    auto_class: str,
     of_cosines: Sequence[str] = (),
 ) -> str:
     """The text of README.md; `of_cosines` are the parts that say what they mean."""
@@ -131,7 +131,7 @@ def card(
         **({"base_model": hub} if hub else {}),
     }
     size, whole, reads = point.size, picture.whole, small.default_head
-    alone = source_code.transformers(reads, opener, reads.prompt, small.lower_case)
+    alone = source_code.transformers(reads, auto_class, reads.prompt, small.lower_case)
     rows = [
         ("Score", in_words.number(point.score), in_words.number(whole.score)),
         ("Difference (95 % CI)", point.gap, ""),

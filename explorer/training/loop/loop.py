@@ -112,7 +112,7 @@ class Training(TrainingFacts):
                 learner.skip_first_evaluation()  # the best checkpoint of the stage before has been evaluated
             of = f", {self._named(number)}" if self.parts > 1 else ""
             notes = self.notes(learner) if seed == self.recipe.seeds[0] else ()
-            mined = prepared.reports if self.parts > 1 else ()  # of a run with one part they are recorded already
+            mined = prepared.reports if self.parts > 1 else ()  # a run with one part has recorded them
             for message in filter(None, (f"seed {seed}{of}", *notes, *mined, learner.left_out)):
                 note = message if message in notes else ""
                 yield self._step(Progress(Phase.STARTING, 0, 0, note=note), message=message)

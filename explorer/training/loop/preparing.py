@@ -245,7 +245,7 @@ def prepare(
         others[name] = yield from _found(model, online)
     found = yield from _found(recipe.model, online)
     encoder = loading.load(found, precision="float32", device=device)
-    exporting.opener(encoder)  # refuse a model that could not be exported before it is trained
+    exporting.auto_class(encoder)  # refuse a model that could not be exported before it is trained
     prepared = on_encoder(recipe, texts, found, encoder)
     prepared = replace(prepared, others=others, folds=texts.folds)
     check_same(recipe.made_with, prepared.facts())

@@ -96,7 +96,7 @@ class CardFacts:
     lower_case: bool
     max_length: int  # tokens of the exported model, not of the training
     dimension: int
-    opener: str  # the transformers class that opens it
+    auto_class: str  # the transformers class that opens it
     versions: Mapping[str, str]
     command: str
     prompts: RolePrompts = NO_PROMPTS  # of queries and documents
@@ -217,7 +217,7 @@ def _how(about: CardFacts) -> str:
 
 
 def _use(about: CardFacts) -> str:
-    code = source_code.transformers(about.head, about.opener, about.prompt, about.lower_case)
+    code = source_code.transformers(about.head, about.auto_class, about.prompt, about.lower_case)
     rows = {
         "Layer & pooling": plain(about.head.describe()),
         "Embedding dimension": f"{about.dimension}",
@@ -354,7 +354,7 @@ def _classifying(about: CardFacts) -> list[str]:
         # the most tokens of a row, in training and test
         longest = min(int(about.method.settings.get("max_length", about.max_length)), about.max_length)
         head = replace(about.head, normalize=False)
-        found = source_code.transformers(head, about.opener, about.prompt, about.lower_case, longest)
+        found = source_code.transformers(head, about.auto_class, about.prompt, about.lower_case, longest)
         if found is None:
             return []
         code, kind = found, "pt"

@@ -205,7 +205,7 @@ def shown(model: str) -> str:
     return f"{row} ({model})" if row else model
 
 
-def readable(model: str) -> str:
+def model_title(model: str) -> str:
     """A model as sentences and titles name it: `example run` for `run:example`, the row of a plan's run, else its name.
 
     A checkpoint has its step too: `example run, step 60`.

@@ -79,7 +79,7 @@ class Reader:
     def title(self) -> str:
         """The heading of a figure, safe in markdown."""
         described = declared.described(self.reading, self.found.folder)
-        return f"**{self.name}** {messages.plain(runs.readable(self.found.name))}, {messages.plain(described)}"
+        return f"**{self.name}** {messages.plain(runs.model_title(self.found.name))}, {messages.plain(described)}"
 
     @property
     def key(self) -> str:

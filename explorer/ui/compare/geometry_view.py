@@ -20,7 +20,7 @@ Sides = Sequence[sidebar_choice.ModelScores]
 NO_PAIRS = "Labelled texts have no pairs to compute the geometry of. Choose pairs, triplets or queries in the sidebar."
 
 
-def asked(count: int) -> bool:
+def geometry_toggle(count: int) -> bool:
     """Whether the visitor wants it, for `count` sides: encoding takes time, so the page does not wait for it."""
     readers = "A and once with B" if count > 1 else "A"
     knob = replace(
@@ -54,7 +54,7 @@ def of_two(
     sides: Sides, differences: Callable[[str], bootstrap.Interval | None], settings: Settings, stem: str
 ) -> None:
     """The embedding geometry of A and B, once it is asked for; `differences` are those of the score under a pooling."""
-    if not asked(2):
+    if not geometry_toggle(2):
         return
     chosen = pooling_control(*(side.scores for side in sides))
     geometry = found(sides, chosen, settings)
@@ -156,7 +156,7 @@ def show(geometry: layer_geometry.LayerGeometry, differences: bootstrap.Interval
 
 def alone(choice: sidebar_choice.Choice) -> None:
     """The embedding geometry of A, which needs no B."""
-    if not asked(1):
+    if not geometry_toggle(1):
         return
     shown = sidebar_choice.scored(choice)
     if shown is not None:

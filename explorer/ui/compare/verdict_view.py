@@ -124,7 +124,7 @@ def _scores(compared: comparing.Compared) -> None:
     st.markdown("**What is compared**", help=controls.what_is_good(compared.metric))
     lines = [
         f"- {label}: **{layer_scores.text_of(one.score)}**, "
-        f"{messages.plain(f'{runs.readable(one.model)}, {one.reading}')}"
+        f"{messages.plain(f'{runs.model_title(one.model)}, {one.reading}')}"
         for label, one in numbers
     ]
     st.markdown("\n".join(lines), help=" ".join(_CARDS[label] for label, _ in numbers if label in _CARDS) or None)

@@ -17,7 +17,7 @@ from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import jobs, selection, sidebar_choice
 from explorer.ui.frame import sidebar, talk_drawer, talk_export, talk_steps
-from explorer.ui.frame.page_list import PAGES, PageEntry, go_on, named, open_page
+from explorer.ui.frame.page_list import PAGES, PageEntry, named, open_page, open_requested_page
 from explorer.ui.runs import run_status, training_queue
 from explorer.ui.widgets import controls, downloads, first_screen
 
@@ -157,8 +157,8 @@ def run() -> None:
     # updated at intervals.
     st.fragment(lambda: None, run_every="1h")()
     try:
-        go_on()
-        talk_steps.go_on()
+        open_requested_page()
+        talk_steps.open_requested_view()
         with st.sidebar:
             selection.into_address(*talk_steps.OF_FRAME)
             entry = named(page.url_path)
@@ -342,7 +342,7 @@ def _choices(page: PageEntry) -> Iterator[str]:
     for name, its in (("A", choice), ("B", sidebar_choice.model_b())):
         if its is not None:
             reading = f", {its.reading}" if page.scores and its.reading not in (None, MODEL_DEFAULT) else ""
-            yield f"**{name}** {messages.plain(runs.readable(model_names.shown_name(its.source)) + reading)}"
+            yield f"**{name}** {messages.plain(runs.model_title(model_names.shown_name(its.source)) + reading)}"
     if page.scores:
         yield messages.plain(choice.evaluation_set.title)
     yield from (messages.plain(label) for label, *_ in _selected())

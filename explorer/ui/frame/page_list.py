@@ -132,7 +132,7 @@ def open_page(file: str, address: dict[str, str] | None = None) -> None:
     st.session_state[_OPENS] = file, address or {}
 
 
-def go_on() -> None:
+def open_requested_page() -> None:
     """Open the page that the last click asked for."""
     if opened := st.session_state.pop(_OPENS, None):
         page, address = opened

@@ -95,7 +95,7 @@ def leave() -> None:
     st.session_state[TALK] = st.session_state[VIEW] = ""
 
 
-def go_on() -> None:
+def open_requested_view() -> None:
     """Open the view that the last click asked for, or the link that began this visit; in the frame, after the menu."""
     asked = st.session_state.pop(_TO, None)
     if asked is None and not st.session_state.get(_OPENED) and st.query_params.get(TALK):

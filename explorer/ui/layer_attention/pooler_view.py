@@ -209,7 +209,7 @@ def _scores_of_both(side: Side, side_b: Side) -> str:
     gap = difference((*scored.measured, side_b.found.digest, settings), comparison)
     one, two = scored.scores.score(scored.reading, metric), scores.score(reading, metric)
     verdict = Verdict.of(one, two, gap)
-    return sentence(verdict, f"A, {runs.readable(side.found.name)},", f"B, {name},", scored.pairs.name).text
+    return sentence(verdict, f"A, {runs.model_title(side.found.name)},", f"B, {name},", scored.pairs.name).text
 
 
 def _scores(side: Side, weights: attention_weights.LayerWeights) -> tuple[dict[str, attention_weights.Floats], str]:

@@ -72,7 +72,7 @@ def _second(choice: Choice) -> Choice | None:
         key="pooler",
         width=330,
         label_visibility="collapsed",
-        format_func=runs.readable,
+        format_func=runs.model_title,
         help=SECOND_HELP,
     )
     if chosen in (NO_B, MODEL_B):
@@ -98,4 +98,4 @@ def has_pooler(folder: Path) -> bool:
 
 def shown_name(side: Side) -> str:
     """The name of a side's model."""
-    return runs.readable(model_names.shown_name(side.choice.source))
+    return runs.model_title(model_names.shown_name(side.choice.source))

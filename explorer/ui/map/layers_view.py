@@ -73,7 +73,7 @@ def show(
             select=map_form.take,
         )
     first_screen.tabs(["Quality of the maps"])
-    st.caption(messages.plain(ABOUT.format(found.kind, f"{runs.readable(side.found.name)} ({found.pooling})")))
+    st.caption(messages.plain(ABOUT.format(found.kind, f"{runs.model_title(side.found.name)} ({found.pooling})")))
     st.dataframe(
         [
             {"layer": layer, "trustworthiness": faith.trustworthiness, "neighbours preserved": faith.kept}

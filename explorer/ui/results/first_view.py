@@ -37,7 +37,7 @@ def answer_and_figure(chosen: FilteredResults, answer: Place, figure: Place) -> 
         with answer:
             table_view.show_ranking(ranking, chosen)
         with figure:
-            shown = replace(ranking, names=tuple(map(runs.readable, ranking.names)))
+            shown = replace(ranking, names=tuple(map(runs.model_title, ranking.names)))
             _draw(ranked(shown, table_view.measure_of(chosen), ROOM), "which models differ, with intervals")
         return
     of_runs = _of_runs() if all(suite_of(task) == RUNS for task in chosen.tasks) else []
@@ -47,7 +47,7 @@ def answer_and_figure(chosen: FilteredResults, answer: Place, figure: Place) -> 
         with figure:
             _draw(sets_changed(of_runs, ROOM), "the difference of each run to its base, with its interval")
         return
-    scores = [(runs.readable(row.name), score) for row in chosen.rows if (score := _score(chosen, row)) is not None]
+    scores = [(runs.model_title(row.name), score) for row in chosen.rows if (score := _score(chosen, row)) is not None]
     with answer:
         named = messages.plain(chosen.rows[0].name) if len(chosen.rows) == 1 else ""
         st.info(ALONE.format(f"**{named}**") if named else CANNOT.format(len(chosen.rows)), icon=":material/help:")
@@ -81,8 +81,8 @@ def _of_runs() -> list[SetChange]:
         status = run.status()
         test = status.verdict.test if status.verdict and status.facts.nothing is None else None
         if test is not None and test.known:
-            name = runs.readable(run_folder.model_name(run.name))
-            found.append(SetChange(f"{name} over {runs.readable(sources.shown(status.facts.model))}", test))
+            name = runs.model_title(run_folder.model_name(run.name))
+            found.append(SetChange(f"{name} over {runs.model_title(sources.shown(status.facts.model))}", test))
     return sorted(found, key=lambda one: -abs(one.verdict.difference or 0.0))
 
 

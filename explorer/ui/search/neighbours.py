@@ -41,9 +41,11 @@ NO_SCORE = "A layer & pooling under which all documents have one vector has no r
 def search_side(
     reader: sidebar_choice.Reader, corpus: text_sets.Sentences, query: str
 ) -> query_results.SearchSide | None:
-    """Corpus and query, encoded by one side; None, with progress or the error below the side's title, until then."""
+    """Encode corpus and query with one model; None, with progress or the error below its title, until then."""
     described = declared.described(reader.reading, reader.found.folder)
-    st.markdown(f"**{reader.name}** {messages.plain(runs.readable(reader.found.name))}", help=messages.plain(described))
+    st.markdown(
+        f"**{reader.name}** {messages.plain(runs.model_title(reader.found.name))}", help=messages.plain(described)
+    )
     try:
         index = _index(reader, corpus)
         if index is None:
@@ -152,7 +154,7 @@ def _sentences(count: int) -> str:
 
 def choose_judged_query(task: retrieval_sets.RetrievalSet, query: str | None) -> None:
     """A menu of the judged queries; the chosen one becomes the query."""
-    queries = {query_results.asked(text): number for number, text in enumerate(task.queries, start=1)}
+    queries = {query_results.checked_query(text): number for number, text in enumerate(task.queries, start=1)}
     st.session_state[MENU] = query if query in queries else None
 
     def take() -> None:
@@ -174,7 +176,12 @@ def choose_judged_query(task: retrieval_sets.RetrievalSet, query: str | None) ->
 def relevant(task: retrieval_sets.RetrievalSet, query: str, corpus: Sequence[str]) -> retrieval_sets.Judged:
     """The grades of the documents relevant to a query, by their position in the corpus; none if it is not judged."""
     judged = next(
-        (of for text, of in zip(task.queries, task.judgements, strict=True) if query_results.asked(text) == query), {}
+        (
+            of
+            for text, of in zip(task.queries, task.judgements, strict=True)
+            if query_results.checked_query(text) == query
+        ),
+        {},
     )
     grades = {task.documents[place]: grade for place, grade in judged.items()}
     return {place: grades[text] for place, text in enumerate(corpus) if text in grades}

@@ -173,7 +173,7 @@ def _figure(found: Seen, layers: tuple[LayerCosines, ...], marks: tuple[Mark, ..
         there = pair is not None and {*pair} <= {*of_side.sentences} and pair[0] != pair[1]
         sides.append(
             drawn.CurvesOfSide(
-                f"{side.name}  {runs.readable(side.found.name)}, {found.pooling(number)} of each layer",
+                f"{side.name}  {runs.model_title(side.found.name)}, {found.pooling(number)} of each layer",
                 own,
                 [(line(mark.first, mark.second), mark.same) for mark in marks],
                 line(*pair) if there and pair is not None else None,

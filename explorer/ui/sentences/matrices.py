@@ -192,7 +192,7 @@ def draw(found: Seen, ordered: NDArray[np.intp]) -> None:
         readings = [step[number] for step in steps]
         means = None if random is None else np.array([random.of(reading)[0] for reading in readings])
         pooling = f"{found.pooling(number)} of each layer" if len(steps) > 1 else side.reading.title
-        title = f"{runs.readable(side.found.name)}, {pooling}"
+        title = f"{runs.model_title(side.found.name)}, {pooling}"
         sides.append(drawn.LayeredSide(side.name, title, np.stack([of.of(reading) for reading in readings]), means))
     figure = drawn.matrices(sides, labels, found.sentences, ordered, step if kept == shown_as else at, found.places())
     with first_screen.figure():

@@ -123,7 +123,7 @@ def _sides(choice: Choice) -> tuple[tuple[Reader, ...], str]:
     shipped = ways_in.demonstration()
     if other is None and shipped and shipped != choice.source:
         other = replace(choice, source=shipped, reading=None)
-        note = EXAMPLE_AS_B.format(messages.plain(runs.readable(shipped)))
+        note = EXAMPLE_AS_B.format(messages.plain(runs.model_title(shipped)))
     return sidebar_choice.readers(choice, other), note
 
 

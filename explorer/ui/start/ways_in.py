@@ -77,7 +77,7 @@ def _see_what_changed() -> None:
         ":material/compare_arrows: See what fine-tuning changed",
         "A tuned model compared with its base: better or worse, on which sentences, and which words did it.",
         ("Base model", True),
-        ("Tuned model", tuned and runs.readable(tuned)),
+        ("Tuned model", tuned and runs.model_title(tuned)),
         ("Verdict: on the Compare page", False),
     )
     if tuned is not None:
@@ -89,7 +89,7 @@ def _find_the_best_layer(choice: sidebar_choice.Choice, uploaded: sets.SetIdenti
     _describe(
         ":material/layers: Find the best layer for your data",
         "Every layer & pooling of a model, scored on your own sentence pairs.",
-        ("Model", runs.readable(model_names.shown_name(choice.source))),
+        ("Model", runs.model_title(model_names.shown_name(choice.source))),
         ("Your scored pairs", uploaded.title if uploaded else None),
         ("Scores: on the Layers page", uploaded is not None and _is_scored(choice, uploaded)),
     )
@@ -102,9 +102,9 @@ def _fine_tune(choice: sidebar_choice.Choice, uploaded: sets.SetIdentity | None)
     _describe(
         ":material/model_training: Fine-tune on your data",
         "A copy of the model is trained on your text, in the background. The original is not changed.",
-        ("Model", runs.readable(model_names.shown_name(choice.source))),
+        ("Model", runs.model_title(model_names.shown_name(choice.source))),
         ("Your text", uploaded.title if uploaded else None),
-        ("Tuned model", trained and runs.readable(f"run:{trained}")),
+        ("Tuned model", trained and runs.model_title(f"run:{trained}")),
     )
     if uploaded is None:
         _button(page_list.SHOULD_I, PLANS, "door advise", address={page_list.ADVISE: ""})

@@ -24,7 +24,7 @@ STAGES, NEXT = "_stages of the form", "_number of the next stage"
 ADD, REMOVE = "Add a stage before", "Remove"
 ABOUT = "Trains another method first, on a text of its own. The run then starts from its best checkpoint."
 SAME_TEXT = "the run's text"
-LEFT_OUT = ("blend",)  # a blend is with the base, and is made of the last stage
+LEFT_OUT = ("blend",)  # only the last stage can be blended with the base
 Plan = Callable[[training_form.MethodCard, knobs.Values, int], str]
 
 

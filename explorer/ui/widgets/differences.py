@@ -114,7 +114,7 @@ def coloured_words(
     for side in sides:
         pair, cosine = pairs[side.name], in_words.number(pairs[side.name].cosine)
         with st.container(gap=None):
-            st.markdown(f"**{side.name}** {messages.plain(runs.readable(side.found.name))}, cosine **{cosine}**")
+            st.markdown(f"**{side.name}** {messages.plain(runs.model_title(side.found.name))}, cosine **{cosine}**")
             for number, (sentence, words, values) in enumerate(
                 zip(sentences, pair.words, pair.contributions, strict=True), start=1
             ):

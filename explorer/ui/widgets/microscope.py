@@ -194,7 +194,7 @@ def _tokens(pairs: Pairs) -> dict[str, int]:
             if name not in there:
                 st.info(NO_SUCH_LAYER.format(name, chosen, len(pair.cosines) - 1), icon=":material/block:")
                 continue
-            st.markdown(f"**{name}** {messages.plain(runs.readable(side.found.name))}, layer {there[name]}")
+            st.markdown(f"**{name}** {messages.plain(runs.model_title(side.found.name))}, layer {there[name]}")
             downloads.draw(
                 pair_figures.token_by_token(pair, there[name]),
                 key=f"tokens {name}",

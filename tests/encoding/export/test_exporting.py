@@ -16,7 +16,7 @@ from torch import Tensor
 from transformers import AutoTokenizer
 
 from explorer.encoding.export import exporting, source_code
-from explorer.encoding.export.exporting import export, opener
+from explorer.encoding.export.exporting import auto_class, export
 from explorer.encoding.load import declared
 from explorer.encoding.load.declared import default_cell
 from explorer.encoding.load.loading import load
@@ -66,8 +66,8 @@ def test_every_family_is_read_alike_by_all_libraries(family, tmp_path, pooling):
     export(tuned, head, tmp_path / "run", "# card", base)
     expected = as_trained(tuned, head)
     assert not torch.allclose(expected, as_trained(Tunable(tuned.encoder, 512), head), atol=1e-2), "nothing was tuned"
-    assert opener(tuned.encoder) == ("T5EncoderModel" if kind == "t5" else "AutoModel")
-    assert_close(by_transformers(tmp_path / "run", pooling, kind=opener(tuned.encoder)), expected)
+    assert auto_class(tuned.encoder) == ("T5EncoderModel" if kind == "t5" else "AutoModel")
+    assert_close(by_transformers(tmp_path / "run", pooling, kind=auto_class(tuned.encoder)), expected)
     assert_close(by_sentence_transformers(tmp_path / "run"), expected)
     assert_close(by_strata(tmp_path / "run"), expected)
 
@@ -80,14 +80,14 @@ def test_a_dense_layer_that_was_trained_along_is_part_of_the_export(family, tmp_
     assert_close(by_sentence_transformers(tmp_path / "run"), expected)
     assert_close(by_strata(tmp_path / "run"), expected)
     saved = load_file(tmp_path / "run" / "2_Dense" / "model.safetensors")
-    pooled = by_transformers(tmp_path / "run", "cls", kind=opener(tuned.encoder))
+    pooled = by_transformers(tmp_path / "run", "cls", kind=auto_class(tuned.encoder))
     assert_close(torch.tanh(pooled @ saved["linear.weight"].T + saved["linear.bias"]), expected)
 
 
 def test_a_decoder_that_would_be_made_up_is_refused_before_training(tmp_path):
     encoder = encoder_of(save_tiny("bart", tmp_path / "bart"))
     with pytest.raises(UnsupportedModel, match=r"'tiny' cannot be fine-tuned: only its BartEncoder would be saved"):
-        opener(encoder)
+        auto_class(encoder)
     with pytest.raises(UnsupportedModel, match="only its BartEncoder"):
         export(Tunable(encoder, 32), Head(("cls",)), tmp_path / "run", "", None)
     assert not list(tmp_path.glob("run*"))

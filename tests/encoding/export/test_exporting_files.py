@@ -18,7 +18,7 @@ from torch import Tensor
 from transformers import AutoTokenizer, PreTrainedModel
 
 from explorer.encoding.export import exporting, source_code
-from explorer.encoding.export.exporting import export, opener
+from explorer.encoding.export.exporting import auto_class, export
 from explorer.encoding.read import layer_reading
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.parts.layer_norm import LayerNorm
@@ -257,7 +257,7 @@ def test_every_file_of_an_export_gets_the_mode_of_any_other_new_file(plain_copy,
 def check(tuned: Tunable, head: Head, folder: Path) -> None:
     encoder = tuned.encoder
     prompt = encoder.head.prompt if encoder.head else ""
-    alone = source_code.transformers(head, opener(encoder), prompt, encoder.lower_case)
+    alone = source_code.transformers(head, auto_class(encoder), prompt, encoder.lower_case)
     for code in (source_code.sentence_transformers(), alone):
         assert source_code.FOLDER in code
         known = typed(code, folder)

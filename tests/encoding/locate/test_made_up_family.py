@@ -230,7 +230,7 @@ def test_its_query_and_value_get_adapters_and_it_is_cut_after_any_layer(copy):
 
 
 def test_it_is_exported_and_opened_again(copy, folder, tmp_path):
-    assert exporting.opener(copy.encoder) == "AutoModel"
+    assert exporting.auto_class(copy.encoder) == "AutoModel"
     exporting.export(copy, Head(("mean",)), tmp_path / "out", "", folder)
     again = encoder_of(tmp_path / "out")
     assert isinstance(AutoModel.from_pretrained(tmp_path / "out"), SedimentModel)

@@ -56,7 +56,7 @@ FACTS = CardFacts(
     lower_case=False,
     max_length=256,
     dimension=384,
-    opener="AutoModel",
+    auto_class="AutoModel",
     versions={"torch": "2.13.0", "transformers": "5.23.0"},
     command="python -m explorer train simcse --model org/encoder@main --data sample --set temperature=0.1",
 )

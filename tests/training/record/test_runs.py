@@ -316,4 +316,4 @@ def test_figures_name_a_run_in_words():
         "run:cell@step-4": "twice as long, seed 2, step 4",
         "all-MiniLM-L6-v2": "all-MiniLM-L6-v2",
     }
-    assert {model: runs.readable(model) for model in called} == called
+    assert {model: runs.model_title(model) for model in called} == called
