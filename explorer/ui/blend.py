@@ -18,7 +18,7 @@ from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.frame import page_list, sidebar
-from explorer.ui.widgets import downloads, job_buttons, microscope
+from explorer.ui.widgets import controls, downloads, job_buttons, microscope
 
 TITLE, TITLE_OF_TWO = "Blend with the base", "Blend A and B"
 ABOUT = (

@@ -92,16 +92,14 @@ def guess(table: Table, kind: text_sets.Kind | None = None) -> ColumnRoles:
         return _labelled(table, pair, texts)
     if kind == text_sets.DOCUMENTS:
         return ColumnRoles.of(kind, {"document": sentence or max(texts, key=words.__getitem__, default=None)})
-    if kind is None:
-        alone = not (pair or back) and bool(sentence or len(texts) == 1)
-        if alone:
-            kind = text_sets.SENTENCES
-        elif negative:
-            kind = text_sets.TRIPLETS
-        elif back and not pair:
-            kind = text_sets.BACK_TRANSLATIONS
-        else:
-            kind = text_sets.SCORED_PAIRS if score else text_sets.PAIRS
+    likely = (  # the first that is so
+        (not (pair or back) and bool(sentence or len(texts) == 1), text_sets.SENTENCES),
+        (negative, text_sets.TRIPLETS),
+        (back and not pair, text_sets.BACK_TRANSLATIONS),
+        (score, text_sets.SCORED_PAIRS),
+        (True, text_sets.PAIRS),
+    )
+    kind = kind or next(one for so, one in likely if so)
     return ColumnRoles.of(
         kind,
         {

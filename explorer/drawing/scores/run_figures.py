@@ -67,6 +67,20 @@ def dev_scores(
             hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.2f}}<extra></extra>",
         )
         best += {one.stage: one for one in evaluations if one.best}.values()
+    _add_stars(draft, best, base)
+    held_out = any(isinstance(line, Evaluation) and line.held_out is not None for line in lines)
+    if held_out:
+        _add_held_out(draft, lines)
+    _add_base(draft, base, same_reading)
+    if at is not None:
+        draft.line(x=at, color=ACCENT, width=2)
+    step_axis(draft, lines, total, parts)
+    draft.y_axes(title=f"{measure} × 100", zeroline=False, range=None if lines else [0, 100])
+    return draft.figure(HEIGHT, showlegend=bool(best) or _several(lines) or held_out, uirevision=KEPT)
+
+
+def _add_stars(draft: Draft, best: Sequence[Evaluation], base: float | None) -> None:
+    """A star at each best checkpoint, a hollow one below the base."""
     lower = [one for one in best if base is not None and one.dev is not None and one.dev < base]
     by = _chosen_by(best)
     for shown, name, symbol in (
@@ -83,25 +97,20 @@ def dev_scores(
                 marker={"symbol": symbol, "size": 15, "color": ACCENT, "line": {"width": 1, "color": "#000000"}},
                 hovertemplate=f"{name}, step %{{x}}: %{{y:.2f}}<extra></extra>",
             )
-    held_out = any(isinstance(line, Evaluation) and line.held_out is not None for line in lines)
-    if held_out:
-        _add_held_out(draft, lines)
+
+
+def _add_base(draft: Draft, base: float | None, same_reading: float | None) -> None:
+    """A line at each score of the base, but one that would cover the other."""
     if same_reading is not None and base is not None and abs(same_reading - base) < 0.01:
-        same_reading = None  # it would cover the base's line
+        same_reading = None
     for score, name, dash in (
         (base, "base, model default", "dash"),
         (same_reading, "base, trained layer & pooling", "dot"),
     ):
         if score is not None:
             draft.line(y=score, color=QUIET, dash=dash, width=1.5)
-            draft.note(
-                f"{name} {in_words.number(score, 1)}", x=1, xref="paper", xanchor="right", y=score, yanchor="bottom"
-            )
-    if at is not None:
-        draft.line(x=at, color=ACCENT, width=2)
-    step_axis(draft, lines, total, parts)
-    draft.y_axes(title=f"{measure} × 100", zeroline=False, range=None if lines else [0, 100])
-    return draft.figure(HEIGHT, showlegend=bool(best) or _several(lines) or held_out, uirevision=KEPT)
+            text = f"{name} {in_words.number(score, 1)}"
+            draft.note(text, x=1, xref="paper", xanchor="right", y=score, yanchor="bottom")
 
 
 def losses(lines: Lines, total: int = 0, parts: Sequence[str] = ()) -> go.Figure:

@@ -23,7 +23,7 @@ from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, RunTooLarge, ran_out_of_memory
 from explorer.evaluating.probes.class_rows import RowsJudge
 from explorer.measuring.scores.judge import Judge
-from explorer.methods import Autocast, PredictedClasses, changing, untouched
+from explorer.methods import Autocast, Method, PredictedClasses, changing, untouched
 from explorer.progress import Phase, Progress, Work, finish
 from explorer.training.loop import computed, folds, judging, preparing, stages, training_texts
 from explorer.training.loop.learner import Learner
@@ -66,12 +66,7 @@ def estimate(
     # without a gradient, and of what is trained, the optimiser's two moments and the best weights
     state = sum(tensor.numel() for tensor in changing(learner.method).values()) * 4 + _trained(learner) * 4 * 3
     disk = 2 * state + learner.method.base.size * 4 + _kept_bytes(learner, seeds)
-    room = shutil.disk_usage(folder).free
-    if disk * _RESERVE > room:
-        raise RunTooLarge(
-            f"The run needs {in_words.size(disk * _RESERVE)} in {folder}, but {in_words.size(room)} are free there. "
-            "Make room, or set STRATA_RUNS to a folder on another disk."
-        )
+    _check_room(folder, disk * _RESERVE)
     rows = learner.feed.share
     with untouched(learner.method):
         a_row = _activation_bytes(learner, min(FEW, rows)) / min(FEW, rows)
@@ -92,10 +87,6 @@ def estimate(
     needed = max(needed, measured)
     # the best checkpoint of each seed on every set, and the base where it is not known
     sets = {use: single * len(judge.texts) * (seeds + (use not in known)) for use, judge in judged.items()}
-    # trained weights that are in no copy of the encoder, such as those of a head
-    copies = [part for part in learner.method.modules() if isinstance(part, Tunable)]
-    added = {weight for weight in learner.method.parameters() if weight.requires_grad}
-    added -= {weight for copy in copies for weight in copy.parameters()}
     return Estimate(
         step,
         (step * learner.total + dev) * seeds * trainings + sum(sets.values()),
@@ -106,9 +97,27 @@ def estimate(
         _kept_bytes(learner, seeds),
         _trained(learner),
         learner.method.base.size,
-        sum(weight.numel() for weight in added),
+        _added(learner.method),
         sum(sets[use] for use in elsewhere),
     )
+
+
+def _check_room(folder: Path, needed: float) -> None:
+    """Refuse a run that needs more bytes than are free on the disk."""
+    room = shutil.disk_usage(folder).free
+    if needed > room:
+        raise RunTooLarge(
+            f"The run needs {in_words.size(needed)} in {folder}, but {in_words.size(room)} are free there. "
+            "Make room, or set STRATA_RUNS to a folder on another disk."
+        )
+
+
+def _added(method: Method) -> int:
+    """The number of trained weights that are in no copy of the encoder, such as those of a head."""
+    copies = [part for part in method.modules() if isinstance(part, Tunable)]
+    added = {weight for weight in method.parameters() if weight.requires_grad}
+    added -= {weight for copy in copies for weight in copy.parameters()}
+    return sum(weight.numel() for weight in added)
 
 
 @dataclass(frozen=True)

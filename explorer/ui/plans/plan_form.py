@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import corpora, sources
 from explorer.data.graded import sts
@@ -22,7 +23,7 @@ from explorer.ui.runs import training_form
 from explorer.ui.widgets import controls
 
 if TYPE_CHECKING:
-    from explorer.studies.plans.plan import Plan
+    from explorer.studies.plans.plan import Plan, PlanBudget
 
 MOST_METHODS = 8
 METHODS, MODELS, TEXT, SEEDS = "plan methods", "plan models", "plan text", "plan seeds"
@@ -47,7 +48,7 @@ SAME = "{} is chosen twice. Choose another setting, or '{}'."
 
 def plan(name: str) -> Plan | None:
     """The plan of the form under this name; None if a field is invalid, with the error shown at the field."""
-    from explorer.studies.plans.plan import TRAINING_ROWS, Plan, PlanBudget
+    from explorer.studies.plans.plan import TRAINING_ROWS, Plan
 
     st.subheader("Methods, models and text")
     cards = training_form.methods()
@@ -55,17 +56,7 @@ def plan(name: str) -> Plan | None:
     with left:
         text = _text()
     with right:
-        current = sidebar_choice.chosen().source
-        models: list[str] = controls.draw(
-            "",
-            replace(Plan.knobs["models"], default=(current,)),
-            key=MODELS,
-            offered=[current, *sidebar.encoders(), *st.session_state.get(MODELS, ())],
-            format_func=lambda model: runs.shown(sources.shown(model)),
-        )
-        if not models:
-            messages.trouble(EMPTY.format("base model"))
-        there = [sidebar_choice.encoder(model) is not None for model in models]
+        models = _models()
     methods = _methods(cards, text)
 
     st.subheader("Settings")
@@ -74,9 +65,56 @@ def plan(name: str) -> Plan | None:
         controls.draw("plan", Plan.knobs["values"], key=VALUES, menu=True)
     with how_many:
         rows = _training_rows()
-    settings = {}
-    for where, (setting, label, key, least) in zip(columns, SETTINGS, strict=True):
-        value = where.number_input(
+    settings = _settings(columns)
+    grid = _grid([cards[name] for name in methods or ()])
+    if grid is not None and rows:
+        grid = {TRAINING_ROWS.name: rows, **grid}
+    st.subheader("Seeds and evaluation")
+    seeds, judged_on = _seeds_and_sets(text, tuple(cards[name] for name in methods or ()))
+    tasks, budget = _tasks_and_budget()
+    if not text or methods is None or models is None or grid is None or rows is None:
+        return None
+    if not seeds or judged_on is None or budget is None:
+        return None
+    return Plan(
+        name,
+        methods,
+        models,
+        (text,),
+        settings,
+        grid,
+        seeds=seeds,
+        dev=judged_on[0],
+        test=judged_on[1],
+        elsewhere=judged_on[2],
+        values=st.session_state[VALUES],
+        tasks=tasks,
+        budget=budget,
+    )
+
+
+def _models() -> tuple[str, ...] | None:
+    """The base models; None if there is none, or one cannot be loaded, with the error shown."""
+    from explorer.studies.plans.plan import Plan
+
+    current = sidebar_choice.chosen().source
+    models: list[str] = controls.draw(
+        "",
+        replace(Plan.knobs["models"], default=(current,)),
+        key=MODELS,
+        offered=[current, *sidebar.encoders(), *st.session_state.get(MODELS, ())],
+        format_func=lambda model: runs.shown(sources.shown(model)),
+    )
+    if not models:
+        messages.trouble(EMPTY.format("base model"))
+    there = [sidebar_choice.encoder(model) is not None for model in models]
+    return tuple(models) if models and all(there) else None
+
+
+def _settings(columns: list[DeltaGenerator]) -> dict[str, Any]:
+    """The settings that are the same for every method, of those that are typed in."""
+    typed = {
+        setting: where.number_input(
             label,
             least,
             value=None,
@@ -86,13 +124,15 @@ def plan(name: str) -> Plan | None:
             persist_state="session",
             help="The same for every method. Empty: each method's own value.",
         )
-        if value is not None:
-            settings[setting] = value
-    grid = _grid([cards[name] for name in methods or ()])
-    if grid is not None and rows:
-        grid = {TRAINING_ROWS.name: rows, **grid}
-    st.subheader("Seeds and evaluation")
-    seeds, judged_on = _seeds_and_sets(text, tuple(cards[name] for name in methods or ()))
+        for where, (setting, label, key, least) in zip(columns, SETTINGS, strict=True)
+    }
+    return {setting: value for setting, value in typed.items() if value is not None}
+
+
+def _tasks_and_budget() -> tuple[tuple[str, ...], PlanBudget | None]:
+    """The tasks that every model is evaluated on, and the budget; None if it is not allowed, with the error shown."""
+    from explorer.studies.plans.plan import PlanBudget
+
     left, middle, right = st.columns([2, 1, 1])
     known, limits = suites(), PlanBudget.knobs
     tasks: list[str] = left.multiselect(
@@ -110,30 +150,11 @@ def plan(name: str) -> Plan | None:
         minutes = controls.draw("", from_0, key=MINUTES, step=10.0, format="%g", width="stretch")
     with right:
         steps = controls.draw("", limits["steps"], key=MOST_STEPS, step=100, width="stretch")
-    if not text or methods is None or not models or not all(there) or grid is None or rows is None:
-        return None
-    if not seeds or judged_on is None:
-        return None
     try:
-        budget = PlanBudget(minutes, steps)
+        return tuple(tasks), PlanBudget(minutes, steps)
     except BadChoice as error:
         messages.trouble(error)
-        return None
-    return Plan(
-        name,
-        methods,
-        tuple(models),
-        (text,),
-        settings,
-        grid,
-        seeds=seeds,
-        dev=judged_on[0],
-        test=judged_on[1],
-        elsewhere=judged_on[2],
-        values=st.session_state[VALUES],
-        tasks=tuple(tasks),
-        budget=budget,
-    )
+        return tuple(tasks), None
 
 
 def holds(plan: Plan) -> bool:

@@ -14,6 +14,7 @@ from explorer.encoding.locate import layout
 from explorer.encoding.read.pooling import Reading
 from explorer.measuring.comparing import comparison, comparison_report, step_scores
 from explorer.measuring.scores import bootstrap, layer_scores
+from explorer.measuring.scores.bootstrap import Interval
 from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
@@ -135,10 +136,37 @@ def _all_steps(run: Run, saved: Mapping[int, str], step: int, choice: sidebar_ch
     )
     if changed is None:
         return
-    at, first = steps.index(step), steps[0]
+    at = steps.index(step)
+    of_reading, since = _columns(steps, scores, changed, at, (metric, aggregate), reading)
+    st.caption(
+        f"{reading.title}: {layer_scores.text_of(of_reading[at])}, "
+        f"{comparison_report.difference_text((of_reading[0], of_reading[at]), since[at])} since step {steps[0]}. "
+        f"{metric} × 100 on {messages.plain(pairs.name)}, {size_of(pairs)}; one colour scale for all steps. "
+        f"In brackets, as a band, on hover: {in_words.percent(bootstrap.LEVEL)} confidence interval "
+        f"({comparison_report.INTERVAL_BY}). "
+        "Hollow cells could be chance. Click a cell to follow its layer & pooling."
+    )
+    stem = f"{names[0].partition('@')[0]} {pairs.name} steps"
+    downloads.rows(step_scores.step_rows(steps, scores), stem, "Scores of all steps (CSV)")
+
+
+def _columns(
+    steps: tuple[int, ...],
+    scores: tuple[layer_scores.LayerScores, ...],
+    changed: tuple[step_scores.Change, ...],
+    at: int,
+    shown: tuple[str, str],
+    reading: Reading,
+) -> tuple[list[float], list[Interval]]:
+    """The grid of a step, its change by cell, and the chosen cell's line; that cell's scores and changes of all steps.
+
+    `shown` are metric and aggregation.
+    """
+    metric, aggregate = shown
+    first = steps[0]
     columns = st.columns(3, gap="small")
     with columns[0]:
-        st.markdown(f"**At step {step}**")
+        st.markdown(f"**At step {steps[at]}**")
         span = grid.span_of(*scores, metric=metric, aggregate=aggregate)
         height = _grid(scores[at], metric, aggregate, reading, span)
     with columns[1]:
@@ -169,16 +197,7 @@ def _all_steps(run: Run, saved: Mapping[int, str], step: int, choice: sidebar_ch
             config=downloads.config("replay-reading"),
             alt=f"{metric} of the chosen layer & pooling at every saved step, this step marked.",
         )
-    st.caption(
-        f"{reading.title}: {layer_scores.text_of(of_reading[at])}, "
-        f"{comparison_report.difference_text((of_reading[0], of_reading[at]), since[at])} since step {first}. "
-        f"{metric} × 100 on {messages.plain(pairs.name)}, {size_of(pairs)}; one colour scale for all steps. "
-        f"In brackets, as a band, on hover: {in_words.percent(bootstrap.LEVEL)} confidence interval "
-        f"({comparison_report.INTERVAL_BY}). "
-        "Hollow cells could be chance. Click a cell to follow its layer & pooling."
-    )
-    stem = f"{names[0].partition('@')[0]} {pairs.name} steps"
-    downloads.rows(step_scores.step_rows(steps, scores), stem, "Scores of all steps (CSV)")
+    return of_reading, since
 
 
 def _grid(
