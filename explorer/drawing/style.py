@@ -214,6 +214,14 @@ class Draft:
         """How many traces there are: the number of the next one."""
         return len(self._traces)
 
+    def points(self, **trace: Any) -> None:
+        """A marker at each point."""
+        self.add("scatter", mode="markers", **trace)
+
+    def path(self, **trace: Any) -> None:
+        """A line through points, without markers."""
+        self.add("scatter", mode="lines", **trace)
+
     def curve(self, colour: str, *, width: float = 2.5, size: float = 8, **trace: Any) -> None:
         """A line with a marker at each point."""
         line = {"color": colour, "width": width}

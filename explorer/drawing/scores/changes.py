@@ -69,11 +69,9 @@ def colour_of(pack: PackChange) -> str:
 
 
 def _pack(draft: style.Draft, one: PackChange, at: int, sides: tuple[int, int]) -> None:
-    draft.add(
-        "scatter",
+    draft.path(
         x=[100 * one.before.value, 100 * one.after.value],
         y=[at, at],
-        mode="lines",
         line={"color": colour_of(one), "width": 5},
         hoverinfo="skip",
         showlegend=False,
@@ -84,11 +82,9 @@ def _pack(draft: style.Draft, one: PackChange, at: int, sides: tuple[int, int]) 
     draft.note(shares, x=min(right + 1.5, 101), y=at, xanchor="left", font={"size": TEXT})
     for share, side in ((one.before, sides[0]), (one.after, sides[1])):
         middle, low, high = (100 * number for number in (share.value, share.low, share.high))
-        draft.add(
-            "scatter",
+        draft.points(
             x=[middle],
             y=[at],
-            mode="markers",
             name="AB"[side],
             legendgroup="AB"[side],
             showlegend=at == 0,
@@ -105,11 +101,9 @@ def _set(draft: style.Draft, one: SetChange, at: int) -> None:
     bars = {} if not verdict.known else style.error_bars([gap], *([end] for end in verdict.known[3:]))
     zero = {"x0": 0, "x1": 0, "ysizemode": "pixel", "yanchor": at, "y0": -MARK, "y1": MARK}
     draft.shape(type="line", layer="below", line={"color": style.QUIET, "width": 1.5}, **zero)
-    draft.add(
-        "scatter",
+    draft.points(
         x=[gap],
         y=[at],
-        mode="markers",
         showlegend=False,
         marker={"size": 13, "color": colour},
         error_x=bars | {"color": colour, "thickness": 5, "width": 0} if bars else None,

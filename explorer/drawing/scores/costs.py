@@ -40,12 +40,10 @@ def score_by_cost(marks: Sequence[MethodMark], measure: str) -> go.Figure:
             f"test, {style.hover_text(measure)}: {mark.score}<br>"
             f"{mark.seconds:,.0f} s for a training"
         )
-        draft.add(
-            "scatter",
+        draft.points(
             x=[mark.seconds],
             y=[mark.gain],
             error_y=style.error_bars([mark.gain], [mark.low], [mark.high], thickness=1.5, width=5),
-            mode="markers",
             name=style.short_text(mark.label, 40),
             marker={"size": 12, "symbol": style.MODEL_SYMBOLS[place % len(style.MODEL_SYMBOLS)], "color": colour},
             hovertemplate=f"{text}<extra></extra>",
@@ -130,11 +128,9 @@ def size_quality(
     draft.note("whole model", x=1, xref="paper", xanchor="right", y=whole, yanchor="bottom")
     by_number = {mark.number: mark for mark in marks}
     on_front = sorted((by_number[number] for number in front), key=lambda mark: mark.cost)
-    draft.add(
-        "scatter",
+    draft.path(
         x=[mark.cost for mark in on_front],
         y=[mark.score for mark in on_front],
-        mode="lines",
         name="front",
         line={"color": style.ACCENT, "width": 2},
         hoverinfo="skip",
@@ -142,12 +138,10 @@ def size_quality(
     for place, family in enumerate(dict.fromkeys(mark.family for mark in marks)):
         of_family = [mark for mark in marks if mark.family == family]
         colour = style.MODEL_COLOURS[place % len(style.MODEL_COLOURS)]
-        draft.add(
-            "scatter",
+        draft.points(
             x=[mark.cost for mark in of_family],
             y=[mark.score for mark in of_family],
             customdata=[mark.number for mark in of_family],
-            mode="markers",
             name=style.short_text(family, 40),
             marker={
                 "size": [13 if mark.number == chosen else 8 for mark in of_family],
@@ -159,11 +153,9 @@ def size_quality(
             hovertemplate="%{text}<extra></extra>",
         )
     for stored in dict.fromkeys(mark.stored for mark in marks):
-        draft.add(
-            "scatter",
+        draft.points(
             x=[None],
             y=[None],
-            mode="markers",
             name=stored,
             marker={"size": 8, "symbol": STORED_AS[stored], "color": style.QUIET},
             hoverinfo="skip",

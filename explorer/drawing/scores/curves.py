@@ -58,11 +58,9 @@ def score_by_layer(
             )
     if cell is not None:
         row, column = cell
-        draft.add(
-            "scatter",
+        draft.points(
             x=[at[row]],
             y=[table[row, column]],
-            mode="markers",
             marker={"symbol": "circle-open", "size": 20, "color": style.ACCENT, "line": {"width": 3}},
             name="chosen",
             hoverinfo="skip",
@@ -170,11 +168,9 @@ def alignment_by_uniformity(found: LayerGeometry) -> go.Figure:
             hovertemplate=f"{name}, {found.pooling} of layer %{{text}}<br>uniformity %{{x:.3f}}<br>"
             "alignment %{y:.3f}<extra></extra>",
         )
-        draft.add(
-            "scatter",
+        draft.points(
             x=[chosen.uniformity],
             y=[chosen.alignment],
-            mode="markers",
             name=f"{name}: {reading.title}",
             marker={"symbol": "circle-open", "size": 15, "color": colour, "line": {"width": 3}},
             hovertemplate=f"{name}, {reading.title}<br>uniformity %{{x:.3f}}<br>alignment %{{y:.3f}}<extra></extra>",
@@ -210,12 +206,10 @@ def drift_by_layer(found: LayerGeometry, differences: Interval | None) -> go.Fig
 def _add_differences(draft: style.Draft, differences: Interval, shown: Floats, row: int, hover: str) -> None:
     """The differences (layer) with their intervals; `shown` are those that are written on hover."""
     middle, low, high = differences.difference, differences.low, differences.high
-    draft.add(
-        "scatter",
+    draft.points(
         x=list(range(len(middle))),
         y=middle,
         customdata=[in_words.signed(gap) for gap in shown.tolist()],
-        mode="markers",
         marker={"size": 9, "color": [style.certainty(*ends) for ends in zip(low.tolist(), high.tolist(), strict=True)]},
         error_y=style.error_bars(middle, low, high, color=style.QUIET),
         hovertemplate=hover,

@@ -82,11 +82,9 @@ def cosines_by_label(gold: Floats, cosines: Floats, pairs: GradedPairs, threshol
         points = {"x": place + jitter, "y": cosines[rows], "marker": {"size": 5, "color": colour, "opacity": 0.5}}
         _add_pairs(draft, pairs, rows, f"label {label:g}", name=f"label {label:g}, {len(rows):,} pairs", **points)
         at, density = _density(cosines[rows])
-        draft.add(
-            "scatter",
+        draft.path(
             x=place + WIDTH * np.concatenate([density, -density[::-1]]),
             y=np.concatenate([at, at[::-1]]),
-            mode="lines",
             line={"color": colour, "width": 2},
             hoverinfo="skip",
             showlegend=False,
@@ -111,9 +109,7 @@ def cosines_by_label(gold: Floats, cosines: Floats, pairs: GradedPairs, threshol
 def reliability_of(known: Calibration) -> go.Figure:
     """The share of test pairs that match by their predicted probability, for both curves; on the diagonal is good."""
     draft = Draft()
-    draft.add(
-        "scatter", x=[0, 1], y=[0, 1], mode="lines", line={"color": QUIET, "dash": "dot"}, name="perfectly calibrated"
-    )
+    draft.path(x=[0, 1], y=[0, 1], line={"color": QUIET, "dash": "dot"}, name="perfectly calibrated")
     for colour, (name, found) in zip(SIDES, known.reliability.items(), strict=True):
         bins = found.bins
         shares = [one.matches for one in bins]
@@ -207,12 +203,10 @@ def _add_side(draft: Draft, found: GoldBins, band: int, side: int, axis: str, to
             found.edges[:-1], found.edges[1:], shares, found.counts[band, side], strict=True
         )
     ]
-    draft.add(
-        "scatter",
+    draft.path(
         x=[middles[0] - width, *middles, middles[-1] + width],
         y=[0, *shares, 0],
         yaxis=axis,
-        mode="lines",
         line={"shape": "hvh", "color": colour, "width": 2},
         fill="tozeroy" if side else "none",
         fillcolor=f"rgba({','.join(str(int(colour[at : at + 2], 16)) for at in (1, 3, 5))},0.22)",
@@ -223,12 +217,10 @@ def _add_side(draft: Draft, found: GoldBins, band: int, side: int, axis: str, to
         hovertext=["", *notes, ""],
         hoverinfo=["skip", *["text"] * len(notes), "skip"],
     )
-    draft.add(
-        "scatter",
+    draft.path(
         x=[median, median],
         y=[0, top],
         yaxis=axis,
-        mode="lines",
         line={"color": colour, "width": 1.5, "dash": "dot"},
         legendgroup=name,
         showlegend=False,

@@ -22,11 +22,9 @@ def differences_by_group(found: SplitChanges) -> go.Figure:
             continue
         middle, low, high = ([getattr(one, end) for _, one in some] for end in ("difference", "low", "high"))
         colours = [style.certainty(*ends) for ends in zip(low, high, strict=True)]
-        draft.add(
-            "scatter",
+        draft.points(
             x=middle,
             y=[at for at, _ in some],
-            mode="markers",
             name=name,
             marker={"size": 9, "color": colours, "symbol": symbol, "line": {"width": 2}},
             error_x=style.error_bars(middle, low, high, color=style.QUIET),
@@ -35,11 +33,9 @@ def differences_by_group(found: SplitChanges) -> go.Figure:
         )
     alone = [(at, one) for at, one in enumerate(found.groups) if one.sure is None and math.isfinite(one.difference)]
     if alone:
-        draft.add(
-            "scatter",
+        draft.points(
             x=[one.difference for _, one in alone],
             y=[at for at, _ in alone],
-            mode="markers",
             name="without an interval",
             marker={"size": 9, "color": style.QUIET, "symbol": "x-thin", "line": {"width": 2, "color": style.QUIET}},
             text=[_hover(found, one) for _, one in alone],

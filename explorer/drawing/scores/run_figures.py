@@ -88,11 +88,9 @@ def _add_stars(draft: Draft, best: Sequence[Evaluation], base: float | None) -> 
         (lower, f"best checkpoint{by}, below the base", "star-open"),
     ):
         if shown:
-            draft.add(
-                "scatter",
+            draft.points(
                 x=[one.step for one in shown],
                 y=[one.dev for one in shown],
-                mode="markers",
                 name=name,
                 marker={"symbol": symbol, "size": 15, "color": ACCENT, "line": {"width": 1, "color": "#000000"}},
                 hovertemplate=f"{name}, step %{{x}}: %{{y:.2f}}<extra></extra>",
@@ -254,11 +252,9 @@ def _add_held_out(draft: Draft, lines: Lines) -> None:
     for number, seed, own in by_seed(lines):
         known = with_gaps([line for line in own if isinstance(line, Evaluation) and line.held_out is not None])
         if known:
-            draft.add(
-                "scatter",
+            draft.path(
                 x=[one and one.step for one in known],
                 y=[one and one.held_out for one in known],
-                mode="lines",
                 name=f"seed {seed}, {label}" if _several(lines) else label,
                 opacity=0.6,
                 line={**_line(number), "width": 1.5, "dash": "dashdot"},
@@ -299,11 +295,9 @@ def score_by_step(
     """
     draft = Draft()
     for side, fill in (("high", None), ("low", "tonexty")):
-        draft.add(
-            "scatter",
+        draft.path(
             x=list(steps),
             y=_known([scores[0] + float(getattr(one, side)) for one in since]),
-            mode="lines",
             line={"width": 0},
             fill=fill,
             fillcolor=_SHADE,

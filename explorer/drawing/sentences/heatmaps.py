@@ -43,11 +43,9 @@ def every_head(values: NDArray[np.float64], meaning: str, chosen: tuple[int, int
         colorbar={"thickness": 12},
         hoverinfo="skip",
     )
-    draft.add(
-        "scatter",
+    draft.points(
         x=across * layers,
         y=np.repeat(down, heads).tolist(),
-        mode="markers",
         marker={"symbol": "square", "size": ROW - 4, "opacity": 0},
         customdata=list(range(layers * heads)),
         hovertext=[

@@ -51,18 +51,18 @@ def by_layer(sides: Sequence[CurvesOfSide]) -> go.Figure:
             }
             draft.add("scatter", **here, **band, fill="toself", fillcolor=_BAND, name="90 % of random pairs",
                       showlegend=first)  # fmt: skip
-            draft.add("scatter", **here, x=layers, y=mean, mode="lines", name="mean of random pairs", showlegend=first,
+            draft.path(**here, x=layers, y=mean, name="mean of random pairs", showlegend=first,
                       line={"color": style.QUIET, "dash": "dot", "width": 2})  # fmt: skip
         x, y = lines(side.cosines)
         count = side.cosines.shape[1]
-        draft.add("scatter", **here, x=x, y=y, mode="lines", name="a pair", showlegend=first,
+        draft.path(**here, x=x, y=y, name="a pair", showlegend=first,
                   opacity=0.5 if count <= 100 else 0.2, line={"color": style.QUIET, "width": 1})  # fmt: skip
         for kind, (colour, dash) in MARKS.items():
             some = [cosines for cosines, same in side.marked if same == kind]
             if some:
                 x, y = lines(np.stack(some, axis=1))
                 name = "marked as same" if kind else "marked as different"
-                draft.add("scatter", **here, x=x, y=y, mode="lines", name=name, showlegend=first,
+                draft.path(**here, x=x, y=y, name=name, showlegend=first,
                           line={"color": colour, "dash": dash, "width": 2.5})  # fmt: skip
         if side.chosen is not None:
             draft.curve(

@@ -315,14 +315,12 @@ def packs_side_by_side(sides: dict[str, Probed]) -> go.Figure:
             hovertemplate=f"{name}, %{{customdata}}: mean %{{y:.3f}}<extra></extra>",
         )
         pairs = [pair for pack in packs for pair in zip(pack.first, pack.second, strict=True)]
-        draft.add(
-            "scatter",
+        draft.points(
             # spread over the bar in the order of the pairs, the same in A and in B
             x=np.concatenate(
                 [at + np.linspace(-0.7, 0.7, len(pack)) * _SHIFT for at, pack in zip(middles, packs, strict=True)]
             ).tolist(),
             y=[cosine for cosines in side.cosines for cosine in cosines],
-            mode="markers",
             legendgroup=name,
             showlegend=False,
             marker={"color": shade, "size": 6, "line": {"width": 1, "color": "rgba(255,255,255,.6)"}},

@@ -81,9 +81,7 @@ def flat_map(
     draft = Draft()
     for name, shade, ends in _lines(places, described):
         line = {"color": shade, "width": 1.5}
-        draft.add(
-            "scatter", **ends, mode="lines", name=name, showlegend=False, hoverinfo="skip", line=line, opacity=0.6
-        )
+        draft.path(**ends, name=name, showlegend=False, hoverinfo="skip", line=line, opacity=0.6)
     kind = "scatter" if len(places) <= SHARP else "scattergl"
     size = _size(len(places))
     lit = None if selected is None else set(selected)
