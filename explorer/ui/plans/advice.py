@@ -182,4 +182,4 @@ def _other_models(others: list[Run], run: str) -> None:
     st.caption(messages.plain(f"{OTHERS.format(len(others), weight)} {KEPT.format(run) if run else ''}".strip()))
     with st.popover("Delete these models", icon=":material/delete:"):
         st.write("Their runs stay, with all scores and recipes. It cannot be undone.")
-        st.button("Delete models", key=SPARE, on_click=controls.attempt, args=(delete,), type="primary")
+        controls.callback_button("Delete models", delete, key=SPARE, type="primary")

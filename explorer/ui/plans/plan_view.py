@@ -140,13 +140,12 @@ def _buttons(folder: PlanFolder, plan: Plan, status: PlanStatus, unmeasured: boo
             return
         if status.state != "finished" or status.failures or unmeasured:
             again = AGAIN if status.failures else EVALUATE
-            st.button(
+            controls.callback_button(
                 "Resume" if status.state != "finished" else again,
+                lambda: training_queue.resume_plan(folder),
                 key=RESUME,
                 icon=":material/resume:",
                 type="primary",
-                on_click=controls.attempt,
-                args=(lambda: training_queue.resume_plan(folder),),
             )
         _delete(folder)
 
@@ -158,7 +157,7 @@ def _delete(folder: PlanFolder) -> None:
 
     with st.popover("Delete", icon=":material/delete:"):
         st.write("This deletes the plan. Its runs stay, in the list of the Train page.")
-        st.button("Delete plan", key=DELETE, type="primary", on_click=controls.attempt, args=(delete,))
+        controls.callback_button("Delete plan", delete, key=DELETE, type="primary")
 
 
 def _progress(folder: PlanFolder, plan: Plan, found: PlanTable, shown: tuple[bool, Hashable]) -> None:
@@ -193,12 +192,11 @@ def _progress(folder: PlanFolder, plan: Plan, found: PlanTable, shown: tuple[boo
     if folder.stop_requested():
         st.caption("Stopping after this step …")
         return
-    st.button(
+    controls.callback_button(
         "Stop (can be resumed)",
+        lambda: training_queue.stop(folder),
         key=STOP,
         icon=":material/stop_circle:",
-        on_click=controls.attempt,
-        args=(lambda: training_queue.stop(folder),),
         help="Saves the training under way. What is trained stays.",
     )
 

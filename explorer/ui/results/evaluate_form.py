@@ -182,8 +182,13 @@ def _buttons(choice: EvaluationChoice) -> None:
         saved = AGAIN if choice.typed.get("again") else SAVED
         st.caption(f"{' × '.join(counts[:2])} = {counts[2]}: {', '.join([*names, *more])}. {saved}")
     line = st.container(horizontal=True)
-    line.button(
-        "Evaluate", key=START, icon=":material/play_arrow:", type="primary", on_click=controls.attempt, args=(start,)
+    controls.callback_button(
+        "Evaluate",
+        start,
+        place=line,
+        key=START,
+        icon=":material/play_arrow:",
+        type="primary",
     )
     estimate = job_buttons.button(
         line,

@@ -178,13 +178,7 @@ def _kept_files() -> None:
             line.text(title)
             if one.is_scored or sidebar_choice.kind_of(sources.located(one)) in sidebar_choice.SCORED:
                 line.button("Use", key=f"use {name}", on_click=sidebar.choose_set, args=(one,))
-            line.button(
-                "Forget",
-                key=f"forget {name}",
-                on_click=controls.attempt,
-                args=(partial(forget, one),),
-                help=FORGET,
-            )
+            controls.callback_button("Forget", partial(forget, one), place=line, key=f"forget {name}", help=FORGET)
 
 
 def _too_long(kind: text_sets.Kind, texts: int, rows: int, digest: str, read: Callable[[], Sequence[str]]) -> None:
@@ -250,7 +244,7 @@ def show(name: str, data: bytes, table: Table, kind: text_sets.Kind) -> None:
 
         likely = page == (LAYERS if scored else TRAIN)
         shape: Literal["primary", "secondary"] = "primary" if likely else "secondary"
-        st.button(label, key=f"file to {page}", icon=icon, type=shape, on_click=controls.attempt, args=(keep,))
+        controls.callback_button(label, keep, key=f"file to {page}", icon=icon, type=shape)
 
     def evaluate(path: str) -> dict[str, str]:
         sidebar.choose_set(sources.identity(path))
@@ -285,34 +279,31 @@ def offer_pairs(pairs: text_sets.GradedPairs) -> None:
             page_list.open_page(page, page_list.train_on_own_pairs(given) if page == TRAIN else address)
 
     with st.container(horizontal=True):
-        st.button(
+        controls.callback_button(
             "Find the best layer on them",
+            partial(keep_and_open, LAYERS),
             key="find best layer",
             type="primary",
             icon=":material/layers:",
-            on_click=controls.attempt,
-            args=(partial(keep_and_open, LAYERS),),
             help=_LAYERS_HELP[not split.no_halves],
         )
         for label, key, icon, page, help in (
             ("Train on them", "train on pairs", ":material/model_training:", TRAIN, _TRAIN_HELP),
             (page_list.SHOULD_I, "advise on pairs", ":material/help:", PLANS, _ADVISE_HELP),
         ):
-            st.button(
+            controls.callback_button(
                 label,
+                partial(keep_and_open, page),
                 key=key,
                 icon=icon,
-                on_click=controls.attempt,
-                args=(partial(keep_and_open, page),),
                 disabled=bool(split.no_parts) and not few,
                 help=messages.plain(split.no_parts) if split.no_parts and not few else help,
             )
-        st.button(
+        controls.callback_button(
             "Use these pairs",
+            partial(keep_and_open, ""),
             key="use pairs",
             icon=":material/check:",
-            on_click=controls.attempt,
-            args=(partial(keep_and_open, ""),),
             help="Chooses them in the sidebar, and stays here.",
         )
     chosen = sidebar_choice.chosen().evaluation_set

@@ -1,9 +1,7 @@
 """Show one run, under way or ended, from its folder alone, and the buttons for it."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
@@ -135,18 +133,17 @@ def _under_way(run: Run, status: statuses.Status) -> None:
         st.caption("Stopping after this step …")
         return
     with st.container(horizontal=True):
-        st.button(
+        controls.callback_button(
             "Stop (can be resumed)",
+            partial(training_queue.stop, run, KEEP),
             key="run stop",
             icon=":material/stop_circle:",
-            on_click=controls.attempt,
-            args=(partial(training_queue.stop, run, KEEP),),
             help="Saves the best checkpoint so far as the run's model. The run can be resumed.",
         )
         with st.popover("Discard", icon=":material/delete:"):
             st.write("This stops the run and deletes its folder and its model. It cannot be undone.")
             discard = partial(training_queue.stop, run, DISCARD)
-            st.button("Discard run", key="run discard", type="primary", on_click=controls.attempt, args=(discard,))
+            controls.callback_button("Discard run", discard, key="run discard", type="primary")
 
 
 def actions(run: Run) -> None:
@@ -173,24 +170,21 @@ def actions(run: Run) -> None:
         training_queue.delete(run)
         training_form.leave()
 
-    def button(label: str, key: str, act: Callable[[], object], **style: Any) -> None:
-        st.button(label, key=key, on_click=controls.attempt, args=(act,), **style)
-
     run_status.heading(run.called, "example, read-only" if run.is_example else status.state)
     with st.container(horizontal=True):
         st.button("New run", key="run new", icon=":material/add:", on_click=training_form.leave, help="Open the form.")
-        button(
+        controls.callback_button(
             "Duplicate and edit",
-            "run duplicate",
             duplicate,
+            key="run duplicate",
             icon=":material/content_copy:",
             help="Fills the form with this run's recipe.",
         )
         if run.is_example:
-            button(
+            controls.callback_button(
                 "Train it again",
-                "run again",
                 train_again,
+                key="run again",
                 type="primary",
                 icon=":material/replay:",
                 help="Starts a new run with the same recipe and saves its model.",
@@ -198,13 +192,14 @@ def actions(run: Run) -> None:
         if status.live or run.is_example:
             return
         if status.state != statuses.FINISHED:
-            button("Resume", "run resume", lambda: training_queue.resume(run), icon=":material/resume:")
+            resume = partial(training_queue.resume, run)
+            controls.callback_button("Resume", resume, key="run resume", icon=":material/resume:")
         with st.popover("Rename", icon=":material/edit:"):
             st.text_input("New name", run.name, key=name)
-            button("Rename run", "run rename", rename)
+            controls.callback_button("Rename run", rename, key="run rename")
         with st.popover("Delete", icon=":material/delete:"):
             st.write("This deletes the run's folder and its model. It cannot be undone.")
-            button("Delete run", "run delete", delete, type="primary")
+            controls.callback_button("Delete run", delete, key="run delete", type="primary")
 
 
 def card(run: Run, status: statuses.Status) -> None:

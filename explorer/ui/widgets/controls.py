@@ -199,6 +199,13 @@ def button(place: DeltaGenerator, label: str, act: Callable[[], object] | None, 
             st.rerun()
 
 
+def callback_button(
+    label: str, act: Callable[[], object], *, place: DeltaGenerator | None = None, **style: Any
+) -> None:
+    """A button that acts before the page is drawn anew, on what fields said before; keeps an error for `refused`."""
+    (place or st).button(label, on_click=attempt, args=(act,), **style)
+
+
 def _note(key: str) -> None:
     # the run of the click may start over before it comes to the button, which then no longer counts as clicked
     st.session_state[_NOTED] = key
