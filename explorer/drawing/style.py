@@ -37,7 +37,6 @@ QUIET = "#8A8F98"
 GAIN, LOSS, CHANCE = "#2E8B57", "#9C3D10", QUIET  # of a difference that is certain, and of one that could be chance
 # safe for colour-blind readers, on white and on black (after Okabe and Ito)
 MODEL_COLOURS = ("#0094D6", "#D55E00", "#009E73", "#CC79A7", "#A0623D", "#5B6EE1", "#7A9A01", QUIET)
-SENTENCE_COLOURS = ("#5B6EE1", "#A0623D")  # the two of a pair; not colours of a pooling
 MODEL_SYMBOLS = ("circle", "square", "triangle-up", "diamond", "cross", "x", "star", "hexagon")
 
 STILL = {"showgrid": False, "zeroline": False, "fixedrange": True}  # axes of cells, which are not zoomed

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 OVERLAP = 4  # one part in so many of a window is in the one before, too
 AT_A_TIME = 2048  # passages that are tokenised between two progress reports
 
-Token = tuple[int, int, int]  # its word, and where it begins and ends
-
 
 @dataclass(frozen=True, eq=False)
 class Windows:

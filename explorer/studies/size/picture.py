@@ -72,25 +72,13 @@ def picture(
     cuts |= {(one, depth(one)): cut(one, depth(one)) for one in others}
     timed = yield from speeds(list(cuts.values()), judge.sentences)
     found, costs, reference = [], dict(zip(cuts, timed, strict=True)), points[0][2]
-    before, every_encoder = judge.score(reference), (encoder, *others)
-    named = dict(zip(every_encoder, names or [one.name for one in every_encoder], strict=True))
+    before = judge.score(reference)
+    named = dict(zip((encoder, *others), names or [one.name for one in (encoder, *others)], strict=True))
     for place, (one, size, items) in enumerate(points):
         yield Progress("comparing with the whole model", place, len(points))
-        whole_width = one.default_head.width(one.width) if size.pooling == MODEL_DEFAULT else one.width
-        map_bytes = 4 * size.dimensions * (one.width + 1) if size.dimensions < whole_width else 0
-        speed, latency = costs[one, size.layers]
-        found.append(
-            sizes.Point(
-                model=named[one],
-                size=size,
-                verdict=verdict.Verdict.of(before, judge.score(items), judge.difference(reference, items)),
-                vector_bytes=sizes.bytes_of(size.stored, size.dimensions),
-                # the weights in float32, as they are exported
-                model_bytes=4 * int(cuts[one, size.layers].model.num_parameters()) + map_bytes,
-                sentences_per_second=speed,
-                query_ms=latency,
-            )
-        )
+        judged = verdict.Verdict.of(before, judge.score(items), judge.difference(reference, items))
+        at = one, size.layers
+        found.append(_point(one, named[one], size, judged, cuts[at], costs[at]))
     return sizes.Picture(
         points=tuple(found),
         evaluation=judge.name,
@@ -103,6 +91,29 @@ def picture(
         precision=encoder.precision,
         seconds=time.perf_counter() - started,
         why_no_score=metrics.no_score_in_words(judge.why_no_score, len(judge)),
+    )
+
+
+def _point(
+    encoder: Encoder,
+    name: str,
+    size: sizes.Size,
+    judged: verdict.Verdict,
+    cut: Encoder,
+    costs: tuple[float, float],
+) -> sizes.Point:
+    """A size of an encoder: its score against the whole model's, its bytes, and the speed and latency of its cut."""
+    whole_width = encoder.default_head.width(encoder.width) if size.pooling == MODEL_DEFAULT else encoder.width
+    map_bytes = 4 * size.dimensions * (encoder.width + 1) if size.dimensions < whole_width else 0
+    return sizes.Point(
+        model=name,
+        size=size,
+        verdict=judged,
+        vector_bytes=sizes.bytes_of(size.stored, size.dimensions),
+        # the weights in float32, as they are exported
+        model_bytes=4 * int(cut.model.num_parameters()) + map_bytes,
+        sentences_per_second=costs[0],
+        query_ms=costs[1],
     )
 
 

@@ -1,6 +1,8 @@
 """Show what improved from A to B and what got worse: pairs with examples and filters, queries, triplets or rows."""
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -60,9 +62,6 @@ def flipped_pairs(pairs: GradedPairs | None, comparison: Comparison) -> None:
         st.info(NONE_PASSES, icon=":material/filter_alt_off:")
         return
     rows = pair_rows(pairs, comparison, errors, places)
-    number = st.column_config.NumberColumn(format="%.3f", width="small", help="−1 to 1. Higher is more similar.")
-    error = "Distance between the ranks by cosine and by gold score. Lower is better; 0 % is right."
-    share = st.column_config.NumberColumn(format="%.1f %%", width="small", help=error)
     key = f"flipped {kind} {digest_of(map(str, places))[:12]}"  # one for each set of rows: new ones clear the selection
 
     def choose_selected() -> None:
@@ -76,18 +75,7 @@ def flipped_pairs(pairs: GradedPairs | None, comparison: Comparison) -> None:
         key=key,
         on_select=choose_selected,
         selection_mode="single-row",
-        column_config={
-            **{name: st.column_config.TextColumn(width="medium") for name in ("first", "second")},
-            "cosine A": number,
-            "cosine B": number,
-            "gold score": st.column_config.NumberColumn(
-                format="%.2f",
-                width="small",
-                help="Similarity that people assigned to the pair. Higher is more similar.",
-            ),
-            "rank error A": share,
-            "rank error B": share,
-        },
+        column_config=_columns(),
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         downloads.rows(rows, f"{pairs.name} {kind}", "Pairs (CSV)")
@@ -96,6 +84,16 @@ def flipped_pairs(pairs: GradedPairs | None, comparison: Comparison) -> None:
             microscope.words_button(microscope.COMPARE, "of the selected pair", *pair)
         else:
             st.caption(SELECT_ROW, width="content")
+
+
+def _columns() -> dict[str, Any]:
+    text, number = st.column_config.TextColumn(width="medium"), partial(st.column_config.NumberColumn, width="small")
+    cosine = number(format="%.3f", help="−1 to 1. Higher is more similar.")
+    error = "Distance between the ranks by cosine and by gold score. Lower is better; 0 % is right."
+    share = number(format="%.1f %%", help=error)
+    gold = number(format="%.2f", help="Similarity that people assigned to the pair. Higher is more similar.")
+    names = "first", "second", "cosine A", "cosine B", "gold score", "rank error A", "rank error B"
+    return dict(zip(names, (text, text, cosine, cosine, gold, share, share), strict=True))
 
 
 def _in_percent(row: dict[str, object]) -> dict[str, object]:

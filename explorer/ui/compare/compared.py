@@ -45,11 +45,6 @@ class Compared(Findings):
     choices: Choices
 
     @property
-    def about_chosen(self) -> bool:
-        """Whether the verdict compares the chosen layers & poolings."""
-        return self.about is self.comparison
-
-    @property
     def stem(self) -> str:
         """The first part of the names of downloads."""
         return f"{self.sides[0].found.name} {self.sides[1].found.name}"

@@ -41,17 +41,8 @@ def show(
     assert known is not None
     assert compared is not None
     travel, sentences = known
-    kinds = ["PCA", "UMAP"] if len(sentences) >= projection.LEAST else ["PCA"]
     with row:
-        kind = controls.menu(
-            "Projection",
-            kinds,
-            default="PCA",
-            key="replayed_projection",
-            width=120,
-            help="PCA is fast and preserves large distances. UMAP preserves neighbours and takes some seconds; its "
-            f"large distances mean little, and it needs {projection.LEAST} sentences.",
-        )
+        kind = _projection(["PCA", "UMAP"] if len(sentences) >= projection.LEAST else ["PCA"])
     share = in_words.percent(travel.shown)
     how = f"PCA: the first two principal components of all steps together, with {share} of the variance."
     if kind == "UMAP":
@@ -63,15 +54,10 @@ def show(
             f"{ALIGNED} {min(SETTINGS.neighbours, len(sentences))} neighbours by cosine, min_dist "
             f"{SETTINGS.min_dist:g}, {projection.rounds(len(sentences))} epochs, seed {SETTINGS.seed}."
         )
-    stages = run.status().facts.stages
-    names = [
-        f"step {one.step}" + (f", stage {one.stage}" if stages is not None and one.stage is not None else "")
-        for one in evaluations
-    ]
     subject = digest_of([repr(stamp(run, seed, steps))])
 
     moving.show(
-        _content(f"{subject} {kind}", travel, sentences, compared, names, kind),
+        _content(f"{subject} {kind}", travel, sentences, compared, _names(run, evaluations), kind),
         subject=f"{subject} {kind}",
         name="replay",
         alt=f"{kind} of {len(sentences)} sentences of {of} at each step, each with a line from its "
@@ -86,6 +72,27 @@ def show(
         f"{steps[at]}: {quality.text} Colour: 1 minus the cosine of a sentence's vector with its vector at the first "
         f"step; mean at this step {float(np.mean(travel.turned[at])):.3f} (0: unchanged)."
     )
+
+
+def _projection(kinds: list[str]) -> str:
+    kind: str = controls.menu(
+        "Projection",
+        kinds,
+        default="PCA",
+        key="replayed_projection",
+        width=120,
+        help="PCA is fast and preserves large distances. UMAP preserves neighbours and takes some seconds; its "
+        f"large distances mean little, and it needs {projection.LEAST} sentences.",
+    )
+    return kind
+
+
+def _names(run: runs.Run, evaluations: list[run_folder.Evaluation]) -> list[str]:
+    """What each evaluation is called: its step, and its stage in a run with stages."""
+    staged = run.status().facts.stages is not None
+    return [
+        f"step {one.step}" + (f", stage {one.stage}" if staged and one.stage is not None else "") for one in evaluations
+    ]
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

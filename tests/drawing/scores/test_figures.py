@@ -23,7 +23,6 @@ from explorer.drawing.style import (
     DIFFERENCE_SCALE,
     GRID_SCALE,
     MODEL_COLOURS,
-    SENTENCE_COLOURS,
     SIDES,
     cosine_bar,
     hover_text,
@@ -136,7 +135,6 @@ def test_cosines_are_the_brighter_the_more_similar_and_nothing_else_has_the_colo
     others = {
         *MODEL_COLOURS,
         *(one.colour for one in POOLINGS.values() if one.colour),
-        *SENTENCE_COLOURS,
         ACCENT,
         *(shade for _, shade in COSINE_SCALE),
     }
@@ -147,7 +145,7 @@ def test_cosines_are_the_brighter_the_more_similar_and_nothing_else_has_the_colo
 
 @pytest.mark.parametrize("background", ["#ffffff", "#0e1117"], ids=["light", "dark"])
 def test_lines_stand_out_from_both_backgrounds(background):
-    for colour in (*MODEL_COLOURS, *SIDES, *SENTENCE_COLOURS, ACCENT):
+    for colour in (*MODEL_COLOURS, *SIDES, ACCENT):
         assert contrast(parts_of(colour), parts_of(background)) >= 2.9, colour
 
 

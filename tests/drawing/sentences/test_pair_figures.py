@@ -20,8 +20,8 @@ from explorer.drawing.sentences.pair_figures import (
     packs_side_by_side,
     side_by_side,
 )
-from explorer.drawing.style import ACCENT, COSINE_RANGE, SENTENCE_COLOURS, SIDES
-from explorer.encoding.read.pooling import POOLINGS, Reading, Row
+from explorer.drawing.style import ACCENT, COSINE_RANGE
+from explorer.encoding.read.pooling import Reading, Row
 from explorer.encoding.read.sentence_pairs import SelfAttention
 from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 from explorer.measuring.sentences.sentence_pair import pair_layers, token_pair
@@ -198,9 +198,6 @@ def test_bars_stand_on_the_weight_that_is_alike_for_all_and_reach_the_layers_own
         assert bar.base == 0.5
         assert bar.base + np.array(bar.y) == pytest.approx(shares)
         assert list(bar.customdata) == shares
-    assert not set(SENTENCE_COLOURS) & {*(one.colour for one in POOLINGS.values()), *SIDES}, (
-        "a sentence is no pooling and no model"
-    )
 
 
 def test_scores_stand_below_over_the_same_layers_and_a_sentence_in_the_legend_is_text():
