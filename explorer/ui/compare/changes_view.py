@@ -64,24 +64,19 @@ def flipped_pairs(pairs: GradedPairs | None, comparison: Comparison) -> None:
     rows = pair_rows(pairs, comparison, errors, places)
     key = f"flipped {kind} {digest_of(map(str, places))[:12]}"  # one for each set of rows: new ones clear the selection
 
-    def choose_selected() -> None:
-        for row in st.session_state[key]["selection"]["rows"]:
-            selection.choose_pair(pairs.first[places[row]], pairs.second[places[row]])
-
-    event = st.dataframe(
+    shown = [(pairs.first[place], pairs.second[place]) for place in places[:MOST]]
+    event = controls.row_table(
         [cosine_meaning.columns(_in_percent(row)) for row in rows[:MOST]],
-        hide_index=True,
-        height=ROW * min(LINES, len(rows) + 1) + 3,
+        shown,
+        lambda pair: selection.choose_pair(*pair),
         key=key,
-        on_select=choose_selected,
-        selection_mode="single-row",
+        height=ROW * min(LINES, len(rows) + 1) + 3,
         column_config=_columns(),
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         downloads.rows(rows, f"{pairs.name} {kind}", "Pairs (CSV)")
         if chosen := event["selection"]["rows"]:
-            pair = pairs.first[places[chosen[0]]], pairs.second[places[chosen[0]]]
-            microscope.words_button(microscope.COMPARE, "of the selected pair", *pair)
+            microscope.words_button(microscope.COMPARE, "of the selected pair", *shown[chosen[0]])
         else:
             st.caption(SELECT_ROW, width="content")
 

@@ -144,20 +144,8 @@ def table(shown: str) -> None:
     if not found:
         return
     st.subheader("Plans")
-    key = f"plans beside {shown}"
-
-    def choose_selected() -> None:
-        rows = st.session_state[key]["selection"]["rows"]
-        if rows and rows[0] < len(found):
-            choose(found[rows[0]].name)
-
-    st.dataframe(
-        [_row(folder) for folder in found],
-        key=key,
-        on_select=choose_selected,
-        selection_mode="single-row",
-        hide_index=True,
-    )
+    rows = [_row(folder) for folder in found]
+    controls.row_table(rows, found, lambda one: choose(one.name), key=f"plans beside {shown}")
     st.caption("Select a row to show its plan. Plans are saved beside the runs, in the folder `plans`.")
 
 

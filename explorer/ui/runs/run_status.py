@@ -21,7 +21,7 @@ from explorer.training.record import status as statuses
 from explorer.ui import messages
 from explorer.ui.access import jobs
 from explorer.ui.runs import training_queue
-from explorer.ui.widgets import downloads, job_buttons
+from explorer.ui.widgets import controls, downloads, job_buttons
 
 Colour = Literal["gray", "blue", "green", "orange", "red"]
 BADGES: dict[str, tuple[Colour, str]] = {  # a colour of Streamlit and an icon for each state
@@ -147,21 +147,17 @@ def _listed(page: str, choose: Callable[[runs.Run], object], text: str) -> None:
     if not found:
         return
     st.subheader("Runs")
-    key = f"runs beside {page}"
 
-    def choose_selected() -> None:
-        rows = st.session_state[key]["selection"]["rows"]
-        if rows and rows[0] < len(found):
-            choose(found[rows[0]])
-            st.session_state[_CHOSEN] = True
+    def act(run: runs.Run) -> None:
+        choose(run)
+        st.session_state[_CHOSEN] = True
 
     rows = [_row(run) for run in found]
-    st.dataframe(
+    controls.row_table(
         downloads.with_signs(rows, ("Gain",)),
-        key=key,
-        on_select=choose_selected,
-        selection_mode="single-row",
-        hide_index=True,
+        found,
+        act,
+        key=f"runs beside {page}",
         column_config={
             "Test": _score(
                 "Test score × 100 of the tuned model: Spearman, of two labels average precision, or nDCG@10 or MRR@10 "

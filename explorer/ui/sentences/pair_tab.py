@@ -6,7 +6,7 @@ from explorer.measuring.sentences import sentence_vectors
 from explorer.ui import messages
 from explorer.ui.access import selection
 from explorer.ui.sentences.matrices import Seen
-from explorer.ui.widgets import cosine_meaning, microscope
+from explorer.ui.widgets import controls, cosine_meaning, microscope
 
 SAME = "Both are sentence {}. Choose two different sentences."
 BOXES = ("First sentence", "Second sentence")
@@ -62,18 +62,16 @@ def _foremost(found: Seen) -> None:
     pairs = sentence_vectors.foremost(one, other, FOREMOST)
     st.caption(("Pairs that changed most" if other is not None else "Most similar pairs") + "; select one to choose it")
 
-    def choose() -> None:
-        if rows := st.session_state[TABLE]["selection"]["rows"]:
-            selection.choose_pair(*(found.sentences[place] for place in pairs[rows[0]]))
+    def choose(pair: tuple[int, int]) -> None:
+        selection.choose_pair(*(found.sentences[place] for place in pair))
 
     number = st.column_config.NumberColumn(format="%.3f", help="−1 to 1. Higher is more similar.")
     rows = [cosine_meaning.columns(sentence_vectors.pair_row(found.sentences, one, other, pair)) for pair in pairs]
-    st.dataframe(
+    controls.row_table(
         rows,
-        hide_index=True,
+        pairs,
+        choose,
         key=TABLE,
-        on_select=choose,
-        selection_mode="single-row",
         column_order=["number", "other number", "cosine A", "A means", "cosine B", "B means", "B - A"],
         column_config={
             "number": "First",

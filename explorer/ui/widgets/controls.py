@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -29,6 +29,8 @@ from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.metrics import ACCURACY, AGGREGATES, METRICS
 from explorer.ui import messages
 from explorer.ui.access import cached
+
+T = TypeVar("T")
 
 WIDTH = 320
 TYPES = [ending.removeprefix(".") for ending in ENDINGS]
@@ -204,6 +206,18 @@ def callback_button(
 ) -> None:
     """A button that acts before the page is drawn anew, on what fields said before; keeps an error for `refused`."""
     (place or st).button(label, on_click=attempt, args=(act,), **style)
+
+
+def row_table(rows: Any, of: Sequence[T], act: Callable[[T], object], *, key: str, **how: Any) -> Any:
+    """A table whose rows stand for the values `of`: to select one acts on its value, before the page is drawn anew."""
+
+    def choose_selected() -> None:
+        for place in st.session_state[key]["selection"]["rows"]:
+            if place < len(of):  # fewer than when the row was selected
+                act(of[place])
+
+    how |= {"on_select": choose_selected, "selection_mode": "single-row", "hide_index": True}
+    return st.dataframe(rows, key=key, **how)
 
 
 def _note(key: str) -> None:
