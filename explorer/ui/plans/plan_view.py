@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ import streamlit as st
 
 from explorer import errors, in_words, places, run_folder
 from explorer.data import sources
-from explorer.drawing.scores.costs import score_by_cost, score_by_rows
+from explorer.drawing.scores.costs import MethodMark, score_by_cost, score_by_rows
 from explorer.evaluating.results import result_files, table_formats
 from explorer.training.record.runs import Run
 from explorer.ui import messages
@@ -79,15 +79,6 @@ def show(folder: PlanFolder) -> None:
         run_status.heading(folder.name, status.state)
         _buttons(folder, plan, status, bool(found.unmeasured))
     answer, figure = first_screen.answer(), first_screen.figure()
-    methods = dict.fromkeys([*plan.methods, *(one.method for one in plan.variants if one.method)])
-    texts = " or ".join(" + ".join(map(sources.shown, text)) for text in plan.data)
-    parts = [
-        ", ".join(methods),
-        f"on {', '.join(map(sources.shown, plan.models))}",
-        f"text: {texts}",
-        plan_report.sets_in_words(found),
-        f"seeds: {', '.join(map(str, plan.seeds))}",
-    ]
     # a plan that is not finished may be resumed in another tab
     every = 1.0 if status.live else None if status.state == "finished" else IDLE
     with answer:
@@ -100,25 +91,41 @@ def show(folder: PlanFolder) -> None:
                     messages.verdict(text)
             if len(rows) > 1 and not downloads.presenting():
                 st.caption(plan_report.BEST_OF.format(len(rows)))
-    st.caption(messages.plain(" · ".join(parts)))
+    st.caption(messages.plain(_in_a_line(plan, found)))
     if missing := plan_report.unscored(found):
         st.caption(messages.plain(missing))
     with figure if len(rows) < 2 else st.container():
         _curves(folder, plan, found, stamp)
     _what_failed(status, () if status.live else found.unmeasured)
     if len(rows) > 1:
-        marks = plan_report.marks(rows)
         with figure:
-            st.markdown("**Score against cost**", help=messages.plain(plan_report.READ))
-            downloads.draw(
-                score_by_cost(marks, " or ".join(found.measures)),
-                height=HEIGHT,
-                presented=PRESENTED,
-                config=downloads.config(f"plan-{downloads.file_name(folder.name)}"),
-                alt=f"Difference to the base against seconds of training, for {len(marks)} rows.",
-            )
+            _cost(folder.name, plan_report.marks(rows), " or ".join(found.measures))
     _table(folder.name, found)
     _runs(found)
+
+
+def _in_a_line(plan: Plan, found: PlanTable) -> str:
+    """Methods, models, text, evaluation sets and seeds."""
+    from explorer.studies.plans import plan_report
+
+    methods = dict.fromkeys([*plan.methods, *(one.method for one in plan.variants if one.method)])
+    texts = " or ".join(" + ".join(map(sources.shown, text)) for text in plan.data)
+    models, seeds = ", ".join(map(sources.shown, plan.models)), ", ".join(map(str, plan.seeds))
+    sets = plan_report.sets_in_words(found)
+    return " · ".join((", ".join(methods), f"on {models}", f"text: {texts}", sets, f"seeds: {seeds}"))
+
+
+def _cost(name: str, marks: Sequence[MethodMark], measure: str) -> None:
+    from explorer.studies.plans import plan_report
+
+    st.markdown("**Score against cost**", help=messages.plain(plan_report.READ))
+    downloads.draw(
+        score_by_cost(marks, measure),
+        height=HEIGHT,
+        presented=PRESENTED,
+        config=downloads.config(f"plan-{downloads.file_name(name)}"),
+        alt=f"Difference to the base against seconds of training, for {len(marks)} rows.",
+    )
 
 
 def _buttons(folder: PlanFolder, plan: Plan, status: PlanStatus, unmeasured: bool) -> None:
