@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import output
+from explorer.data.set_items import counted
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import DataError
 from explorer.evaluating import tasks as known
@@ -97,8 +98,8 @@ class Evaluation(Shown):
         return ranks.unranked([(name, one.mean) for name, one in averages if one is not None], measure, HEIGHT)
 
     def __repr__(self) -> str:
-        count = f"{len(self.rows)} model{'s' * (len(self.rows) != 1)}"
-        tasks = f"{len(self.result.columns)} task{'s' * (len(self.result.columns) != 1)}"
+        count = counted(len(self.rows), "model")
+        tasks = counted(len(self.result.columns), "task")
         return " ".join([f"{count} on {tasks}, {MODEL_DEFAULT}, score × 100.", *self.missing, *self.failed])
 
 

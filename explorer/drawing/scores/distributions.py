@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer import in_words
-from explorer.data.set_items import several
+from explorer.data.set_items import counted, several
 from explorer.data.text_sets import GradedPairs
 from explorer.drawing.style import ACCENT, DIFFERENCE_SCALE, QUIET, SIDES, Draft, hover_text, pooling_colour
 from explorer.encoding.read.pooling import Reading
@@ -159,7 +159,7 @@ def cosines_by_gold(found: GoldBins) -> go.Figure:
             if not np.isnan(found.medians[band, side]):  # else no pairs are in this band, or no cosines
                 _add_side(draft, found, band, side, axis, top, legend=row == first)
         pairs = found.pairs[band]
-        count = f"{pairs:,} pair{'s' * (pairs != 1)}" if pairs else "no pairs"
+        count = counted(pairs, "pair") if pairs else "no pairs"
         where = {"xref": "x domain", "yref": f"{axis} domain", "xanchor": "left", "yanchor": "bottom"}
         draft.note(f"gold score {found.labels[band]}: {count}", x=0, y=1, borderpad=0, **where)
         bottom = (1 + SPACE) * height * band

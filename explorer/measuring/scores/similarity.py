@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer import in_words
+from explorer.data.set_items import counted
 from explorer.encoding.locate import layout
 from explorer.errors import TooFewRows
 from explorer.escaping import fenced, plain, table
@@ -147,7 +148,7 @@ def random_pairs(vectors: Tensor | NDArray[np.float32], text: str, most: int = P
 
     count = len(vectors)
     if count < 2:
-        raise TooFewRows(f"{text} has {count} sentence{'s' * (count != 1)}, and a pair needs two. Use a longer text.")
+        raise TooFewRows(f"{text} has {counted(count, 'sentence')}, and a pair needs two. Use a longer text.")
     if count * (count - 1) // 2 <= most:
         first, second = np.triu_indices(count, 1)
     else:

@@ -12,6 +12,7 @@ import streamlit as st
 
 from explorer import errors, places, work_folder
 from explorer.data import sources
+from explorer.data.set_items import counted
 from explorer.training.record import status as statuses
 from explorer.ui import messages
 from explorer.ui.access import cached
@@ -121,8 +122,8 @@ def _checked(plan: Plan) -> tuple[PlanCell, ...]:
     except errors.StrataError as error:
         messages.trouble(error)
         return ()
-    seeds = "1 seed" if len(plan.seeds) == 1 else f"{len(plan.seeds)} seeds"
-    text = f"**{len(found)} training{'s' if len(found) > 1 else ''}**: {plan.rows} row{'s' if plan.rows > 1 else ''}"
+    seeds = counted(len(plan.seeds), "seed")
+    text = f"**{counted(len(found), 'training')}**: {counted(plan.rows, 'row')}"
     # methods without random numbers: one seed is enough for them
     names = dict.fromkeys(cell.recipe.method for cell in found if not cell.recipe.trains)
     once = ""

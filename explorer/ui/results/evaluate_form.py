@@ -10,6 +10,7 @@ import streamlit as st
 
 from explorer import errors, in_words, progress
 from explorer.data import sources, text_sets, uploads
+from explorer.data.set_items import counted
 from explorer.encoding.locate import lookup
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating.evaluation import AnySubject, EvaluationResult, Models, evaluation, forecast
@@ -70,7 +71,7 @@ def show() -> None:
         messages.trouble(job.error, job.details)
     if LAST in st.session_state:
         found: EvaluationResult = st.session_state[LAST]
-        text = f"{_counted(len(found.results) - len(found.reused), 'result')} measured"
+        text = f"{counted(len(found.results) - len(found.reused), 'result')} measured"
         if found.reused:
             text += f", {len(found.reused):,} taken from saved results"
         st.success(f"{text}.", icon=":material/check:")
@@ -165,7 +166,7 @@ def _buttons(choice: EvaluationChoice) -> None:
         checked = _chosen().checked(sidebar.encoders())
         st.session_state.pop(LAST, None)
         jobs.forget(JOB)  # that was stopped, or failed
-        models, tasks = _counted(len(checked.models), "model"), _counted(len(checked.tasks), "task")
+        models, tasks = counted(len(checked.models), "model"), counted(len(checked.tasks), "task")
         jobs.follow(JOB, f"Evaluating {models} on {tasks}", checked.evaluated)
 
     job_key = estimate_key(choice)
@@ -178,7 +179,7 @@ def _buttons(choice: EvaluationChoice) -> None:
     if models and tasks:  # what would be measured, without a look at files
         names = [messages.plain(uploads.name_of(task) or task) for task in choice.tasks[:SHOWN]]
         more = [f"{tasks - SHOWN} more"] if tasks > SHOWN else []
-        counts = _counted(models, "model"), _counted(tasks, "task"), _counted(models * tasks, "result")
+        counts = counted(models, "model"), counted(tasks, "task"), counted(models * tasks, "result")
         saved = AGAIN if choice.typed.get("again") else SAVED
         st.caption(f"{' × '.join(counts[:2])} = {counts[2]}: {', '.join([*names, *more])}. {saved}")
     line = st.container(horizontal=True)
@@ -204,7 +205,7 @@ def _buttons(choice: EvaluationChoice) -> None:
         found: EvaluationResult = estimate.result
         usual, most = in_words.duration(found.seconds), in_words.duration(found.at_most)
         about = f"about {usual}{'' if usual == most else f', at most {most}'}"
-        text = f"{_counted(len(found.costs), 'result')} to measure: {about}." if found.costs else "Nothing to measure."
+        text = f"{counted(len(found.costs), 'result')} to measure: {about}." if found.costs else "Nothing to measure."
         if found.reused:
             text += f" {len(found.reused):,} {'is' if len(found.reused) == 1 else 'are'} saved already."
         if any(cost is None for _, _, cost in found.costs):
@@ -237,10 +238,6 @@ def _tell_troubles(found: EvaluationResult) -> None:
 def _listed(title: str, text: tuple[str, ...]) -> str:
     lines = [messages.plain(one) for one in text]
     return f"{title} {lines[0]}" if len(lines) == 1 else "\n".join([title, "", *(f"- {line}" for line in lines)])
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import streamlit as st
 
 from explorer import errors, in_words
 from explorer.data import retrieval_sets, text_sets
+from explorer.data.set_items import counted
 from explorer.drawing.scores.distributions import neighbours_kept
 from explorer.encoding.load import declared
 from explorer.measuring.comparing.pair_changes import QueryChanges
@@ -129,8 +130,8 @@ def changes(
         help="Mean number of A's neighbours that are also neighbours in B.",
     )
     every, none = "Sentences with the same neighbours in A and B.", "Sentences without a common neighbour in A and B."
-    messages.number(cards, "All kept", _sentences(int(counts[-1])), border=True, help=every)
-    messages.number(cards, NONE_KEPT, _sentences(int(counts[0])), border=True, help=none)
+    messages.number(cards, "All kept", counted(int(counts[-1]), "sentence"), border=True, help=every)
+    messages.number(cards, NONE_KEPT, counted(int(counts[0]), "sentence"), border=True, help=none)
     downloads.draw(
         neighbours_kept(found),
         config=downloads.config("neighbours"),
@@ -146,10 +147,6 @@ def changes(
                 query_view.item(f"{title} {place}", rank, corpus.texts[place], note)
     rows = query_results.changed_rows(found, corpus.texts, most_changed=True)
     downloads.rows(rows, "neighbourhoods", "All sentences (CSV)")
-
-
-def _sentences(count: int) -> str:
-    return f"{count:,} sentence{'' if count == 1 else 's'}"
 
 
 def choose_judged_query(task: retrieval_sets.RetrievalSet, query: str | None) -> None:

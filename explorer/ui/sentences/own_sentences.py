@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import streamlit as st
 
+from explorer.data.set_items import counted
 from explorer.data.tables.columns import guess
 from explorer.data.text_sets import SENTENCES
 from explorer.errors import StrataError
@@ -20,9 +21,7 @@ LEFT_OUT = "Only the first {} sentences are used: {:,} are left out."
 def panel() -> tuple[str, ...]:
     """The button that opens the panel, and the sentences."""
     sentences = selection.sentences()
-    with st.popover(
-        f"{len(sentences):,} sentence{'s' * (len(sentences) != 1)}", icon=":material/edit:", width="content"
-    ):
+    with st.popover(counted(len(sentences), "sentence"), icon=":material/edit:", width="content"):
         _box(sentences)
         _file()
         st.button(
