@@ -9,6 +9,7 @@ from explorer.__main__ import main
 from explorer.commands.parts import flags
 from explorer.errors import BadChoice
 from explorer.knobs import Knobs, knob
+from tests.live import ROOT
 
 NUMBERS = [
     ("compare", "A", "B", "--seed"),
@@ -115,3 +116,8 @@ def test_flags_that_are_only_stated_leave_no_default():
     parser = argparse.ArgumentParser()
     flags.add(parser, Oven, stated=True)
     assert vars(parser.parse_args(["--heat", "180"])) == {"heat": 180, "fan": False}
+
+
+def test_no_command_states_a_setting_that_a_class_could():
+    for path in (ROOT / "explorer" / "commands").rglob("*.py"):
+        assert "Knob(" not in path.read_text(encoding="utf-8"), path
