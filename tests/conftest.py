@@ -33,8 +33,11 @@ gc.set_threshold(50_000, 20, 100)  # with all libraries imported, each full coll
 ROOT = Path(__file__).parent.parent
 MAIN = sys.modules["__main__"]
 # What these files share takes seconds to start, a server and a browser or a process that has imported everything: all
-# files that hold the same words run in one worker.
-SHARED = {"browser": "live.IN_A_BROWSER", "processes": "from tests.processes import"}
+# files that hold words of one kind run in one worker.
+SHARED = {
+    "browser": ("live.IN_A_BROWSER",),
+    "processes": ("from tests.processes import", "from tests.fuzz import cases"),
+}
 LONG = ("tests/training/", "tests/ui/", "tests/encoding/export/", "tests/commands/")
 
 
@@ -42,7 +45,7 @@ LONG = ("tests/training/", "tests/ui/", "tests/encoding/export/", "tests/command
 def kind_of(file):
     """What tests are handed out with: those that share something, else those of the same file."""
     text = (ROOT / file).read_text(encoding="utf-8")
-    return next((kind for kind, words in SHARED.items() if words in text), file)
+    return next((kind for kind, some in SHARED.items() if any(words in text for words in some)), file)
 
 
 def pytest_addoption(parser):
