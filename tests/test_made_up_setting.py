@@ -104,7 +104,7 @@ def in_a_copy(folder: Path, environment: dict[str, str], failed: Path) -> None:
 
 def test_it_is_flag_field_yaml_json_command_help_docs_and_key_and_every_door_refuses_it_alike(tmp_path):
     for part in ("explorer", "pages", "checkpoints"):
-        shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / part, tmp_path / part)
     for part in ("app.py", "pyproject.toml"):
         shutil.copy(ROOT / part, tmp_path / part)
     for home, before in HOMES.items():

@@ -64,7 +64,7 @@ def in_a_copy(folder: Path, environment: dict[str, str], failed: Path) -> None:
 
 def test_every_page_opens_with_it_and_its_vectors_are_those_of_numpy(tmp_path):
     for part in ("explorer", "pages", "checkpoints"):
-        shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / part, tmp_path / part)
     for part in ("app.py", "pyproject.toml"):
         shutil.copy(ROOT / part, tmp_path / part)
     text = (tmp_path / HOME).read_text(encoding="utf-8")

@@ -361,13 +361,14 @@ def test_a_file_of_pairs_is_recognised_and_leads_to_each_page_that_uses_it(fresh
     ("header", "texts", "count", "method"),
     [("text", 1, 40, "setfit"), ("text", 1, 140, "classify"), ("sentence1,sentence2", 2, 40, "sbert-nli")],
 )
-def test_labelled_texts_lead_to_the_method_that_fits_one_sentence_or_two(fresh, header, texts, count, method):
+def test_labelled_texts_lead_to_the_method_that_fits_one_sentence_or_two(fresh, request, header, texts, count, method):
     rows = (",".join([*(f"{n} men play {at}" for at in range(texts)), "yes" if n % 2 else "no"]) for n in range(count))
     upload(fresh, "\n".join([f"{header},label", *rows]).encode())
     assert "file to pages/plans.py" in [one.key for one in fresh.button], (
         "whether to fine-tune is answered of them, too"
     )
-    pressed(fresh, "file to pages/train.py")
+    request.getfixturevalue("nothing_is_measured")  # on the page that is opened
+    fresh.button(key="file to pages/train.py").click().run()
     assert fresh.session_state[training_form.METHOD] == method
 
 
