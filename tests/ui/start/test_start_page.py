@@ -349,10 +349,11 @@ PAIRS_FILE = b"query,passage\n" + b"".join(b"what are %d men playing,%d people s
 @pytest.mark.parametrize(
     ("page", "key"), [("pages/search.py", "corpus"), ("pages/map.py", "map_file"), ("pages/train.py", "data")]
 )
-def test_a_file_of_pairs_is_recognised_and_leads_to_each_page_that_uses_it(fresh, page, key):
+def test_a_file_of_pairs_is_recognised_and_leads_to_each_page_that_uses_it(fresh, request, page, key):
     upload(fresh, PAIRS_FILE)
     assert any("40 rows of pairs" in told for told in words(fresh.markdown))
-    pressed(fresh, f"file to {page}")
+    request.getfixturevalue("nothing_is_measured")  # on the page that is opened
+    fresh.button(key=f"file to {page}").click().run()
     chosen = fresh.session_state[key]
     assert "mine.csv" in (chosen if isinstance(chosen, str) else chosen[0])
 
