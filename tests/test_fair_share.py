@@ -186,6 +186,8 @@ def spun(rounds: int = 30) -> float:
 @pytest.mark.skipif(sys.platform != "linux" or "libgomp" not in Path("/proc/self/maps").read_text(), reason="GNU's")
 def test_threads_that_wait_sleep_while_other_programs_compute(monkeypatch):
     spinning = spun()
+    if spinning < 0.05:
+        pytest.skip("earlier tests left more threads than there are processors, so that none spins")
     for shared in (True, False):
         monkeypatch.setattr(fair_share, "_share", SimpleNamespace(decide=lambda: 2, shared=shared))
         with fair_share._with_threads(2):

@@ -437,6 +437,8 @@ export default function (component) {
   answer();
   const watcher = new ResizeObserver(resize);
   watcher.observe(canvas.parentElement);
+  const page = root.closest("[data-testid=stMainBlockContainer]");
+  if (page) watcher.observe(page);  // an answer above that has become longer moves the map down
   resize();
   return () => { watcher.disconnect(); cancelAnimationFrame(ask); cancelAnimationFrame(playing); };
 }
