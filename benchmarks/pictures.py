@@ -46,7 +46,7 @@ def _open(page: Page, address: str, figures: int) -> None:
 
 
 def _save(page: Page, name: str, clip: dict[str, float] | None = None) -> None:
-    taken = Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")  # type: ignore[arg-type]
+    taken = Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")  # type: ignore[arg-type]  # its own mapping
     file = live.ROOT / "docs" / name
     taken.quantize(COLOURS, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(file, optimize=True)
     print(f"{file.name}: {taken.width} × {taken.height}, {file.stat().st_size:,} bytes")

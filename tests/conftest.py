@@ -36,7 +36,7 @@ MAIN = sys.modules["__main__"]
 # files that hold words of one kind run in one worker.
 SHARED = {
     "browser": ("live.IN_A_BROWSER",),
-    "processes": ("from tests.processes import", "from tests.fuzz import cases"),
+    "processes": ("from tests.processes import", "from tests import copies", "from tests.fuzz import cases"),
 }
 LONG = ("tests/training/", "tests/ui/", "tests/encoding/export/", "tests/commands/")
 

@@ -1,14 +1,9 @@
 """Test that a setting of one line, of a recipe, an evaluation, a budget or a map, is found everywhere."""
 
-import os
-import shutil
-import sys
-import traceback
 from pathlib import Path
 from unittest import mock
 
-from tests.live import ROOT
-from tests.processes import process
+from tests import copies
 
 LINE = '    heat: int = knob(3, low=1, high=9, title="Heat of it", help="Made up.")\n'
 HOMES = {  # file → the line that it is put in before
@@ -20,99 +15,77 @@ HOMES = {  # file → the line that it is put in before
 REFUSED = "heat cannot be {}. Choose a whole number from 1 to 9 (default 3). Made up."
 
 
-def in_a_copy(folder: Path, environment: dict[str, str], failed: Path) -> None:
+def in_a_copy(folder: Path) -> None:
     """Look for the settings in the copy of the program, and state values that are allowed and one that is not."""
-    os.environ.update(environment)
-    for name in [name for name in sys.modules if name.partition(".")[0] in ("explorer", "tests")]:
-        del sys.modules[name]
-    sys.path.insert(0, str(folder))
-    try:
-        import shlex
+    import shlex
 
-        from streamlit.testing.v1 import AppTest
+    from streamlit.testing.v1 import AppTest
 
-        import explorer
-        from explorer.__main__ import _options
-        from explorer.commands.train import _recipe
-        from explorer.errors import BadChoice
-        from explorer.evaluating.results import scored_task
-        from explorer.measuring.maps import projection
-        from explorer.measuring.scores.measure import Settings
-        from explorer.studies.plans import plan, plan_file
-        from explorer.training import recipe_file
-        from explorer.training.recipe import Recipe
-        from explorer.ui.results import evaluate_form
-        from explorer.ui.widgets import controls
-        from tests import flags_page
-        from tests.visits import opened
+    from explorer.__main__ import _options
+    from explorer.commands.train import _recipe
+    from explorer.errors import BadChoice
+    from explorer.evaluating.results import scored_task
+    from explorer.measuring.maps import projection
+    from explorer.measuring.scores.measure import Settings
+    from explorer.studies.plans import plan, plan_file
+    from explorer.training import recipe_file
+    from explorer.training.recipe import Recipe
+    from explorer.ui.results import evaluate_form
+    from explorer.ui.widgets import controls
+    from tests import flags_page
+    from tests.visits import opened
 
-        assert Path(explorer.__file__).is_relative_to(folder)
+    def refused(value, do):
+        try:
+            do()
+        except BadChoice as error:
+            return str(error).endswith(REFUSED.format(repr(value)).partition("heat")[2])
+        return False
 
-        def refused(value, do):
-            try:
-                do()
-            except BadChoice as error:
-                return str(error).endswith(REFUSED.format(repr(value)).partition("heat")[2])
-            return False
-
-        # a recipe: flag, YAML, JSON, command, help and docs
-        recipe = Recipe("sg", heat=7)
-        for text in (recipe.as_yaml(), "{method: sg, heat: 7, elsewhere: at hand}"):
-            assert recipe_file.from_yaml(text, "r.yaml").heat == 7
-        assert recipe.stated()["heat"] == 7
-        assert Recipe.read(recipe.stated()) == recipe
-        words = shlex.split(recipe.command())
-        assert words[words.index("--heat") + 1] == "7"
-        assert _recipe(_options(words[3:])).heat == 7
-        assert "--heat" not in Recipe("sg").command()
-        docs = flags_page.page()
-        assert docs.count("| `--heat N` | Heat of it. Made up (default: 3) |") == 2, "of train and of evaluate"
-        doors = (
-            lambda: Recipe("sg", heat=99),
-            lambda: recipe_file.from_yaml("method: sg\nheat: 99\n", "r.yaml"),
-            lambda: Recipe.read({"method": "sg", "heat": 99}, "a form"),
-            lambda: scored_task.Options(heat=99),
-            lambda: scored_task.Options.read({"heat": 99}),
-            lambda: plan.PlanBudget(heat=99),
-            lambda: projection.MapSettings(heat=99),
-            lambda: plan_file.from_yaml("method: sg\nbudget: {heat: 99}\n", "p.yaml"),
-        )
-        assert [refused(99, door) for door in doors] == [True] * len(doors)
-        for verb in (["train", "sg"], ["evaluate", "all-MiniLM-L6-v2"]):
-            assert refused("99", lambda verb=verb: _options([*verb, "--heat", "99"])), verb
-        # an evaluation: field, and key of its results
-        hot = scored_task.Options(heat=7)
-        assert scored_task.stated(hot, Settings())["heat"] == 7
-        assert scored_task.Options.read(hot.stated()) == hot
-        app = AppTest.from_file(str(folder / "app.py"), default_timeout=120)
-        opened(app, "results", tab="Evaluate models")
-        (field,) = [one for one in app.number_input if one.key == controls.key_of(evaluate_form.FORM, "heat")]
-        assert (field.label, field.value, field.min, field.max, field.help) == ("Heat of it", 3, 1, 9, "Made up.")
-        # a page: field, address, and the settings of what is computed
-        with mock.patch.object(projection, "maps", wraps=projection.maps) as made:
-            opened(app, "map", heat="7", projection="PCA")
-        assert [call.args[3] for call in made.call_args_list] == [projection.MapSettings("PCA", heat=7)]
-        (field,) = [one for one in app.number_input if one.key == "heat"]
-        assert (field.label, field.value, field.min, field.max, field.help) == ("Heat of it", 7, 1, 9, "Made up.")
-        # a budget: the file of a plan
-        whole = plan.Plan("hot", ("sg",), budget=plan.PlanBudget(heat=7))
-        assert plan_file.from_yaml(plan_file.as_yaml(whole), "p.yaml", "hot").budget == whole.budget
-    except BaseException:
-        failed.write_text(traceback.format_exc(), encoding="utf-8")
-        raise
+    # a recipe: flag, YAML, JSON, command, help and docs
+    recipe = Recipe("sg", heat=7)
+    for text in (recipe.as_yaml(), "{method: sg, heat: 7, elsewhere: at hand}"):
+        assert recipe_file.from_yaml(text, "r.yaml").heat == 7
+    assert recipe.stated()["heat"] == 7
+    assert Recipe.read(recipe.stated()) == recipe
+    words = shlex.split(recipe.command())
+    assert words[words.index("--heat") + 1] == "7"
+    assert _recipe(_options(words[3:])).heat == 7
+    assert "--heat" not in Recipe("sg").command()
+    docs = flags_page.page()
+    assert docs.count("| `--heat N` | Heat of it. Made up (default: 3) |") == 2, "of train and of evaluate"
+    doors = (
+        lambda: Recipe("sg", heat=99),
+        lambda: recipe_file.from_yaml("method: sg\nheat: 99\n", "r.yaml"),
+        lambda: Recipe.read({"method": "sg", "heat": 99}, "a form"),
+        lambda: scored_task.Options(heat=99),
+        lambda: scored_task.Options.read({"heat": 99}),
+        lambda: plan.PlanBudget(heat=99),
+        lambda: projection.MapSettings(heat=99),
+        lambda: plan_file.from_yaml("method: sg\nbudget: {heat: 99}\n", "p.yaml"),
+    )
+    assert [refused(99, door) for door in doors] == [True] * len(doors)
+    for verb in (["train", "sg"], ["evaluate", "all-MiniLM-L6-v2"]):
+        assert refused("99", lambda verb=verb: _options([*verb, "--heat", "99"])), verb
+    # an evaluation: field, and key of its results
+    hot = scored_task.Options(heat=7)
+    assert scored_task.stated(hot, Settings())["heat"] == 7
+    assert scored_task.Options.read(hot.stated()) == hot
+    app = AppTest.from_file(str(folder / "app.py"), default_timeout=120)
+    opened(app, "results", tab="Evaluate models")
+    (field,) = [one for one in app.number_input if one.key == controls.key_of(evaluate_form.FORM, "heat")]
+    assert (field.label, field.value, field.min, field.max, field.help) == ("Heat of it", 3, 1, 9, "Made up.")
+    # a page: field, address, and the settings of what is computed
+    with mock.patch.object(projection, "maps", wraps=projection.maps) as made:
+        opened(app, "map", heat="7", projection="PCA")
+    assert [call.args[3] for call in made.call_args_list] == [projection.MapSettings("PCA", heat=7)]
+    (field,) = [one for one in app.number_input if one.key == "heat"]
+    assert (field.label, field.value, field.min, field.max, field.help) == ("Heat of it", 7, 1, 9, "Made up.")
+    # a budget: the file of a plan
+    whole = plan.Plan("hot", ("sg",), budget=plan.PlanBudget(heat=7))
+    assert plan_file.from_yaml(plan_file.as_yaml(whole), "p.yaml", "hot").budget == whole.budget
 
 
 def test_it_is_flag_field_yaml_json_command_help_docs_and_key_and_every_door_refuses_it_alike(tmp_path):
-    for part in ("explorer", "pages", "checkpoints"):
-        shutil.copytree(ROOT / part, tmp_path / part)
-    for part in ("app.py", "pyproject.toml"):
-        shutil.copy(ROOT / part, tmp_path / part)
-    for home, before in HOMES.items():
-        text = (tmp_path / home).read_text(encoding="utf-8")
-        assert text.count(before) == 1, home
-        (tmp_path / home).write_text(text.replace(before, LINE + before), encoding="utf-8")
-    where = {f"STRATA_{name.upper()}": str(tmp_path / name) for name in ("cache", "data", "results", "runs", "talks")}
-    failed = tmp_path / "failed.txt"
-    copied = process(in_a_copy, tmp_path, where, failed)
-    copied.join()
-    assert copied.exitcode == 0, failed.read_text()
+    copies.planted(tmp_path, [(home, before, LINE) for home, before in HOMES.items()])
+    copies.run_in(tmp_path, in_a_copy)

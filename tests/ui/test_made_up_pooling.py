@@ -1,13 +1,9 @@
 """Test that a pooling of one function and one row, in the grid, is on every page that offers poolings."""
 
-import os
-import shutil
-import sys
-import traceback
 from pathlib import Path
 
+from tests import copies
 from tests.live import ROOT
-from tests.processes import process
 
 FUNCTION = '''def pool_min(states: Tensor, mask: Tensor | None) -> Tensor:
     """The smallest value of each dimension over real tokens."""
@@ -24,56 +20,34 @@ PLACES = {  # where they are put in: before these lines
 }
 
 
-def in_a_copy(folder: Path, environment: dict[str, str], failed: Path) -> None:
+def in_a_copy(folder: Path) -> None:
     """Open every page of the copy of the app, with the pooling chosen for A and for B."""
-    os.environ.update(environment)
-    for name in [name for name in sys.modules if name.partition(".")[0] in ("explorer", "tests")]:
-        del sys.modules[name]
-    sys.path.insert(0, str(folder))
-    try:
-        from streamlit.testing.v1 import AppTest
+    from streamlit.testing.v1 import AppTest
 
-        import explorer
-        from explorer.encoding.load.loading import load
-        from explorer.encoding.locate.model_names import of_folder
-        from explorer.encoding.read.pooling import parse
-        from explorer.measuring.sentences.sentence_vectors import of_reading
-        from explorer.progress import finish
-        from tests import trainings
-        from tests.visits import opened
+    from explorer.encoding.load.loading import load
+    from explorer.encoding.locate.model_names import of_folder
+    from explorer.encoding.read.pooling import parse
+    from explorer.measuring.sentences.sentence_vectors import of_reading
+    from explorer.progress import finish
+    from tests import trainings
+    from tests.visits import opened
 
-        assert Path(explorer.__file__).is_relative_to(folder)
-        place = trainings.furnish(folder / "place")
-        encoder = load(of_folder("tiny", place.model), "float32", "cpu")
-        reading = parse("min of layer 2", 2)
-        vectors = finish(of_reading(encoder, ["a dog is here", "nobody came"], reading))
-        for vector, text in zip(vectors, ["a dog is here", "nobody came"], strict=True):
-            assert abs(encoder.states([text]).hidden[2, 0].numpy().min(0) - vector).max() < 1e-5
-        for page in sorted(path.stem for path in (ROOT / "pages").glob("*.py")):
-            app = AppTest.from_file(str(folder / "app.py"), default_timeout=120)
-            app.query_params.update(model=str(place.model), beside=str(place.model), sts=str(place.test))
-            opened(app, page, reading=reading.title, beside_reading="min of layer 1")
-            assert not app.exception, (page, app.exception[0].value)
-            shown = [one for one in app.selectbox if one.key == "reading"]
-            assert all(reading.title in one.options for one in shown), page
-            assert shown or page != "layers"
-    except BaseException:
-        failed.write_text(traceback.format_exc(), encoding="utf-8")
-        raise
+    place = trainings.furnish(folder / "place")
+    encoder = load(of_folder("tiny", place.model), "float32", "cpu")
+    reading = parse("min of layer 2", 2)
+    vectors = finish(of_reading(encoder, ["a dog is here", "nobody came"], reading))
+    for vector, text in zip(vectors, ["a dog is here", "nobody came"], strict=True):
+        assert abs(encoder.states([text]).hidden[2, 0].numpy().min(0) - vector).max() < 1e-5
+    for page in sorted(path.stem for path in (ROOT / "pages").glob("*.py")):
+        app = AppTest.from_file(str(folder / "app.py"), default_timeout=120)
+        app.query_params.update(model=str(place.model), beside=str(place.model), sts=str(place.test))
+        opened(app, page, reading=reading.title, beside_reading="min of layer 1")
+        assert not app.exception, (page, app.exception[0].value)
+        shown = [one for one in app.selectbox if one.key == "reading"]
+        assert all(reading.title in one.options for one in shown), page
+        assert shown or page != "layers"
 
 
 def test_every_page_opens_with_it_and_its_vectors_are_those_of_numpy(tmp_path):
-    for part in ("explorer", "pages", "checkpoints"):
-        shutil.copytree(ROOT / part, tmp_path / part)
-    for part in ("app.py", "pyproject.toml"):
-        shutil.copy(ROOT / part, tmp_path / part)
-    text = (tmp_path / HOME).read_text(encoding="utf-8")
-    for before, new in PLACES.items():
-        assert text.count(before) == 1, before
-        text = text.replace(before, new + before)
-    (tmp_path / HOME).write_text(text, encoding="utf-8")
-    where = {f"STRATA_{name.upper()}": str(tmp_path / name) for name in ("cache", "data", "results", "runs", "talks")}
-    failed = tmp_path / "failed.txt"
-    copied = process(in_a_copy, tmp_path, where, failed)
-    copied.join()
-    assert copied.exitcode == 0, failed.read_text()
+    copies.planted(tmp_path, [(HOME, before, new) for before, new in PLACES.items()])
+    copies.run_in(tmp_path, in_a_copy)

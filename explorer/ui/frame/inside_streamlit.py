@@ -70,11 +70,11 @@ def sent(note: Callable[[ForwardMsg], None]) -> Iterator[None]:
         send(message)
         note(message)
 
-    context.enqueue = noted  # type: ignore[method-assign, assignment]
+    context.enqueue = noted  # type: ignore[method-assign, assignment]  # Streamlit has no hook for it
     try:
         yield
     finally:
-        context.enqueue = send  # type: ignore[method-assign]
+        context.enqueue = send  # type: ignore[method-assign]  # as it was
 
 
 def font() -> bytes | None:

@@ -3,8 +3,6 @@
 import json
 import os
 import shutil
-import sys
-import traceback
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +25,7 @@ from explorer.training.recipe import Recipe
 from explorer.training.record import recorder, runs
 from explorer.training.record.runs import KEEP, Run
 from explorer.training.record.status import CARD, PAGE, REPORT, STOPPED, RunFacts
-from tests.processes import process
+from tests import copies
 from tests.training.unbroken import assert_same, begun, break_off
 from tests.trainings import losses, train
 
@@ -48,47 +46,29 @@ FACTS = RunFacts(
 )
 
 
-def in_a_copy(folder: Path, environment: dict[str, str], failed: Path) -> None:
+def in_a_copy(folder: Path) -> None:
     """Train a run, compare it with its base, and open its page; all of it in the copy of the package."""
-    os.environ.update(environment)
-    for name in [name for name in sys.modules if name.partition(".")[0] in ("explorer", "tests")]:
-        del sys.modules[name]
-    sys.path.insert(0, str(folder))
-    try:
-        from streamlit.testing.v1 import AppTest
+    from streamlit.testing.v1 import AppTest
 
-        import explorer
-        from explorer.__main__ import main
-        from tests import trainings
-        from tests.visits import words
+    from explorer.__main__ import main
+    from tests import trainings
+    from tests.visits import words
 
-        assert Path(explorer.__file__).is_relative_to(folder)
-        place = trainings.furnish(folder / "place")
-        pair, report = (str(place.model), "run:mine"), str(folder / "report.html")
-        with trainings.in_no_time(), trainings.few_probes():
-            trainings.train(trainings.new(place, "simcse", name="mine", settings={"steps": 2}))
-            main(["compare", *pair, "--sts", str(place.test), "--report", report])
-        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-        app.query_params.update(run="mine", tab="About and log")
-        app.switch_page("pages/train.py").run()
-        assert not app.exception
-        (folder / "page.txt").write_text("\n".join(words(app.caption)))
-    except BaseException:
-        failed.write_text(traceback.format_exc(), encoding="utf-8")
-        raise
+    place = trainings.furnish(folder / "place")
+    pair, report = (str(place.model), "run:mine"), str(folder / "report.html")
+    with trainings.in_no_time(), trainings.few_probes():
+        trainings.train(trainings.new(place, "simcse", name="mine", settings={"steps": 2}))
+        main(["compare", *pair, "--sts", str(place.test), "--report", report])
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.query_params.update(run="mine", tab="About and log")
+    app.switch_page("pages/train.py").run()
+    assert not app.exception
+    (folder / "page.txt").write_text("\n".join(words(app.caption)))
 
 
 def test_a_fact_in_one_field_is_found_on_card_page_json_and_report(tmp_path):
-    shutil.copytree(ROOT / "explorer", tmp_path / "explorer", ignore=shutil.ignore_patterns("__pycache__"))
-    home = tmp_path / "explorer/training/record/status.py"
-    text = home.read_text(encoding="utf-8")
-    assert text.count(BEFORE) == 1
-    home.write_text(text.replace(BEFORE, FIELD + BEFORE), encoding="utf-8")
-    where = {f"STRATA_{name.upper()}": str(tmp_path / name) for name in ("cache", "data", "results")}
-    failed = tmp_path / "failed.txt"
-    copied = process(in_a_copy, tmp_path, where | {"STRATA_RUNS": str(tmp_path / "place/runs")}, failed)
-    copied.join()
-    assert copied.exitcode == 0, failed.read_text()
+    copies.planted(tmp_path, [("explorer/training/record/status.py", BEFORE, FIELD)])
+    copies.run_in(tmp_path, in_a_copy, runs=tmp_path / "place/runs")
     run = tmp_path / "place/runs/mine"
     assert json.loads((run / "status.json").read_text(encoding="utf-8"))["facts"]["moon"] == "full, 1 seeds"
     assert "| Phase of the moon | full, 1 seeds |" in (run / "README.md").read_text(encoding="utf-8")
