@@ -176,6 +176,22 @@ def settle(page: Page) -> None:
     page.wait_for_function("!document.querySelector('[data-testid=stSkeleton]')", timeout=30_000, polling=100)
 
 
+def count_requests(page: Page) -> None:
+    """Count from now on what the page asks of the server, once it asks nothing by itself: it looks after its jobs."""
+    page.evaluate(
+        """() => { const real = WebSocket.prototype.send; window.sent = 0; window.lastSent = Date.now();
+        WebSocket.prototype.send = function (...given) {
+            window.sent += 1; window.lastSent = Date.now(); return real.apply(this, given); }; }"""
+    )
+    page.wait_for_function("Date.now() - window.lastSent > 1500", timeout=60_000)  # jobs are looked after every 0.5 s
+    page.evaluate("window.sent = 0")
+
+
+def requests(page: Page) -> int:
+    """How often the page has asked the server since they are counted."""
+    return page.evaluate("window.sent")
+
+
 def follow(page: Page, address: str) -> None:
     """Open another page of the app by its address, without a reload."""
     page.evaluate(

@@ -60,17 +60,13 @@ def test_a_clicked_cell_is_the_pair_under_the_microscope(sentences):
 def test_layers_are_drawn_without_a_request_and_the_layer_stays_after_a_click(sentences):
     shown = """() => { const plot = document.querySelector('.js-plotly-plot');
         return [plot._fullLayout.sliders[0].active, plot._fullData[0].z[0][1]]; }"""
-    live.settle(sentences)  # what the page asks of the server by itself is no request of the slider
     last, before = sentences.evaluate(shown)
-    sentences.evaluate(
-        """() => { const real = WebSocket.prototype.send; window.sent = 0;
-        WebSocket.prototype.send = function (...given) { window.sent += 1; return real.apply(this, given); }; }"""
-    )
+    live.count_requests(sentences)
     move_slider(sentences, 1)
     sentences.wait_for_function(f"before => ({shown})()[1] !== before", arg=before)  # the slider moves before the frame
     layer, now = sentences.evaluate(shown)
     assert (last, layer) == (6, 1)
-    assert sentences.evaluate("window.sent") == 0
+    assert live.requests(sentences) == 0
     live.click_cell(sentences, column=3, row=0)
     is_the_pair(sentences, "A dog chases a cat through the garden.", "No dog chases a cat through the garden.")
     live.plots(sentences, 3)
