@@ -220,6 +220,8 @@ def _load() -> float:
 @contextmanager
 def kept_while_training() -> Iterator[None]:
     """Keep freed memory in the process within this context; return it to the system afterwards."""
+    global _kept
+    _kept = True
     gc.collect()
     gc.freeze()  # exclude existing objects from collection, which would block the pages for half a second
     glibc = _glibc()
@@ -230,6 +232,7 @@ def kept_while_training() -> Iterator[None]:
     try:
         yield
     finally:
+        _kept = False
         give_back()  # while older objects are still excluded: only what training left is looked at
         gc.unfreeze()
         if glibc:  # glibc stops adapting a limit once it is set, so set it to where it would be by now
@@ -261,9 +264,12 @@ def give_back() -> None:
 
 
 def trim() -> None:
-    """Return memory that was freed to the system; glibc alone keeps most of it for what comes next."""
+    """Return memory that was freed to the system, a few ms; glibc alone keeps most of it for what comes next.
+
+    Not while a training keeps it, which would ask for it again.
+    """
     glibc = _glibc()
-    if glibc:
+    if glibc and not _kept:
         glibc.malloc_trim(0)
 
 
@@ -279,3 +285,4 @@ def _glibc() -> ctypes.CDLL | None:
 _share = ThreadShare()
 _sleepers = Sleepers(_share.most + 1)
 _fixed = _Fixed()
+_kept = False  # whether a training keeps what it frees

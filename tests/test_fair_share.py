@@ -236,6 +236,18 @@ print(with_threads())
 """
 
 
+def test_memory_is_not_given_back_while_a_training_keeps_it(monkeypatch):
+    trimmed: list[int] = []
+    glibc = SimpleNamespace(mallopt=lambda name, value: 1, malloc_trim=trimmed.append)
+    monkeypatch.setattr(fair_share, "_glibc", lambda: glibc)
+    fair_share.trim()
+    assert trimmed == [0]
+    with fair_share.kept_while_training():
+        fair_share.trim()
+        assert trimmed == [0]
+    assert trimmed == [0, 0], "what the training has freed"
+
+
 @pytest.mark.skipif(fair_share._glibc() is None, reason="the C library is not glibc")
 @pytest.mark.parametrize("shared", [True, False])
 def test_threads_share_the_main_arena_where_they_are_told_to(tmp_path, shared):

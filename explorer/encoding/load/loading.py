@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from explorer import errors
 from explorer.encoding.load import checking, declared, hardware, model_tokenizer
@@ -36,6 +37,8 @@ ATTENTIONS = (attentions.SDPA, attentions.EAGER)
 # while it builds a model, from_pretrained replaces functions of torch and transformers for the whole process, and two
 # calls at once would restore each other's replacements. Hold this lock to build a model of transformers.
 ONE_AT_A_TIME = threading.RLock()
+# what is in use, by model, precision, device and attention: a page and a training share its weights
+_LOADED: WeakValueDictionary[tuple[Found, str, str, str], Encoder] = WeakValueDictionary()
 # what an encoder and its tokenizer import in any case, which takes seconds, once in a process; in parts, between which
 # a server can be stopped
 LIBRARIES = (
@@ -65,12 +68,10 @@ def importing() -> Work[None]:
 
 
 def load(found: Found, precision: str = "auto", device: str = "auto", attention: str = attentions.SDPA) -> Encoder:
-    """Load the encoder in a folder. `attention` 'eager' gives attention weights, and is slower."""
+    """Load the encoder in a folder, or share the one that is loaded; 'eager' gives attention weights, and is slower."""
     stored_vectors.refuse(found.folder, found.name)
     for _ in importing():
         pass
-    from explorer.encoding.read.encoder import Encoder
-
     if attention not in ATTENTIONS:
         raise errors.BadChoice(
             f"'{attention}' is not a way to compute attention. Choose one of {', '.join(ATTENTIONS)}."
@@ -78,30 +79,37 @@ def load(found: Found, precision: str = "auto", device: str = "auto", attention:
     device = hardware.device(device)
     precision = hardware.precision(precision, device)
     folder = checking.check(found.folder)
+    key = (found, precision, device, attention)
+    with in_words(found.name, folder), ONE_AT_A_TIME:
+        encoder = _LOADED.get(key) or _load(found, folder, precision, device, attention)
+        model_names.check_same(found)
+        _LOADED[key] = encoder
+    return encoder
+
+
+def _load(found: Found, folder: Path, precision: str, device: str, attention: str) -> Encoder:
+    """Load what is in the folder of a transformer, and around it."""
+    from explorer.encoding.read.encoder import Encoder
+
     adapter = layout.adapter(found.folder)
     head = declared.head(layout.described_in(found.folder)) or declared.simcse_head(folder)
     limits = declared.limits(_first(declared.limits_in, adapter, folder))
-    with in_words(found.name, folder):
-        with ONE_AT_A_TIME:
-            config = read_config(folder)
-            vocabulary = _first(layout.vocabulary, adapter, folder)
-            tokenizer = model_tokenizer.load(vocabulary, config if vocabulary == folder else None)
-            how = attentions.preferred(attention, precision, device)
-            model = _read(folder, config, how, adapter)
-            model_tokenizer.check_vocabulary(tokenizer, model, found.name)
-            if device == "cuda":
-                checking.check_room(model.num_parameters(), precision, hardware.free_memory(device))
-            settle(model, precision, device)
-        head = head and head.to(device)
-        _try_out(model, tokenizer, head, found.name)
-        max_length = model_tokenizer.max_length(model, tokenizer, limits.max_seq_length)
-    model_names.check_same(found)
+    config = read_config(folder)
+    vocabulary = _first(layout.vocabulary, adapter, folder)
+    tokenizer = model_tokenizer.load(vocabulary, config if vocabulary == folder else None)
+    model = _read(folder, config, attentions.preferred(attention, precision, device), adapter)
+    model_tokenizer.check_vocabulary(tokenizer, model, found.name)
+    if device == "cuda":
+        checking.check_room(model.num_parameters(), precision, hardware.free_memory(device))
+    settle(model, precision, device)
+    head = head and head.to(device)
+    _try_out(model, tokenizer, head, found.name)
     return Encoder(
         name=found.name,
         digest=found.digest,
         model=model,
         tokenizer=tokenizer,
-        max_length=max_length,
+        max_length=model_tokenizer.max_length(model, tokenizer, limits.max_seq_length),
         head=head,
         lower_case=bool(limits.do_lower_case),
         precision=precision,

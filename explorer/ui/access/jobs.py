@@ -123,7 +123,7 @@ class Job:
     def _give_back_at_times(self) -> None:
         """Between two steps: batches of many lengths leave gaps, which would add up until the end of long work."""
         if time.monotonic() - self._given_back > GIVE_BACK:
-            give_back_memory()
+            fair_share.trim()
             self._given_back = time.monotonic()
 
     def _end(self, state: str) -> None:
@@ -204,7 +204,7 @@ def _queue(lane: str) -> queue.SimpleQueue[Job]:
                 # next job would be more than the processors, and sleep whenever they wait (`fair_share.Sleepers`).
                 job = waiting.get()
                 _thread(job._run, f"work: {job.title}").join()
-                give_back_memory()
+                fair_share.trim()
 
         _queues[lane] = waiting
         _thread(work_off, f"worker: {lane}")
@@ -216,12 +216,6 @@ def _thread(target: Callable[[], None], name: str) -> threading.Thread:
     thread = threading.Thread(target=target, name=name, daemon=True)
     thread.start()
     return thread
-
-
-def give_back_memory() -> None:
-    """Return what work has freed to the system, a few ms; not from a training, which would ask for it again."""
-    if not running(TRAINING):
-        fair_share.trim()
 
 
 def result(key: str, title: str, make: Callable[[], Work[Answer]]) -> Answer | None:

@@ -9,13 +9,14 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from explorer import fair_share
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import StrataError
 from explorer.places import cache_fault, refused
 from explorer.training.record import runs
 from explorer.ui import messages
-from explorer.ui.access import jobs, selection, sidebar_choice
+from explorer.ui.access import selection, sidebar_choice
 from explorer.ui.frame import sidebar, talk_drawer, talk_export, talk_steps
 from explorer.ui.frame.page_list import PAGES, PageEntry, named, open_page, open_requested_page
 from explorer.ui.runs import run_status, training_queue
@@ -170,7 +171,7 @@ def run() -> None:
         st.session_state[_FRAMED] = True
         with controls.page_run(), talk_export.noting():
             page.run()
-        jobs.give_back_memory()
+        fair_share.trim()
     except StrataError as error:  # such as a folder of Strata that cannot be read
         messages.trouble(error)
     except OSError as error:

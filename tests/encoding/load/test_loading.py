@@ -1,8 +1,10 @@
 """Test that a loaded encoder is the one that was saved, in each family, or is refused."""
 
+import gc
 import logging
 import shutil
 import threading
+import weakref
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,19 @@ def test_the_encoder_knows_what_it_is_and_files_that_changed_since_are_not_loade
     with pytest.raises(ModelError, match="The files of 'tiny' have changed since it was chosen"):
         load(found)
     assert load(of_folder("tiny", bert)).digest != found.digest
+
+
+def test_what_is_in_use_is_shared_by_all_who_load_it_and_forgotten_after_them(bert):
+    found = of_folder("tiny", bert)
+    one = load(found, precision="float32", device="cpu")
+    assert load(of_folder("tiny", bert), "float32", "cpu") is one
+    others = load(found, "bfloat16", "cpu"), load(found, "float32", "cpu", "eager"), load(of_folder("b", bert))
+    assert len({one, *others}) == 4
+    assert [other.name for other in others] == ["tiny", "tiny", "b"]
+    weight = weakref.ref(one.model.get_input_embeddings().weight)
+    del one
+    gc.collect()
+    assert weight() is None
 
 
 def test_a_model_saved_in_half_precision_is_read_in_float32_and_outlives_its_file(bert):

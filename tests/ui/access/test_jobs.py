@@ -54,32 +54,18 @@ def test_a_job_leaves_no_threads_behind_that_would_make_those_of_the_next_one_sl
     wait_until(lambda: psutil.Process().num_threads() <= before + 1, 10.0)
 
 
-def test_long_work_gives_memory_back_between_its_steps_unless_a_run_is_in_training(monkeypatch):
+def test_long_work_gives_memory_back_between_its_steps(monkeypatch):
     monkeypatch.setattr(jobs, "GIVE_BACK", 0.0)
     given: list[str] = []
     monkeypatch.setattr(jobs.fair_share, "trim", lambda: given.append(threading.current_thread().name))
-    go = threading.Event()
 
     def steps():
         for done in range(3):
             yield Progress("stepping", done, 3)
 
-    def training():
-        yield Progress("training", 0, 1)
-        go.wait(20)
-
-    job = jobs.follow("long", "Long work", steps)
-    wait_for(job, jobs.DONE)
+    wait_for(jobs.follow("long", "Long work", steps), jobs.DONE)
     assert given.count("work: Long work") == 3
-    run = jobs.follow("run", "A run", training, lane=jobs.TRAINING)
-    wait_for(run, jobs.RUNNING)
-    given.clear()
-    wait_for(jobs.follow("beside", "Beside it", steps), jobs.DONE)
-    assert given == []
-    go.set()
-    wait_for(run, jobs.DONE)
-    for key in ("long", "run", "beside"):
-        jobs.forget(key)
+    jobs.forget("long")
 
 
 def test_stop_takes_effect_at_the_next_step_and_closes_the_work():
