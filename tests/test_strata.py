@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ import strata
 from explorer import errors
 from explorer.commands.parts import output
 from explorer.progress import Progress
-from explorer.training.record import runs
+from explorer.training.loop.learner import Learner
 from tests import trainings
 from tests.live import ROOT
 
@@ -99,19 +99,20 @@ def test_an_interrupt_stops_a_training_between_two_steps_and_it_is_resumed(tmp_p
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
     given = {"dev": place.dev, "test": place.test, "elsewhere": "none", "steps": 8, "batch_size": 4, "keep_base": False}
 
-    def interrupt_after_two() -> None:
-        while not (found := runs.every()) or found[0].status().step < 2:
-            threading.Event().wait(0.005)
-        os.kill(os.getpid(), signal.SIGINT)
+    steps = count(1)
+
+    def then_interrupted(learner: Learner) -> None:
+        update(learner)
+        if next(steps) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
 
     with trainings.in_no_time(), trainings.few_probes():
         whole = strata.train(place.model, place.text, "simcse", name="whole", **given)
         whole.folder.rename(tmp_path / "whole")
-        watching = threading.Thread(target=interrupt_after_two)
-        watching.start()
+        update = Learner.update
+        monkeypatch.setattr(Learner, "update", then_interrupted)
         with pytest.raises(KeyboardInterrupt):
             strata.train(place.model, place.text, "simcse", name="cut", **given)
-        watching.join()
         cut = strata.Run.open("cut")
         assert cut.state == "interrupted"
         assert "strata.Run.open('cut').resume()" in capsys.readouterr().err
