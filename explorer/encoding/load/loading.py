@@ -79,9 +79,10 @@ def load(found: Found, precision: str = "auto", device: str = "auto", attention:
     device = hardware.device(device)
     precision = hardware.precision(precision, device)
     folder = checking.check(found.folder)
-    key = (found, precision, device, attention)
+    how = attentions.preferred(attention, precision, device)
+    key = (found, precision, device, how)
     with in_words(found.name, folder), ONE_AT_A_TIME:
-        encoder = _LOADED.get(key) or _load(found, folder, precision, device, attention)
+        encoder = _LOADED.get(key) or _load(found, folder, precision, device, how)
         model_names.check_same(found)
         _LOADED[key] = encoder
     return encoder
@@ -97,7 +98,7 @@ def _load(found: Found, folder: Path, precision: str, device: str, attention: st
     config = read_config(folder)
     vocabulary = _first(layout.vocabulary, adapter, folder)
     tokenizer = model_tokenizer.load(vocabulary, config if vocabulary == folder else None)
-    model = _read(folder, config, attentions.preferred(attention, precision, device), adapter)
+    model = _read(folder, config, attention, adapter)
     model_tokenizer.check_vocabulary(tokenizer, model, found.name)
     if device == "cuda":
         checking.check_room(model.num_parameters(), precision, hardware.free_memory(device))
