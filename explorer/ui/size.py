@@ -30,7 +30,7 @@ from explorer.studies.size import points as size_points
 from explorer.studies.size.points import BITS, COSTS, INT8, Picture, Point, SizeOptions, front
 from explorer.training.record import run_results, runs
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs, sidebar_choice
+from explorer.ui.access import cached, jobs, loaded_encoders, sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import controls, downloads, first_screen, job_buttons
 
@@ -194,7 +194,7 @@ def _loaded(subject: SizeRequest) -> progress.Work[list[Encoder]]:
     encoders = []
     for found in (subject.found, *subject.others):
         yield progress.Progress(f"loading {found.name}", 0, 0)
-        encoders.append(pictures.limited(cached.encoder(found, subject.settings), subject.max_length))
+        encoders.append(pictures.limited(loaded_encoders.encoder(found, subject.settings), subject.max_length))
     return encoders
 
 
@@ -322,7 +322,7 @@ def export(subject: SizeRequest, picture: Picture) -> None:
         return
 
     def work(folder: Path) -> progress.Work[None]:
-        encoder = pictures.limited(cached.encoder(subject.found, subject.settings), subject.max_length)
+        encoder = pictures.limited(loaded_encoders.encoder(subject.found, subject.settings), subject.max_length)
         fit_on = pictures.besides(subject.text, judge_of(subject.given, encoder))
         judged = small_encoder.cosine_sets(subject.given, subject.named, encoder)
         yield from small_encoder.export(encoder, subject.found, picture, point, fit_on, judged, folder)

@@ -31,7 +31,7 @@ from explorer.training.recipe import Recipe
 from explorer.training.record import recorder
 from explorer.training.record.runs import Run
 from explorer.ui import blend, layers, size
-from explorer.ui.access import cached
+from explorer.ui.access import cached, loaded_encoders
 from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.compare import compared, geometry_view, split_view
 from explorer.ui.layer_attention import pair_view, pooler_view
@@ -94,8 +94,8 @@ def named(data: Any, x: Any) -> Any:
 
 
 def encoders(desk: Desk, x: Any) -> Hashable:
-    desk.patch.setattr(cached, "load_encoder", lambda one, settings: (one.digest, settings))
-    loaded = cached.encoder(found(x), Settings(x.precision, x.device, x.max_length))
+    desk.patch.setattr(loaded_encoders, "load_encoder", lambda one, settings: (one.digest, settings))
+    loaded = loaded_encoders.encoder(found(x), Settings(x.precision, x.device, x.max_length))
     return own(loaded, (x.model, Settings(x.precision, x.device)))
 
 
@@ -155,7 +155,7 @@ def word_pairs(desk: Desk, x: Any) -> Hashable:
 
 
 def edit_costs(desk: Desk, x: Any) -> Hashable:
-    desk.patch.setattr(cached, "attending", lambda one: one.digest)
+    desk.patch.setattr(loaded_encoders, "attending", lambda one: one.digest)
     desk.patch.setattr(differences, "costs_of", lambda *given: given)
     desk.patch.setattr(differences, "progress", SimpleNamespace(finish=lambda given: given))
     edited, length = Edited(*x.sentences, (), ()), x.settings.max_length
@@ -163,7 +163,7 @@ def edit_costs(desk: Desk, x: Any) -> Hashable:
 
 
 def cosines(desk: Desk, x: Any) -> Hashable:
-    desk.patch.setattr(cached, "encoder", lambda one, settings: (one.digest, settings))
+    desk.patch.setattr(loaded_encoders, "encoder", lambda one, settings: (one.digest, settings))
     desk.patch.setattr(first_pair, "of_reading", lambda *given: given)
     desk.patch.setattr(first_pair, "finish", lambda given: given)
     # a cosine is a number: of what decides it
@@ -173,7 +173,7 @@ def cosines(desk: Desk, x: Any) -> Hashable:
 
 
 def layer_weights(desk: Desk, x: Any) -> Hashable:
-    desk.patch.setattr(cached, "encoder", lambda one, settings: (one.digest, settings))
+    desk.patch.setattr(loaded_encoders, "encoder", lambda one, settings: (one.digest, settings))
     desk.patch.setattr(pooler_view.attention_weights, "layer_weights", lambda *given: given)
     desk.patch.setattr(pair_view.sentence_pair, "pair_layers", lambda *given: given)
     of, most = (x.model, x.settings), x.settings.max_length
@@ -182,7 +182,7 @@ def layer_weights(desk: Desk, x: Any) -> Hashable:
 
 
 def attention(desk: Desk, x: Any) -> Hashable:
-    desk.patch.setattr(cached, "attending", lambda one: one.digest)
+    desk.patch.setattr(loaded_encoders, "attending", lambda one: one.digest)
     desk.patch.setattr(sentence_pairs, "self_attention", lambda *given: given)
     return own(pair_view.self_attention(found(x), *x.sentences, x.way), (x.model, *x.sentences, x.way))
 
@@ -311,7 +311,7 @@ def metrics(desk: Desk, x: Any) -> Hashable:
 
 def texts_cut(desk: Desk, x: Any) -> Hashable:
     of = (x.model, x.pairs.digest, x.settings, x.most, x.use)
-    desk.patch.setattr(cached, "encoder", lambda *_: SimpleNamespace(max_length=256))
+    desk.patch.setattr(loaded_encoders, "encoder", lambda *_: SimpleNamespace(max_length=256))
     desk.patch.setattr(own_pairs_form.cut_texts, "count", lambda *_: of)
     pairs = named(x.pairs, x)
     given = pairs.digest, lambda: pairs.sentences, x.settings, x.most, x.use

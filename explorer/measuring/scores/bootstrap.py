@@ -38,7 +38,7 @@ FEW, MANY = 250, 500  # up to so many items by the variance, from so many on by 
 ADDED = 2  # items that are added to a mean
 MIDDLE = 0.5  # of what items get, from 0 to 1: the interval of a mean is that of its difference to it
 # values (pair, resample) in memory at once
-_AT_ONCE = 4_000_000
+_AT_ONCE = 1_000_000
 _RANGE = 200  # × 100, of correlations, from -1 to 1
 
 

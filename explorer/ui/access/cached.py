@@ -33,14 +33,14 @@ from explorer.encoding.read.pooling import Reading
 from explorer.evaluating.tasks import judges
 from explorer.measuring.neighbours import vector_search
 from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.scores.measure import Settings, load_encoder
+from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences import layer_cosines as of_layers
 from explorer.measuring.sentences import sentence_vectors
 from explorer.training.record import run_results, runs
-from explorer.ui.access import jobs
+from explorer.ui.access import jobs, loaded_encoders
 
 if TYPE_CHECKING:
-    from explorer.encoding.read.encoder import Encoder
+    pass
 
 Vectors = NDArray[np.float32]
 ONE_ENCODER = "Vectors on disk are those of one encoder: model B is not used here."
@@ -263,30 +263,13 @@ def inputs_digest(models: Iterable[str], sources: Iterable[str]) -> str:
     return digest_of(parts)
 
 
-@by_stamp(lambda found, settings: (found.digest, settings.precision, settings.device), 2)
-def encoder(_found: model_names.Found, _settings: Settings) -> Encoder:
-    """A loaded encoder; the two most recently used stay in memory. One loaded model serves every maximum length."""
-    return load_encoder(_found, replace(_settings, max_length=None))
-
-
-def attending(found: model_names.Found) -> Encoder:
-    """The same model as it returns attention weights; in float32, so that rows sum to 1.
-
-    It takes 10 ms and shares the weights; kept here, it would hold those of models that `encoder` has let go.
-    """
-    from explorer.encoding.tune import tunable
-
-    stored_vectors.refuse(found.folder, found.name)
-    return tunable.attending(encoder(found, Settings()))
-
-
 def vectors(found: model_names.Found, sentences: Sequence[str], reading: Reading, settings: Settings) -> Vectors | None:
     """Vectors (sentence, width), in the order of the sentences; None, with progress shown, while they are computed."""
 
     def encode() -> progress.Work[Vectors]:
         yield progress.Progress(f"loading {found.name}", 0, 0)
         encoded = yield from sentence_vectors.of_reading(
-            encoder(found, settings), sentences, reading, settings.max_length
+            loaded_encoders.encoder(found, settings), sentences, reading, settings.max_length
         )
         encoded.setflags(write=False)  # every tab of every visitor shares them
         return encoded
@@ -315,7 +298,8 @@ def layer_cosines(
 
     def encode() -> progress.Work[of_layers.LayerCosines]:
         yield progress.Progress(f"loading {found.name}", 0, 0)
-        return (yield from of_layers.layer_cosines(encoder(found, settings), sentences, also, settings.max_length))
+        encoder = loaded_encoders.encoder(found, settings)
+        return (yield from of_layers.layer_cosines(encoder, sentences, also, settings.max_length))
 
     key = f"layers of {_vectors_key(found, sentences, ALL, settings)} {[one.title for one in also]}"
     return jobs.result(key, f"Encoding {len(sentences):,} sentences with {found.name}", encode)
@@ -330,7 +314,8 @@ def random_cosines(
 
     def encode() -> progress.Work[of_layers.RandomCosines]:
         yield progress.Progress(f"loading {found.name}", 0, 0)
-        return (yield from of_layers.random_cosines(encoder(found, settings), also, settings.max_length))
+        encoder = loaded_encoders.encoder(found, settings)
+        return (yield from of_layers.random_cosines(encoder, also, settings.max_length))
 
     key = f"random {_vectors_key(found, of_layers.random_sentences(), ALL, settings)} {[one.title for one in also]}"
     return jobs.result(key, f"Random pairs with {found.name}", encode)

@@ -26,7 +26,7 @@ from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
 from explorer.training.record import run_results, runs
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs
+from explorer.ui.access import cached, jobs, loaded_encoders
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
@@ -208,12 +208,12 @@ def encoder(source: str) -> model_names.Found | None:
 
 def loaded(found: model_names.Found, settings: Settings) -> Encoder | None:
     """The encoder in memory; None, with progress or the error shown, until it is loaded in the background."""
-    return _loaded(f"{settings.precision} {settings.device}", found, lambda: cached.encoder(found, settings))
+    return _loaded(f"{settings.precision} {settings.device}", found, lambda: loaded_encoders.encoder(found, settings))
 
 
 def attending(found: model_names.Found) -> Encoder | None:
     """The model as it returns attention weights, with the weights that are in memory."""
-    return _loaded("eager", found, lambda: cached.attending(found))
+    return _loaded("eager", found, lambda: loaded_encoders.attending(found))
 
 
 def _loaded(how: str, found: model_names.Found, load: Callable[[], Encoder]) -> Encoder | None:
@@ -392,6 +392,6 @@ def _job(
     key = " ".join(map(str, (found.folder, judged(pairs).key(found, settings), *(one.title for one in also))))
 
     def make() -> Work[LayerScores]:
-        return judged(pairs).measured(found, settings, cached.encoder, also=also)
+        return judged(pairs).measured(found, settings, loaded_encoders.encoder, also=also)
 
     return key, f"{found.name} on {pairs.name}", make

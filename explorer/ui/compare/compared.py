@@ -22,7 +22,7 @@ from explorer.measuring.scores import best_cell, bootstrap
 from explorer.measuring.sentences.word_pairs import ExplainedPairs, of_pairs
 from explorer.training.record.run_results import verdict_on
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs, sidebar_choice
+from explorer.ui.access import cached, jobs, loaded_encoders, sidebar_choice
 from explorer.ui.compare import geometry_view
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import downloads
@@ -237,7 +237,7 @@ def export(compared: Compared, probes: Learned | None, split: SplitChanges | Non
     words: ExplainedPairs | None = jobs.result(
         key,
         "Weighing the words of the report's pairs",
-        lambda: of_pairs(weighed, pairs, cached.attending, settings.max_length),
+        lambda: of_pairs(weighed, pairs, loaded_encoders.attending, settings.max_length),
     )
     if words is None:
         return

@@ -12,7 +12,7 @@ from explorer.measuring.geometry import layer_geometry
 from explorer.measuring.scores import bootstrap, layer_scores
 from explorer.measuring.scores.measure import Settings
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs, sidebar_choice
+from explorer.ui.access import jobs, loaded_encoders, sidebar_choice
 from explorer.ui.widgets import controls, downloads
 
 POOLING = "compared_pooling"
@@ -81,7 +81,7 @@ def found(sides: Sides, pooling: str, settings: Settings) -> layer_geometry.Laye
     made: layer_geometry.LayerGeometry | None = jobs.result(
         key_of(sides, pooling, settings),
         f"Geometry of {' and '.join(one.name for one in encoders)}",
-        lambda: layer_geometry.layer_geometry(encoders, pairs, pooling, readings, settings, cached.encoder),
+        lambda: layer_geometry.layer_geometry(encoders, pairs, pooling, readings, settings, loaded_encoders.encoder),
     )
     if made is None:
         return None
@@ -90,7 +90,9 @@ def found(sides: Sides, pooling: str, settings: Settings) -> layer_geometry.Laye
         geometry = made.geometry_of(place, side.reading) or jobs.result(
             geometry_key(side, settings),
             f"Geometry of {side.reading.title} of {side.found.name}",
-            partial(layer_geometry.reading_geometry, side.found, pairs, side.reading, settings, cached.encoder),
+            partial(
+                layer_geometry.reading_geometry, side.found, pairs, side.reading, settings, loaded_encoders.encoder
+            ),
         )
         if geometry is not None:
             known.append(geometry)

@@ -16,7 +16,7 @@ from explorer.encoding.locate.model_names import Found
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences import attention_weights, sentence_pair
 from explorer.ui import messages
-from explorer.ui.access import cached, sidebar_choice
+from explorer.ui.access import cached, loaded_encoders, sidebar_choice
 from explorer.ui.layer_attention.shown_sides import Side, shown_name
 from explorer.ui.widgets import controls, downloads
 
@@ -94,7 +94,7 @@ def file(side: Side, sentences: tuple[str, str]) -> None:
 @cached.by_stamp(lambda found, first, second, settings: (found.digest, digest_of((first, second)), settings), 32)
 def pair_layers(_found: Found, _first: str, _second: str, _settings: Settings) -> sentence_pair.PairLayers:
     """Cosine of two sentences in each layer of an encoder."""
-    return sentence_pair.pair_layers(cached.encoder(_found, _settings), _first, _second, _settings.max_length)
+    return sentence_pair.pair_layers(loaded_encoders.encoder(_found, _settings), _first, _second, _settings.max_length)
 
 
 def show_heads(found: Found, sentences: tuple[str, str]) -> None:
@@ -135,7 +135,7 @@ def _inputs(_found: Found) -> tuple[str, ...]:
     """How two sentences can be encoded for self-attention: as one input, or each alone."""
     from explorer.encoding.read import sentence_pairs
 
-    return sentence_pairs.inputs(cached.attending(_found))
+    return sentence_pairs.inputs(loaded_encoders.attending(_found))
 
 
 @cached.by_stamp(lambda found, first, second, encoded_as: (found.digest, digest_of((first, second)), encoded_as), 16)
@@ -143,7 +143,7 @@ def self_attention(_found: Found, _first: str, _second: str, _encoded_as: str) -
     """Attention weights between the tokens of two sentences, for every head of every layer."""
     from explorer.encoding.read import sentence_pairs
 
-    return sentence_pairs.self_attention(cached.attending(_found), _first, _second, _encoded_as)
+    return sentence_pairs.self_attention(loaded_encoders.attending(_found), _first, _second, _encoded_as)
 
 
 def _overview(attention: SelfAttention, by: str) -> tuple[int, int]:

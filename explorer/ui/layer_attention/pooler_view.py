@@ -19,7 +19,7 @@ from explorer.measuring.scores.verdict import Verdict, sentence
 from explorer.measuring.sentences import attention_weights, sentence_vectors
 from explorer.training.record import recorder, runs
 from explorer.ui import messages
-from explorer.ui.access import cached, sidebar_choice
+from explorer.ui.access import cached, loaded_encoders, sidebar_choice
 from explorer.ui.layer_attention.shown_sides import Side, has_pooler, shown_name
 from explorer.ui.runs import run_status, training_form
 from explorer.ui.widgets import downloads
@@ -173,7 +173,7 @@ def layer_weights(
     _found: Found, _sentences: tuple[str, ...], _settings: measure.Settings
 ) -> attention_weights.LayerWeights:
     """The layer weights of an encoder's pooler for sentences."""
-    return attention_weights.layer_weights(cached.encoder(_found, _settings), _sentences, _settings.max_length)
+    return attention_weights.layer_weights(loaded_encoders.encoder(_found, _settings), _sentences, _settings.max_length)
 
 
 def _attention_shares(weights: attention_weights.LayerWeights, side: str) -> None:

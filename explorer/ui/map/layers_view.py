@@ -14,7 +14,7 @@ from explorer.measuring.maps import frames, projection
 from explorer.progress import Work
 from explorer.training.record import runs
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs, sidebar_choice
+from explorer.ui.access import jobs, loaded_encoders, sidebar_choice
 from explorer.ui.map import map_answer, map_form
 from explorer.ui.widgets import first_screen
 from explorer.ui.widgets import moving_map as moving
@@ -32,7 +32,7 @@ def layered(
     reading = side.reading if side.reading != OWN else declared.default_cell(side.found.folder)
 
     def make() -> Work[frames.LayerFrames]:
-        encoder = cached.encoder(side.found, side.settings)
+        encoder = loaded_encoders.encoder(side.found, side.settings)
         return (
             yield from frames.layer_frames(
                 encoder, sentences.texts, reading.pooling, settings, side.settings.max_length

@@ -22,7 +22,7 @@ from explorer.measuring.scores.measure import Settings
 from explorer.training.record import runs
 from explorer.training.record.run_results import scored
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs
+from explorer.ui.access import cached, jobs, loaded_encoders
 from explorer.ui.frame import sidebar
 from explorer.ui.results import filters
 from explorer.ui.widgets import controls, job_buttons
@@ -307,5 +307,5 @@ class EvaluationChoice:
             except errors.StrataError as error:  # such as a run that was deleted meanwhile
                 failed.append(f"{name}: {error}")
                 continue
-            found.append((scored(model), Subject(model, settings, cached.encoder)))
+            found.append((scored(model), Subject(model, settings, loaded_encoders.encoder)))
         return found, tuple(failed)

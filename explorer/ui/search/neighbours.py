@@ -16,7 +16,7 @@ from explorer.measuring.scores import correlation, verdict
 from explorer.progress import Progress, Work
 from explorer.training.record import runs
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs, sidebar_choice
+from explorer.ui.access import jobs, loaded_encoders, sidebar_choice
 from explorer.ui.search import query_view
 from explorer.ui.widgets import downloads
 
@@ -78,7 +78,7 @@ def _index(reader: sidebar_choice.Reader, corpus: text_sets.Sentences) -> vector
 
     def in_windows() -> Work[vector_index.Index]:
         yield Progress(f"loading {reader.found.name}", 0, 0)
-        encoder = cached.encoder(reader.found, settings)
+        encoder = loaded_encoders.encoder(reader.found, settings)
         made = vector_index.indexed_in_windows(encoder, corpus.texts, reader.reading, settings.max_length)
         return (yield from made)
 

@@ -10,7 +10,7 @@ from explorer.drawing.sentences import pair_figures
 from explorer.measuring.scores.bootstrap import RESAMPLES
 from explorer.measuring.sentences import probe_cosines, word_tables
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs, sidebar_choice
+from explorer.ui.access import jobs, loaded_encoders, sidebar_choice
 from explorer.ui.widgets import controls, cosine_meaning, downloads, microscope
 
 COSINE = "Cosine of the two sentences, −1 to 1. Higher is more similar."
@@ -178,7 +178,7 @@ def _words(sides: tuple[sidebar_choice.Reader, ...], packs: tuple[sample.Pack, .
 
 def _sums(pack: sample.Pack, side: sidebar_choice.Reader) -> progress.Work[probe_cosines.PairSums]:
     yield progress.Progress(f"loading {side.found.name}", 0, 0)
-    encoder = cached.attending(side.found)
+    encoder = loaded_encoders.attending(side.found)
     return (yield from probe_cosines.pair_sums(encoder, pack, side.reading, max_length=side.settings.max_length))
 
 

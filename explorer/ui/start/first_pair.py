@@ -19,7 +19,7 @@ from explorer.measuring.sentences.sentence_vectors import of_reading, similariti
 from explorer.progress import finish
 from explorer.training.record import runs
 from explorer.ui import messages
-from explorer.ui.access import cached, selection, sidebar_choice
+from explorer.ui.access import cached, loaded_encoders, selection, sidebar_choice
 from explorer.ui.access.sidebar_choice import Choice, Reader
 from explorer.ui.start import ways_in
 from explorer.ui.widgets import differences, first_screen, microscope
@@ -155,7 +155,7 @@ def _words(
 
 def _warn_of_cuts(side: Reader, pair: tuple[str, str]) -> None:
     """Say which sentence a model encodes in part only."""
-    encoder, length = cached.attending(side.found), side.settings.max_length
+    encoder, length = loaded_encoders.attending(side.found), side.settings.max_length
     cut = tuple(encoder.tokens([text], length).truncated > 0 for text in pair)
     messages.warn_of_cuts(pair, cut, encoder.limit(length))
 
@@ -174,7 +174,7 @@ def _cosines(sides: Sequence[Reader], pair: tuple[str, str]) -> str:
 @cached.by_stamp(lambda found, pair, reading, settings: (found.digest, digest_of(pair), reading.title, settings), 64)
 def cosine(_found: Found, _pair: tuple[str, ...], _reading: Reading, _settings: Settings) -> float:
     """The cosine of two sentences in a loaded model."""
-    encoder = cached.encoder(_found, _settings)
+    encoder = loaded_encoders.encoder(_found, _settings)
     return float(similarities(finish(of_reading(encoder, _pair, _reading, _settings.max_length)))[0, 1])
 
 

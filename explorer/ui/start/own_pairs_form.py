@@ -19,7 +19,7 @@ from explorer.escaping import one_line
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences import cut_texts
 from explorer.ui import messages
-from explorer.ui.access import cached, sidebar_choice
+from explorer.ui.access import cached, loaded_encoders, sidebar_choice
 from explorer.ui.frame import page_list, sidebar
 from explorer.ui.widgets import controls
 
@@ -207,7 +207,7 @@ def cut_texts_of(
     _found: Found, _digest: str, _read: Callable[[], Sequence[str]], _settings: Settings, _most: int | None, _use: str
 ) -> cut_texts.CutTexts:
     """How many texts are longer than an encoder reads in a use, which is at most so many tokens."""
-    encoder = cached.encoder(_found, _settings)
+    encoder = loaded_encoders.encoder(_found, _settings)
     return cut_texts.count(encoder, _read(), _most and min(_most, encoder.max_length), _use)
 
 

@@ -15,7 +15,7 @@ from explorer.measuring.sentences.edit_costs import EditCosts, costs_of, first_p
 from explorer.measuring.sentences.edits import Edited, between
 from explorer.training.record import runs
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs, sidebar_choice
+from explorer.ui.access import cached, jobs, loaded_encoders, sidebar_choice
 from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.widgets import downloads
 
@@ -72,7 +72,7 @@ def _edit_costs(side: Reader, sentences: tuple[str, str]) -> tuple[EditCosts, ..
 
     def make() -> progress.Work[EditCosts]:
         yield progress.Progress(f"loading {side.found.name}", 0, 0)
-        encoder = cached.attending(side.found)
+        encoder = loaded_encoders.attending(side.found)
         passes = first_passes(encoder, edited, length)
         return (yield from costs_of(encoder, edited, side.reading, length, passes))
 
@@ -86,7 +86,7 @@ def _edit_costs(side: Reader, sentences: tuple[str, str]) -> tuple[EditCosts, ..
 )
 def computed(_found: Found, _edited: Edited, _reading: Reading, length: int | None) -> EditCosts:
     """The costs of a few edits."""
-    return progress.finish(costs_of(cached.attending(_found), _edited, _reading, length))
+    return progress.finish(costs_of(loaded_encoders.attending(_found), _edited, _reading, length))
 
 
 def cost_by_layer(costs: Mapping[str, EditCosts], where: str = "", height: int | None = None) -> None:

@@ -18,7 +18,7 @@ from explorer.measuring.sentences import edit_tables, sentence_pair, word_pairs,
 from explorer.measuring.sentences.edit_costs import EditCosts
 from explorer.training.record import runs
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs, selection
+from explorer.ui.access import jobs, loaded_encoders, selection
 from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.widgets import controls, cosine_meaning, differences, downloads
 
@@ -100,7 +100,7 @@ def _cosines(pairs: Pairs, first: str, second: str) -> None:
 def _token_pair(side: Reader, first: str, second: str) -> sentence_pair.TokenPair | None:
     def encode() -> progress.Work[sentence_pair.TokenPair]:
         yield progress.Progress(f"loading {side.found.name}", 0, 0)
-        encoder = cached.encoder(side.found, side.settings)
+        encoder = loaded_encoders.encoder(side.found, side.settings)
         return (yield from sentence_pair.token_pair(encoder, first, second, side.reading, side.settings.max_length))
 
     key = f"tokens {side.found.digest} {digest_of((first, second))} {side.reading.title} {side.settings}"
@@ -338,7 +338,7 @@ def _word_pair(
             side.found,
             (first, second),
             side.reading,
-            lambda: cached.attending(side.found),
+            lambda: loaded_encoders.attending(side.found),
             reference,
             length,
             matrix=matrix,

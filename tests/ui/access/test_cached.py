@@ -16,7 +16,7 @@ from explorer.data.vectors import opening
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read import sentence_pairs
 from explorer.measuring.scores.measure import Settings
-from explorer.ui.access import cached
+from explorer.ui.access import cached, loaded_encoders
 from explorer.ui.layer_attention import pair_view, pooler_view
 
 
@@ -131,7 +131,7 @@ PAIRS += [("", "xstr:"), ("\ud800", "")]
 def measured(monkeypatch):
     """In place of each measurement, the sentences that it is of."""
     for name in ("encoder", "attending"):
-        monkeypatch.setattr(cached, name, lambda *_: None)
+        monkeypatch.setattr(loaded_encoders, name, lambda *_: None)
     monkeypatch.setattr(pooler_view.attention_weights, "layer_weights", lambda _, sentences, most: tuple(sentences))
     monkeypatch.setattr(pair_view.sentence_pair, "pair_layers", lambda _, first, second, most: (first, second))
     monkeypatch.setattr(sentence_pairs, "self_attention", lambda _, first, second, way: (first, second))
