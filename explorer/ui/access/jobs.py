@@ -30,6 +30,7 @@ Answer = TypeVar("Answer")
 Make = Callable[[], Work[Any]]
 
 MEASURING, TRAINING, NETWORK, LOADING, PLANS = "measuring", "training", "network", "loading", "plans"
+AHEAD = "ahead"  # what a visitor may ask for later
 WAITING, RUNNING, DONE, STOPPED, FAILED = "waiting", "running", "done", "stopped", "failed"
 MOMENT = 0.3  # seconds: a shorter job shows no progress
 GIVE_BACK = 2.0  # seconds of a job between two times that it returns memory

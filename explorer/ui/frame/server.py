@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from streamlit.starlette import App
 
 LEFT_ALONE = 10  # seconds
+LOOKED = 0.5  # seconds between two looks whether a visitor waits
 LAST_ANSWERS = 3  # seconds
 INTERRUPTED = "'%s' is interrupted. Resume it on its page, or with: python -m explorer train --resume %s"
 LONGEST = 200  # characters of what was sent, in the answer
@@ -48,7 +49,7 @@ async def until_the_server_ends(app: App) -> AsyncIterator[None]:
     """Prepare the first page and restore the queue, in threads; stop every job when the server ends."""
     _end_with_the_terminal()
     _end_despite_open_connections()
-    jobs.follow("first page", "Preparing the first page", _first_page, lane=jobs.LOADING)
+    jobs.follow("first page", "Preparing the first page", _first_page, lane=jobs.AHEAD)
     threading.Thread(target=restore_queue, name="restoring the queue", daemon=True).start()
     under_way: list[str] = []
     try:
@@ -93,6 +94,9 @@ def _first_page() -> progress.Work[None]:
         measuring = sidebar_choice.measure_ahead(first)
         while not measuring.ends_within(1):
             yield measuring.progress
+    while not (jobs.idle(jobs.MEASURING) and jobs.idle(jobs.LOADING)):
+        yield progress.Progress("leaving the processor to a visitor", 0, 0)
+        time.sleep(LOOKED)
     if jobs.idle(jobs.TRAINING):  # a run needs the processor more, and the first map can load it too
         yield from umap_layout.loaded()
 

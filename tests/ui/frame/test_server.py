@@ -52,17 +52,23 @@ def test_what_the_first_page_shows_and_does_not_ship_is_measured_once_before_any
     assert not jobs._jobs, "what is kept is not measured again"
 
 
-def test_a_visitor_who_asked_for_something_else_does_not_wait_for_it():
+def test_a_visitor_who_asked_for_something_else_does_not_wait_for_it(monkeypatch):
     gate = threading.Event()
 
     def of_a_visitor():
         yield Progress("encoding", 0, 1)
         gate.wait(60)
 
+    monkeypatch.setattr(server, "LOOKED", 0.01)
+    loaded = []
+    monkeypatch.setattr(server.umap_layout, "loaded", lambda: loaded.append(True) or iter(()))
     jobs.follow("of a visitor", "Vectors", of_a_visitor)
-    finish(server._first_page())
+    for progress in server._first_page():
+        if progress.stage == "leaving the processor to a visitor":
+            assert not loaded
+            gate.set()
     assert set(jobs._jobs) == {"of a visitor"}
-    gate.set()
+    assert loaded
 
 
 def test_a_first_page_that_needs_no_encoder_is_not_slowed_down(monkeypatch):
@@ -92,7 +98,7 @@ def test_a_run_in_training_does_not_share_the_processor_with_what_only_a_map_nee
 def test_the_server_begins_at_its_start_and_stops_at_its_end():
     async def life():
         async with server.until_the_server_ends(None):
-            assert jobs.find("first page").lane == jobs.LOADING
+            assert jobs.find("first page").lane == jobs.AHEAD
 
     asyncio.run(life())
     assert not any(job.live for job in jobs._jobs.values())
