@@ -7,10 +7,10 @@ import tempfile
 import time
 
 from explorer.data import sample
+from explorer.data.set_items import ItemSet
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.lookup import BUNDLED
 from explorer.encoding.locate.model_names import find
-from explorer.evaluating.tasks.judges import Evaluated
 from explorer.progress import finish
 from explorer.studies.size import duration, picture
 from explorer.studies.size.points import SizeOptions
@@ -34,7 +34,7 @@ def main() -> bool:
         wrong = [_is_wrong("the demonstration", estimated, time.monotonic() - started)]
     encoder, text = load(find(BUNDLED), precision="float32"), sample.sentences()
     options = SizeOptions(poolings=("model default", "mean"))
-    sets: dict[str, Evaluated] = {"sample pairs": sample.pairs(), "minimal pairs": sample.more_minimal_pairs()}
+    sets: dict[str, ItemSet] = {"sample pairs": sample.pairs(), "minimal pairs": sample.more_minimal_pairs()}
     for name, given in sets.items():
         estimated = finish(duration.seconds_of(encoder, given, text, options)) or 0.0
         took = finish(picture.picture(encoder, given, text, options)).seconds

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from explorer import in_words
 from explorer.commands.parts import output
+from explorer.data.set_items import ItemSet
 from explorer.encoding.load import declared
 from explorer.errors import BadChoice
-from explorer.evaluating.tasks.judges import Evaluated, judged
+from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.comparing.comparison_verdict import ScoredSide
 from explorer.measuring.comparing.item_changes import changed_items
 from explorer.measuring.comparing.learned_facts import Learned
@@ -35,7 +36,7 @@ class Comparison(Shown):
 
     a: Model
     b: Model
-    on: Evaluated  # the evaluation set
+    on: ItemSet  # the evaluation set
     metric: str
     kind: str  # "better", "worse", "chance", "chose" (the set chose one of the models) or "unknown"
     before: ScoredSide  # model, layer & pooling, and score × 100

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from explorer import in_words
 from explorer.commands.parts import output
-from explorer.data.set_items import several, size_of
+from explorer.data.set_items import ItemSet, several, size_of
 from explorer.encoding.load import declared
 from explorer.errors import BadChoice
-from explorer.evaluating.tasks.judges import Evaluated, judged
+from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.comparing.comparison import default_reading
 from explorer.measuring.scores import layer_scores
 from explorer.measuring.scores.layer_scores import LayerScores
@@ -29,7 +29,7 @@ class Scores(Shown):
     """The scores × 100 of a model under every layer & pooling; higher is better."""
 
     model: Model
-    on: Evaluated  # the evaluation set
+    on: ItemSet  # the evaluation set
     metric: str  # the one that it is reported by
     layers: LayerScores
 
@@ -104,6 +104,6 @@ def score(
     return Scores(given, evaluated, measure, scores)
 
 
-def evaluation_set(on: str | PathLike[str]) -> Evaluated:
+def evaluation_set(on: str | PathLike[str]) -> ItemSet:
     """The evaluation set of a name, a file or a folder."""
     return named_set(str(on))

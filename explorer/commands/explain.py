@@ -10,13 +10,14 @@ from functools import cache, partial
 from explorer.commands.parts import flags, output
 from explorer.data import sources
 from explorer.data.labelled import labelled_sets
+from explorer.data.set_items import ItemSet
 from explorer.encoding.load import declared, loading
 from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import BadChoice, WrongColumns
-from explorer.evaluating.tasks.judges import Evaluated, held, judged
+from explorer.evaluating.tasks.judges import held, judged
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences import edit_tables, word_pairs, word_tables
 from explorer.places import given_path
@@ -107,7 +108,7 @@ def _given(options: argparse.Namespace) -> tuple[Pairs, list[str]]:
 def _pairs_of(source: str, online: bool) -> Pairs:
     """The pairs of sentences of a file or set of any kind: of a triplet anchor and positive, anchor and negative."""
     is_file = sources.is_file(source) and not sources.is_folder(source)
-    given: Evaluated | None = sources.triplets(source) if is_file else None
+    given: ItemSet | None = sources.triplets(source) if is_file else None
     if given is None and is_file:
         try:
             pairs, report = sources.sentence_pairs(source, online=online)

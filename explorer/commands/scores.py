@@ -11,14 +11,14 @@ from explorer import in_words
 from explorer.commands.parts import flags, output
 from explorer.data import corpora, sources
 from explorer.data.labelled import labelled_sets
-from explorer.data.set_items import NamedSet, several, size_of
+from explorer.data.set_items import ItemSet, NamedSet, several, size_of
 from explorer.data.tables.text_rows import Report
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, Reading
 from explorer.errors import BadChoice, NotWritable
-from explorer.evaluating.tasks.judges import Evaluated, MeasureOptions, judge_of, judged
+from explorer.evaluating.tasks.judges import MeasureOptions, judge_of, judged
 from explorer.measuring.comparing import splits
 from explorer.measuring.comparing.comparison import default_reading
 from explorer.measuring.scores import layer_scores
@@ -80,7 +80,7 @@ def score(options: argparse.Namespace) -> None:
             print("\n".join(["", *splits.scores_as_text(split)]))
 
 
-def _given(options: argparse.Namespace) -> tuple[Evaluated, Sequence[Report]]:
+def _given(options: argparse.Namespace) -> tuple[ItemSet, Sequence[Report]]:
     """The set, and of scored pairs and labelled texts of the user the reports on reading them."""
     columns, source = flags.roles(options), options.on
     if columns and not sources.is_file(source):

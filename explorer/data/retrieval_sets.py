@@ -11,6 +11,8 @@ A corpus that is named beside a set has more passages to search among: those of 
 passage that equals a document of the set is that document, and equal passages are one.
 """
 
+from __future__ import annotations
+
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +21,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-from explorer.data.set_items import QUERY, Attribute
+from explorer.data.set_items import QUERY, Attribute, ItemSet
 from explorer.data.tables.columns import guess, named_column, plain
 from explorer.data.tables.files import ENDINGS, read_file
 from explorer.data.tables.further_columns import further
@@ -40,7 +42,7 @@ Judged = Mapping[int, int]  # the grade, 1 or more, of each relevant document, b
 
 
 @dataclass(frozen=True)
-class RetrievalSet:
+class RetrievalSet(ItemSet):
     """The judged queries, all documents, and for each query its relevant documents."""
 
     name: str
@@ -79,10 +81,36 @@ class RetrievalSet:
         return tuple(dict.fromkeys((*self.documents, *self.queries)))
 
     @cached_property
-    def judged(self) -> tuple[str, ...]:
+    def sentences(self) -> tuple[str, ...]:
         """The queries and what is relevant to them: other documents are only searched among."""
         relevant = (self.documents[place] for judged in self.judgements for place in judged)
         return tuple(dict.fromkeys((*self.queries, *relevant)))
+
+    @property
+    def text_columns(self) -> dict[str, tuple[str, ...]]:
+        """The queries, each with its most relevant passage."""
+        best = (max(judged, key=lambda place: (judged[place], -place)) for judged in self.judgements)
+        return {"query": self.queries, "passage": tuple(self.documents[place] for place in best)}
+
+    @property
+    def row_texts(self) -> list[tuple[str, ...]]:
+        """Each query and what is relevant to it."""
+        rows = zip(self.queries, self.judgements, strict=True)
+        return [(query, *(self.documents[place] for place in judged)) for query, judged in rows]
+
+    def identity_of(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """The query."""
+        return texts[:1]
+
+    def taken(self, rows: Sequence[int], name: str = "") -> RetrievalSet:
+        """Some queries, which are searched in all documents."""
+        return replace(
+            self,
+            name=name or self.name,
+            queries=tuple(self.queries[row] for row in rows),
+            judgements=tuple(self.judgements[row] for row in rows),
+            attributes=tuple(one.taken(rows) for one in self.attributes),
+        )
 
     @cached_property
     def digest(self) -> str:

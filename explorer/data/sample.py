@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from explorer.data import retrieval_sets, splitting
 from explorer.data.retrieval_sets import RetrievalSet
-from explorer.data.set_items import PAIR, Attribute
+from explorer.data.set_items import PAIR, ItemSet
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_file
@@ -55,7 +55,7 @@ class Pack:
 
 
 @dataclass(frozen=True)
-class ProbePairs:
+class ProbePairs(ItemSet):
     """The pairs of every pack as an evaluation set."""
 
     name: str
@@ -63,21 +63,21 @@ class ProbePairs:
     second: tuple[str, ...]
     same: tuple[bool, ...]  # whether both mean the same: one says the other in other words
     item: ClassVar[str] = PAIR
-    pool: ClassVar[int] = 0
-    attributes: ClassVar[tuple[Attribute, ...]] = ()
+    scored_as_whole: ClassVar[bool] = True
 
     @cached_property
     def digest(self) -> str:
         """The digest of the pairs, independent of the name."""
         return digest_of(("probe pairs", *self.first, *self.second, *map(repr, self.same)))
 
-    @cached_property
-    def sentences(self) -> tuple[str, ...]:
-        """Every sentence once, in order of first appearance."""
-        return tuple(dict.fromkeys((*self.first, *self.second)))
+    @property
+    def text_columns(self) -> dict[str, tuple[str, ...]]:
+        """Both sentences of each pair."""
+        return {"first": self.first, "second": self.second}
 
-    def __len__(self) -> int:
-        return len(self.same)
+    def identity_of(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """Both sentences in either order."""
+        return tuple(sorted(texts))
 
 
 @cache

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+if TYPE_CHECKING:
+    from typing import Self
 
 PAIR, TRIPLET, QUERY, ROW = "pair", "triplet", "query", "row"  # whatever it is measured by
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")  # scripts without spaces
@@ -34,10 +40,6 @@ class Attribute:
         return replace(self, cells=cells)  # type: ignore[arg-type]  # of one kind, since all cells are
 
 
-# the kinds of sets other than scored pairs, in words, by what an item is
-IN_WORDS = {PAIR: "probe pairs", TRIPLET: "triplets", QUERY: "queries with passages", ROW: "texts with labels"}
-
-
 class NamedSet(Protocol):
     """An evaluation set of any kind: its name, the digest of its content, and how many items of what are scored."""
 
@@ -60,12 +62,61 @@ class NamedSet(Protocol):
     def __len__(self) -> int: ...
 
 
-class DescribedSet(NamedSet, Protocol):
-    """An evaluation set with attributes of its items."""
+class ItemSet(ABC):
+    """An evaluation set of any kind: a dataclass with a `name`, whose fields that are tuples have a value per item."""
+
+    name: str
+    item: ClassVar[str]  # what an item is: `pair`
+    scored_as_whole: ClassVar[bool] = False  # so that some of its items are no set
 
     @property
-    def attributes(self) -> Sequence[Attribute]:
+    @abstractmethod
+    def digest(self) -> str:
+        """The digest of the content, independent of the name."""
+
+    @property
+    @abstractmethod
+    def text_columns(self) -> Mapping[str, tuple[str, ...]]:
+        """A text of each item, by heading."""
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
         """Further columns, by which scores can be split; not used in scores."""
+        return ()
+
+    @property
+    def pool(self) -> int:
+        """How many passages each item is searched among."""
+        return 0
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """Every text of the items once, in order of first appearance; not what is only searched among."""
+        return tuple(dict.fromkeys(chain.from_iterable(self.text_columns.values())))
+
+    @property
+    def row_texts(self) -> list[tuple[str, ...]]:
+        """The texts of each item."""
+        return list(zip(*self.text_columns.values(), strict=True))
+
+    def identity_of(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """What two items have in common if they are one, of the texts of an item."""
+        return texts
+
+    def taken(self, rows: Sequence[int], name: str = "") -> Self:
+        """Some items, by default under the same name."""
+        assert not self.scored_as_whole, f"{self.name} is scored as a whole"
+        columns: dict[str, Any] = {
+            one.name: tuple(cells[row] for row in rows)
+            for one in fields(self)  # type: ignore[arg-type]  # of a subclass, which is a dataclass
+            if one.name != "attributes" and isinstance(cells := getattr(self, one.name), tuple) and cells
+        }
+        if attributes := self.attributes:
+            columns["attributes"] = tuple(one.taken(rows) for one in attributes)
+        return replace(self, name=name or self.name, **columns)  # type: ignore[type-var]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.text_columns.values())))
 
 
 def several(item: str) -> str:

@@ -8,19 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from explorer.data import sources
-from explorer.data.retrieval_sets import RetrievalSet
-from explorer.data.sample import ProbePairs
-from explorer.data.text_sets import Corpus, GradedPairs, Triplets
+from explorer.data.set_items import PAIR, QUERY, ROW, TRIPLET, ItemSet, several
 from explorer.errors import BadChoice
 
-if TYPE_CHECKING:
-    from explorer.data.labelled.labelled_sets import LabelledSet
-
-PAIR, QUERY, TRIPLET, TEXT = "pairs", "queries", "triplets", "texts"
-Row = tuple[str, ...]
+TEXTS = "texts"  # rows with labels
 
 
 @dataclass(frozen=True)
@@ -29,7 +22,7 @@ class SharedRows:
 
     rows: int = 0
     of: int = 0  # rows of the test set
-    items: str = PAIR
+    items: str = several(PAIR)
 
     def __bool__(self) -> bool:
         return self.rows > 0
@@ -57,21 +50,22 @@ def total(found: Iterable[SharedRows]) -> SharedRows:
     return SharedRows(sum(one.rows for one in every), sum(one.of for one in every), every[0].items)
 
 
-def shared(dev: sources.RunSet | LabelledSet, test: sources.RunSet | LabelledSet) -> SharedRows:
+def shared(dev: ItemSet, test: ItemSet) -> SharedRows:
     """The rows of a test set that are in a dev set.
 
     A triplet and a query are one row if anchor and query are the same text; other sets of two kinds share none.
     """
-    (kind, chosen), (other, tested) = _rows(dev), _rows(test)
-    if {kind, other} == {TRIPLET, QUERY}:
+    chosen, tested = _rows(dev), _rows(test)
+    if {dev.item, test.item} == {TRIPLET, QUERY}:
         chosen, tested = ([row[:1] for row in rows] for rows in (chosen, tested))
-    elif kind != other:
+    elif dev.item != test.item:
         chosen = []
     known = set(chosen)
-    return SharedRows(sum(row in known for row in tested), len(tested), other)
+    items = TEXTS if test.item == ROW else several(test.item)
+    return SharedRows(sum(row in known for row in tested), len(tested), items)
 
 
-def check(dev: sources.RunSet | LabelledSet, test: sources.RunSet | LabelledSet) -> SharedRows:
+def check(dev: ItemSet, test: ItemSet) -> SharedRows:
     """The same; an error if all rows are shared."""
     found = shared(dev, test)
     if found.all:
@@ -95,19 +89,6 @@ def check_names(dev: str, tests: Iterable[str]) -> None:
             )
 
 
-def _rows(given: sources.RunSet | LabelledSet) -> tuple[str, list[Row]]:
-    """The kind of rows, and each of them: of a pair its sentences in either order."""
-    if isinstance(given, GradedPairs | ProbePairs):
-        return PAIR, [tuple(sorted(row)) for row in _folded(given.first, given.second)]
-    if isinstance(given, Triplets):
-        return TRIPLET, _folded(given.anchors, given.positives, given.negatives)
-    if isinstance(given, RetrievalSet):
-        return QUERY, _folded(given.queries)
-    if isinstance(given, Corpus):
-        return TEXT, _folded(*given.texts)
-    rows = given.scored
-    return TEXT, _folded(rows.texts, *([rows.second] if rows.second else []))
-
-
-def _folded(*columns: Iterable[str]) -> list[Row]:
-    return [tuple(text.casefold() for text in row) for row in zip(*columns, strict=True)]
+def _rows(given: ItemSet) -> list[tuple[str, ...]]:
+    """What distinguishes each item, in any case of letters."""
+    return [given.identity_of(tuple(map(str.casefold, texts))) for texts in given.row_texts]

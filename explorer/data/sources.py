@@ -4,21 +4,20 @@ Addresses, recipes, plans and flags name a set by a text. Here alone the text be
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from explorer.data import retrieval_sets, sample, uploads
 from explorer.data.graded import question_pairs, sets, sts
 from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.retrieval_sets import Passages, RetrievalSet, of_pairs
-from explorer.data.sample import ProbePairs
+from explorer.data.set_items import ItemSet
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import are_unlabelled_pairs, guess
 from explorer.data.tables.files import read_file
 from explorer.data.tables.text_rows import Report
-from explorer.data.text_sets import ANY_PAIRS, TRIPLETS, Corpus, GradedPairs, Triplets
+from explorer.data.text_sets import ANY_PAIRS, TRIPLETS, GradedPairs, Triplets
 from explorer.errors import SetNotFound, StrataError
 from explorer.places import given_path
 
@@ -33,11 +32,8 @@ OWN_ROWS = HELD_OUT, CROSS_FITTED
 AT_HAND = "at hand"  # in place of the names of sets that need no download
 # the sample's, and the first of the others that is in the folder of published sets
 MAYBE_AT_HAND = (sample.PAIRS, sample.SEARCH, "SICK-R test", "STS-B test")
-EvaluationSet = GradedPairs | RetrievalSet | Triplets | ProbePairs
-# what a run is evaluated on: labelled rows of its own text, too
-RunSet = EvaluationSet | Corpus
 # sets that ship, by name, other than scored pairs
-NAMED_SETS: Mapping[str, Callable[[], EvaluationSet]] = {
+NAMED_SETS: Mapping[str, Callable[[], ItemSet]] = {
     **RETRIEVAL_SETS,
     sample.MINIMAL_PAIRS: sample.minimal_pairs,
     sample.MORE_MINIMAL_PAIRS: sample.more_minimal_pairs,
@@ -104,7 +100,7 @@ def shown(source: str) -> str:
     return re.split(r"[\\/]", source.rstrip("\\/"))[-1] if _PATH.match(source) else source
 
 
-def evaluation_set(given: SetIdentity, online: bool = False) -> EvaluationSet:
+def evaluation_set(given: SetIdentity, online: bool = False) -> ItemSet:
     """What a run is evaluated on: scored pairs, a retrieval set, triplets, or the probe packs."""
     if given.is_scored:
         return sets.load(given, online=online)
@@ -114,7 +110,7 @@ def evaluation_set(given: SetIdentity, online: bool = False) -> EvaluationSet:
     return retrieval_set(source) or triplets(source) or scored_pairs(source, online=online)[0]
 
 
-def named_set(source: str, online: bool = False) -> EvaluationSet:
+def named_set(source: str, online: bool = False) -> ItemSet:
     """What a run is evaluated on, by the text that names it."""
     return evaluation_set(identity(source), online)
 
@@ -123,28 +119,6 @@ def at_hand() -> tuple[str, ...]:
     """Sets of general similarity and search that need no download: those of the sample, and one published set."""
     there = {f"{name} {split}" for name, split in sts.available()}
     return *MAYBE_AT_HAND[:2], *[name for name in MAYBE_AT_HAND[2:] if name in there][:1]
-
-
-def texts_of(given: RunSet) -> tuple[str, ...]:
-    """Every sentence of the items of an evaluation set once; of queries with the documents relevant to them."""
-    return given.judged if isinstance(given, RetrievalSet) else given.sentences
-
-
-def taken(given: RunSet, rows: Sequence[int]) -> RunSet:
-    """Some items; of a retrieval set some queries, which are searched in all documents."""
-    if isinstance(given, Corpus):
-        return given.taken(rows)
-    if isinstance(given, GradedPairs):
-        return given.taken(rows, given.name)
-    if isinstance(given, Triplets):
-        columns = (given.anchors, given.positives, given.negatives)
-        texts = (tuple(column[row] for row in rows) for column in columns)
-        return Triplets(given.name, *texts, attributes=tuple(one.taken(rows) for one in given.attributes))
-    assert isinstance(given, RetrievalSet), "probe packs are scored as a whole"
-    queries = tuple(given.queries[row] for row in rows)
-    judgements = tuple(given.judgements[row] for row in rows)
-    attributes = tuple(one.taken(rows) for one in given.attributes)
-    return replace(given, queries=queries, judgements=judgements, attributes=attributes)
 
 
 def retrieval_set(source: str) -> RetrievalSet | None:

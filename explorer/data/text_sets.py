@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import chain
 from typing import ClassVar, Literal, cast
 
-from explorer.data.set_items import PAIR, TRIPLET, Attribute
+from explorer.data.set_items import PAIR, ROW, TRIPLET, Attribute, ItemSet
 
 Columns = tuple[tuple[str, ...] | tuple[float, ...], ...]  # (column, row): sentences or labels, or scores
 # what the sentences of a column mean, compared with those of the first column; "" is the first column itself
@@ -51,7 +51,7 @@ class Sentences:
 
 
 @dataclass(frozen=True)
-class Triplets:
+class Triplets(ItemSet):
     """An anchor, a sentence that means the same, and one that contradicts it."""
 
     name: str
@@ -62,24 +62,20 @@ class Triplets:
         default=(), compare=False, kw_only=True
     )  # further columns; not used in scores
     item: ClassVar[str] = TRIPLET
-    pool: ClassVar[int] = 0
 
     @cached_property
     def digest(self) -> str:
         """The digest of the triplets, independent of the name."""
         return digest_of(("triplets", *self.anchors, *self.positives, *self.negatives))
 
-    @cached_property
-    def sentences(self) -> tuple[str, ...]:
-        """Every sentence once, in order of first appearance."""
-        return tuple(dict.fromkeys((*self.anchors, *self.positives, *self.negatives)))
-
-    def __len__(self) -> int:
-        return len(self.anchors)
+    @property
+    def text_columns(self) -> dict[str, tuple[str, ...]]:
+        """The three texts of each triplet."""
+        return {"anchor": self.anchors, "positive": self.positives, "negative": self.negatives}
 
 
 @dataclass(frozen=True)
-class GradedPairs:
+class GradedPairs(ItemSet):
     """Two sentences per row and a human similarity score."""
 
     name: str
@@ -92,17 +88,20 @@ class GradedPairs:
         default=(), compare=False, kw_only=True
     )  # further columns; not used in scores
     item: ClassVar[str] = PAIR
-    pool: ClassVar[int] = 0
 
     @cached_property
     def digest(self) -> str:
         """The digest of pairs, scores and parts, independent of the name."""
         return digest_of(("graded pairs", *self.first, *self.second, *map(repr, self.gold), *self.parts))
 
-    @cached_property
-    def sentences(self) -> tuple[str, ...]:
-        """The distinct sentences, in order of first appearance."""
-        return tuple(dict.fromkeys((*self.first, *self.second)))
+    @property
+    def text_columns(self) -> dict[str, tuple[str, ...]]:
+        """Both sentences of each pair."""
+        return {"first": self.first, "second": self.second}
+
+    def identity_of(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """Both sentences in either order."""
+        return tuple(sorted(texts))
 
     @cached_property
     def places(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -115,17 +114,6 @@ class GradedPairs:
         known = set(zip(some.first, some.second, some.gold, some.parts, strict=True))
         rows = zip(self.first, self.second, self.gold, self.parts, strict=True)
         return tuple(row for row, of_row in enumerate(rows) if of_row in known)
-
-    def taken(self, rows: Sequence[int], name: str) -> GradedPairs:
-        """Some rows, under another name."""
-        columns = (self.first, self.second, self.parts, self.tags)
-        first, second, parts, tags = (tuple(column[row] for row in rows) if column else () for column in columns)
-        attributes = tuple(one.taken(rows) for one in self.attributes)
-        gold = tuple(self.gold[row] for row in rows)
-        return GradedPairs(name, first, second, gold, parts, tags, attributes=attributes)
-
-    def __len__(self) -> int:
-        return len(self.gold)
 
 
 @dataclass(frozen=True)
@@ -162,8 +150,8 @@ class Labelled:
 
 
 @dataclass(frozen=True)
-class Corpus:
-    """Training rows: a tuple for each column."""
+class Corpus(ItemSet):
+    """Training rows: a tuple for each column. Labelled ones can be what a run is evaluated on."""
 
     name: str
     kind: Kind  # of the rows
@@ -171,6 +159,7 @@ class Corpus:
     validation: Corpus | None = None  # rows that choose the checkpoint, and rows to test on, of labelled texts
     test: Corpus | None = None
     division: str = ""  # how the rows were divided, in words
+    item: ClassVar[str] = ROW
 
     @cached_property
     def texts(self) -> tuple[tuple[str, ...], ...]:
@@ -182,10 +171,10 @@ class Corpus:
         """The class of each row; () if the rows have none."""
         return cast(tuple[str, ...], self.columns[-1]) if isinstance(self.kind.answer, Label) else ()
 
-    @cached_property
-    def sentences(self) -> tuple[str, ...]:
-        """Every sentence once."""
-        return tuple(dict.fromkeys(chain.from_iterable(self.texts)))
+    @property
+    def text_columns(self) -> dict[str, tuple[str, ...]]:
+        """The columns of sentences by their numbers."""
+        return {str(number): column for number, column in enumerate(self.texts)}
 
     @property
     def scores(self) -> tuple[float, ...]:
@@ -197,10 +186,10 @@ class Corpus:
         """The names of the classes, sorted."""
         return tuple(sorted(set(self.labels)))
 
-    def taken(self, rows: Sequence[int]) -> Corpus:
-        """Some rows, under the same name."""
+    def taken(self, rows: Sequence[int], name: str = "") -> Corpus:
+        """Some rows, by default under the same name."""
         columns = tuple(tuple(column[row] for row in rows) for column in self.columns)
-        return replace(self, columns=columns)  # type: ignore[arg-type]  # of the same types
+        return replace(self, name=name or self.name, columns=columns)  # type: ignore[arg-type]  # of the same types
 
     @cached_property
     def digest(self) -> str:

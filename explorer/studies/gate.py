@@ -14,10 +14,10 @@ from xml.etree import ElementTree
 
 from explorer.data import sources
 from explorer.data.retrieval_sets import Passages, RetrievalSet, among
-from explorer.data.set_items import size_of
+from explorer.data.set_items import ItemSet, size_of
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import UNMEASURED, StrataError
-from explorer.evaluating.tasks.judges import Evaluated, MeasureOptions, judged
+from explorer.evaluating.tasks.judges import MeasureOptions, judged
 from explorer.knobs import LARGEST_SEED, Knobs, knob
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge
@@ -142,7 +142,7 @@ class Judged:
 
 def compared(
     found: tuple[Found, Found],
-    given: Evaluated,
+    given: ItemSet,
     readings: tuple[Reading, Reading],
     settings: Settings,
     metric: str | None = None,

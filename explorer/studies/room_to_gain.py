@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from explorer.data import retrieval_sets, text_sets
-from explorer.data.set_items import size_of
+from explorer.data.set_items import ItemSet, size_of
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
 from explorer.measuring.neighbours.ranking_judge import MRR, RankingJudge
@@ -20,7 +20,6 @@ from explorer.training.loop import judging, preparing, training_texts
 from explorer.training.recipe import Recipe
 
 if TYPE_CHECKING:
-    from explorer.data.sources import RunSet
     from explorer.data.watched_pairs import WatchedPair
     from explorer.encoding.read.encoder import Encoder
     from explorer.measuring.sentences.cut_texts import CutTexts
@@ -95,7 +94,7 @@ def before_start(recipe: Recipe, *, scored: bool = True) -> Work[BeforeStart]:
     return BeforeStart(training_texts.cut(texts.corpus, encoder, longest), room)
 
 
-def room_to_gain(encoder: Encoder, test: RunSet | None) -> Work[RoomToGain | None]:
+def room_to_gain(encoder: Encoder, test: ItemSet | None) -> Work[RoomToGain | None]:
     """What the base scores on a test set; None for sets that no vectors alone are scored on."""
     if not isinstance(test, (text_sets.GradedPairs, retrieval_sets.RetrievalSet, text_sets.Triplets)):
         return None

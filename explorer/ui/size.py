@@ -15,12 +15,13 @@ from explorer import in_words, places, progress
 from explorer.data import corpora, sources, text_sets
 from explorer.data.graded import sts
 from explorer.data.graded.sets import SetIdentity
+from explorer.data.set_items import ItemSet
 from explorer.drawing.scores import curves
 from explorer.drawing.scores.costs import SizeMark, size_quality
 from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, parse
-from explorer.evaluating.tasks.judges import Evaluated, judge_of
+from explorer.evaluating.tasks.judges import judge_of
 from explorer.evaluating.tasks.transfer import TASKS
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import WORSE
@@ -57,7 +58,7 @@ class SizeRequest:
     """Everything that decides a picture: encoders, evaluation set, the text of projections, and the sizes."""
 
     found: Found
-    given: Evaluated
+    given: ItemSet
     named: SetIdentity  # of the evaluation set
     text: text_sets.Sentences
     options: SizeOptions

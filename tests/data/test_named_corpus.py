@@ -50,4 +50,4 @@ def test_equal_passages_are_one_document_and_judgements_stay():
     assert found.name == "set among corpus"
     assert found.digest != given.digest, "the corpus is part of what is scored"
     assert among(given, Passages("corpus", ("p 2",))).digest == given.digest, "it adds nothing"
-    assert found.judged == given.judged, "texts that are judged are those of the pairs"
+    assert found.sentences == given.sentences, "texts that are judged are those of the pairs"

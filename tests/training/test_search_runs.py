@@ -132,10 +132,10 @@ def test_dev_and_test_rows_share_no_text_with_each_other_or_with_what_is_trained
     whole = corpora.corpus([str(pairs)], PAIRS)[0]
     left, test = _held_out(whole)
     left, dev = _held_out(left)
-    parts = [{*test.judged}, {*dev.judged}, {text for column in left.texts for text in column}]
+    parts = [{*test.sentences}, {*dev.sentences}, {text for column in left.texts for text in column}]
     assert sum(map(len, parts)) == len({text for part in parts for text in part}) == 2 * ROWS
     backwards = replace(whole, columns=tuple(column[::-1] for column in whole.columns))
-    assert {*_held_out(backwards)[1].judged} == parts[0], "which rows follows from the text alone"
+    assert {*_held_out(backwards)[1].sentences} == parts[0], "which rows follows from the text alone"
 
 
 def _held_out(whole):

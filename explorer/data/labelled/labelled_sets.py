@@ -13,7 +13,7 @@ from typing import ClassVar
 from explorer.data import retrieval_sets, sources
 from explorer.data.graded import sts
 from explorer.data.graded.sts import VARIABLE, PublishedSet, Split, data_folder
-from explorer.data.set_items import ROW, Attribute
+from explorer.data.set_items import ROW, Attribute, ItemSet
 from explorer.data.tables.columns import plain, table_kind
 from explorer.data.tables.files import ENDINGS, read_file
 from explorer.data.tables.text_rows import Report, read_labelled
@@ -31,7 +31,7 @@ Columns = Mapping[str, str | None]
 
 
 @dataclass(frozen=True)
-class LabelledSet:
+class LabelledSet(ItemSet):
     """The splits of a set; without a test split all rows are in `train`, and scores come from folds over them."""
 
     name: str
@@ -39,7 +39,7 @@ class LabelledSet:
     dev: Labelled | None = None
     test: Labelled | None = None
     item: ClassVar[str] = ROW
-    pool: ClassVar[int] = 0
+    scored_as_whole: ClassVar[bool] = True
 
     @property
     def scored(self) -> Labelled:
@@ -62,6 +62,12 @@ class LabelledSet:
     def texts(self) -> list[str]:
         """All sentences, split by split: the first ones, then the second ones."""
         return [text for rows in self.splits.values() for text in (*rows.texts, *rows.second)]
+
+    @property
+    def text_columns(self) -> dict[str, tuple[str, ...]]:
+        """The one or two texts of each row that is scored."""
+        rows = self.scored
+        return {"text": rows.texts, **({"second": rows.second} if rows.second else {})}
 
     @property
     def classes(self) -> tuple[str, ...]:

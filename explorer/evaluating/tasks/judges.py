@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import shlex
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from explorer.data import retrieval_sets, sample, sources, text_sets
 from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.labelled import labelled_sets
-from explorer.data.set_items import IN_WORDS, Attribute, DescribedSet, word_count
+from explorer.data.set_items import Attribute, ItemSet, word_count
 from explorer.data.tables.text_rows import Report
 from explorer.encoding.load import declared
 from explorer.encoding.read.head_facts import RolePrompts
@@ -43,8 +43,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-Evaluated = sources.EvaluationSet | labelled_sets.LabelledSet
-Given = TypeVar("Given", bound=DescribedSet)
+Given = TypeVar("Given", bound=ItemSet)
 
 Floats = NDArray[np.float64]
 TextColumns = dict[str, tuple[str, ...]]  # a text of each item, by heading
@@ -63,6 +62,7 @@ class JudgedSet(ABC, Generic[Given]):
     measures: Sequence[str] = (ACCURACY,)  # those that it is scored by, the main one first
     judged_by: ClassVar[type[Any]]  # a `Judge` of the set
     has_passages: ClassVar[bool] = False  # which may be read in windows
+    in_words: ClassVar[str]  # what a set of this kind has
 
     def __init__(self, given: Given) -> None:
         self.given = given
@@ -82,14 +82,14 @@ class JudgedSet(ABC, Generic[Given]):
         return named(written, self.measures, f" of {self.given.name}") if written else self.measures[0]
 
     @property
-    @abstractmethod
     def columns(self) -> TextColumns:
         """The texts of every item, and labels."""
+        return self.texts
 
     @property
     def texts(self) -> TextColumns:
         """The columns without the labels."""
-        return {heading: cells for heading, cells in self.columns.items() if heading != LABEL}
+        return dict(self.given.text_columns)
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -173,14 +173,11 @@ class _ScoredPairs(JudgedSet[text_sets.GradedPairs]):
     """Scored by Spearman, of two labels by average precision, in the chosen precision; the cosines are stored."""
 
     judged_by = PairJudge
+    in_words = "scored pairs"
 
     @property
     def measures(self) -> Sequence[str]:  # type: ignore[override]  # here it follows the gold scores
         return metrics_of(np.array(self.given.gold))
-
-    @property
-    def columns(self) -> TextColumns:
-        return {"first": self.given.first, "second": self.given.second}
 
     @property
     def pairs(self) -> text_sets.GradedPairs:
@@ -208,6 +205,7 @@ class _Probes(JudgedSet[sample.ProbePairs]):
     """Scored by the share of paraphrases that are more similar than pairs with a small difference."""
 
     judged_by = ProbeJudge
+    in_words = "probe pairs"
     measures = (DISTINGUISHED,)
 
     def stored(self, found: Found, settings: Settings) -> LayerScores | None:
@@ -224,10 +222,6 @@ class _Probes(JudgedSet[sample.ProbePairs]):
         return replace(scores, gold=np.array(self.given.same, dtype=np.float64))
 
     @property
-    def columns(self) -> TextColumns:
-        return {"first": self.given.first, "second": self.given.second}
-
-    @property
     def attributes(self) -> tuple[Attribute, ...]:
         """None: a score is of couples of pairs, which a group would break up."""
         return ()
@@ -240,11 +234,7 @@ class _Triplets(JudgedSet[text_sets.Triplets]):
     """Scored by the share in which the positive is more similar to the anchor than the negative."""
 
     judged_by = TripletJudge
-
-    @property
-    def columns(self) -> TextColumns:
-        given = self.given
-        return {"anchor": given.anchors, "positive": given.positives, "negative": given.negatives}
+    in_words = "triplets"
 
     def _pairs(self) -> Iterable[tuple[str, str, float]]:
         for anchor, positive, negative in zip(*self.columns.values(), strict=True):
@@ -255,6 +245,7 @@ class _Queries(JudgedSet[retrieval_sets.RetrievalSet]):
     """Scored by nDCG@10, held-out rows by MRR@10."""
 
     has_passages = True
+    in_words = "queries with passages"
 
     @property
     def main(self) -> str:  # type: ignore[override]  # a constant of the class elsewhere; here it follows the set
@@ -284,13 +275,6 @@ class _Queries(JudgedSet[retrieval_sets.RetrievalSet]):
         retrieval.check(prompts, encoder, encoder.limit(None))
         return RankingJudge(self.given, self.main, prompts.query, prompts.document, windows)
 
-    @property
-    def columns(self) -> TextColumns:
-        """The queries, each with its most relevant passage."""
-        best = (max(judged, key=lambda place: (judged[place], -place)) for judged in self.given.judgements)
-        passages = tuple(self.given.documents[place] for place in best)
-        return {"query": self.given.queries, "passage": passages}
-
     def _measured_texts(self) -> dict[str, tuple[tuple[str, ...], ...]]:
         return {LENGTH: (self.columns["query"],), PASSAGE_LENGTH: (self.columns["passage"],)}
 
@@ -303,12 +287,11 @@ class _Labelled(JudgedSet[labelled_sets.LabelledSet]):
     """Scored by the accuracy of logistic regression."""
 
     judged_by = LabelJudge
+    in_words = "texts with labels"
 
     @property
     def columns(self) -> TextColumns:
-        rows = self.given.scored
-        second = {"second": rows.second} if rows.second else {}
-        return {"text": rows.texts, **second, LABEL: rows.labels}
+        return {**self.texts, LABEL: self.given.scored.labels}
 
     def _labels(self) -> TextColumns:
         return {LABEL: self.given.scored.labels}
@@ -323,12 +306,12 @@ KINDS: dict[type, type[JudgedSet[Any]]] = {
 }
 
 
-def judged(given: Evaluated) -> JudgedSet[Any]:
+def judged(given: ItemSet) -> JudgedSet[Any]:
     """A set of any kind, with what its kind decides."""
     return KINDS[type(given)](given)
 
 
-def judge_of(given: Evaluated, encoder: Encoder, prompts: RolePrompts | None = None) -> Judge:
+def judge_of(given: ItemSet, encoder: Encoder, prompts: RolePrompts | None = None) -> Judge:
     """How a set is scored; queries and documents have these prompts, by default those of the encoder."""
     return judged(given).judge(encoder, encoder.role_prompts if prompts is None else prompts)
 
@@ -357,7 +340,7 @@ class MeasureOptions(Knobs):
 
 
 def only_scored_pairs(
-    what: str, source: str, online: bool, load: Callable[[str, bool], Evaluated]
+    what: str, source: str, online: bool, load: Callable[[str, bool], ItemSet]
 ) -> tuple[text_sets.GradedPairs, Report | None]:
     """Scored or labelled pairs, for `what` takes no other kind; an error for another kind names what does.
 
@@ -375,16 +358,16 @@ def only_scored_pairs(
     return given, None
 
 
-def held(given: Evaluated, source: str) -> str:
+def held(given: ItemSet, source: str) -> str:
     """What kind of data a set holds, and the commands that take it: the end of an error."""
     name = shlex.quote(sources.shown(source))
     return (
-        f"{given.name} has {IN_WORDS[given.item]}. Use score MODEL --on {name} for its scores, compare A B --on {name} "
-        f"for two models, or similarity MODEL --text {name} for the cosines of random pairs of its texts."
+        f"{given.name} has {judged(given).in_words}. Use score MODEL --on {name} for its scores, compare A B --on "
+        f"{name} for two models, or similarity MODEL --text {name} for the cosines of random pairs of its texts."
     )
 
 
-def evaluated_on(given: SetIdentity, online: bool = False) -> Evaluated:
+def evaluated_on(given: SetIdentity, online: bool = False) -> ItemSet:
     """The set with this identity; a labelled one is named by its task, such as TREC, or by its path."""
     if not given.is_scored and labelled_sets.is_labelled(source := sources.located(given)):
         return labelled_sets.load(source)[0]

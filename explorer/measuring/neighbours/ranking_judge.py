@@ -112,7 +112,7 @@ class RankingJudge(judge.Judge):
         self.in_windows = self._windows.cut
         queries = [query_prompt + text for text in task.queries]
         self.name, self.digest, self.item, self.measure = task.name, task.digest, task.item, measure
-        self.sentences, self.pool = task.judged, task.pool
+        self.sentences, self.pool = task.sentences, task.pool
         self.texts = tuple(dict.fromkeys((*documents, *queries)))
         place = {text: at for at, text in enumerate(self.texts)}
         self._documents, self._queries = (np.array([place[text] for text in some]) for some in (documents, queries))

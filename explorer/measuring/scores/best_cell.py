@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 
 from explorer import in_words
 from explorer.data import shared_rows
-from explorer.data.labelled.labelled_sets import LabelledSet
-from explorer.data.set_items import PAIR, counted, several
-from explorer.data.sources import EvaluationSet
+from explorer.data.set_items import PAIR, ItemSet, counted, several
 from explorer.encoding.load import declared
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import BadChoice
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
 
 CHOSEN_ON = "The layer & pooling of each is the best on {} ({})"
-Evaluated = EvaluationSet | LabelledSet
 
 
 @dataclass(frozen=True)
@@ -154,7 +151,7 @@ class DevPick:
         return f"{text} None of the {many} scored here were used for that choice."
 
 
-def pick(dev: Evaluated, scores: tuple[LayerScores, LayerScores], reported: Evaluated, metric: str = "") -> DevPick:
+def pick(dev: ItemSet, scores: tuple[LayerScores, LayerScores], reported: ItemSet, metric: str = "") -> DevPick:
     """The best layer & pooling of each, by its score on the dev set; an error if it holds all reported items.
 
     Without a metric it is the main one of the dev set.

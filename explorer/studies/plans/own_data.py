@@ -117,7 +117,7 @@ def read(source: str, model: str = lookup.BUNDLED, dev: str = "", test: str = ""
     sentences = list(chain.from_iterable(corpus.texts))
     lengths = [text.count(" ") + 1 for text in sentences]
     (tested,) = texts.tests
-    seen = set() if data.test == sources.CROSS_FITTED else set(sources.texts_of(tested)).intersection(sentences)
+    seen = set() if data.test == sources.CROSS_FITTED else set(tested.sentences).intersection(sentences)
     return replace(
         data,
         rows=len(corpus),

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from explorer.data.set_items import ItemSet
 from explorer.evaluating.encoded import as_tensor
-from explorer.evaluating.tasks.judges import Evaluated, judge_of
+from explorer.evaluating.tasks.judges import judge_of
 from explorer.measuring.scores import correlation
 from explorer.progress import Progress, Work
 from explorer.studies.size import picture as pictures
@@ -27,7 +28,7 @@ NOISE = 1e-3  # between the vectors that stand for those of all texts
 
 
 def seconds_of(
-    encoder: Encoder, given: Evaluated, text: Sentences, options: sizes.SizeOptions, others: Sequence[Encoder] = ()
+    encoder: Encoder, given: ItemSet, text: Sentences, options: sizes.SizeOptions, others: Sequence[Encoder] = ()
 ) -> Work[float | None]:
     """The seconds that `picture` takes of the same; None for a set whose judge has to be settled by vectors first."""
     from explorer.encoding.tune.editing import cut, stack

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.data.set_items import ItemSet
 from explorer.encoding.read.pooling import MODEL_DEFAULT, title_of
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import as_tensor, encoded
-from explorer.evaluating.tasks.judges import Evaluated, judge_of
+from explorer.evaluating.tasks.judges import judge_of
 from explorer.measuring.scores import correlation, metrics, verdict
 from explorer.progress import Progress, Work
 from explorer.studies.size import points as sizes
@@ -38,7 +39,7 @@ ROUNDS = 4
 
 def picture(
     encoder: Encoder,
-    given: Evaluated,
+    given: ItemSet,
     text: Sentences,
     options: sizes.SizeOptions,
     others: Sequence[Encoder] = (),

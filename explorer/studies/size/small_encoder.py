@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from explorer import in_words
 from explorer.data.graded import sets
+from explorer.data.set_items import ItemSet
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.export import source_code
 from explorer.encoding.locate import lookup
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import CannotSplit
 from explorer.escaping import fenced, plain, table
-from explorer.evaluating.tasks.judges import Evaluated, judge_of
+from explorer.evaluating.tasks.judges import judge_of
 from explorer.measuring.scores import correlation, similarity
 from explorer.measuring.scores.judge import PairJudge
 from explorer.progress import Progress, Work
@@ -54,7 +55,7 @@ def built(encoder: Encoder, size: sizes.Size, fit_on: Sequence[str], way: str) -
     return small, sizes.step_of(correlation.unit(text))
 
 
-def cosine_sets(given: Evaluated, named: SetIdentity, encoder: Encoder) -> dict[str, Judge]:
+def cosine_sets(given: ItemSet, named: SetIdentity, encoder: Encoder) -> dict[str, Judge]:
     """The dev set and the test set that say what cosines mean; of a set without them, itself for random pairs alone."""
     if isinstance(given, GradedPairs):
         with suppress(CannotSplit):

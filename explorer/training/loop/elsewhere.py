@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 from explorer.data import sources, splitting
-from explorer.data.sample import ProbePairs
-from explorer.data.text_sets import Corpus, GradedPairs, Triplets
+from explorer.data.set_items import ItemSet
+from explorer.data.text_sets import Corpus
 from explorer.errors import BadChoice, StrataError
 from explorer.measuring.scores.judge import Judge
 from explorer.measuring.scores.verdict import ElsewhereVerdict, Verdict
@@ -16,7 +16,7 @@ from explorer.measuring.scores.verdict import ElsewhereVerdict, Verdict
 LEAST = 10  # items; the interval of fewer says nothing
 LEFT_OUT = "elsewhere, {} is left out: {:,} of its {:,} items share no text with the training text, dev and test set"
 UNREADABLE = "elsewhere, {} is left out: {}"
-Choice = tuple[str, sources.RunSet, int]  # the name of a set, what of it is scored, and the size of the whole
+Choice = tuple[str, ItemSet, int]  # the name of a set, what of it is scored, and the size of the whole
 
 
 @dataclass(frozen=True)
@@ -63,31 +63,21 @@ def choose(
                 raise
             left_out.append(UNREADABLE.format(sources.shown(name), error))
             continue
-        texts = _texts(whole)
+        if whole.scored_as_whole:
+            raise BadChoice(f"elsewhere cannot be {whole.name!r}: every run is scored on them. Name other sets.")
+        texts = whole.row_texts
         kept = [row for row, of_row in enumerate(texts) if used.isdisjoint(of_row)]
         if len(kept) < LEAST:
             left_out.append(LEFT_OUT.format(sources.shown(name), len(kept), len(texts)))
             continue
         if most and len(kept) > most:
             kept = [kept[place] for place in splitting.drawn([texts[row] for row in kept], most)]
-        part = whole if len(kept) == len(texts) else sources.taken(whole, kept)
+        part = whole if len(kept) == len(texts) else whole.taken(kept)
         found.setdefault(part.digest, (name, part, len(texts)))
     return list(found.values()), left_out
 
 
-def used(rows: Iterable[Corpus | None], judged_by: Iterable[sources.RunSet]) -> set[str]:
+def used(rows: Iterable[Corpus | None], judged_by: Iterable[ItemSet]) -> set[str]:
     """Every text of the rows of a run, whether they are drawn or held out, and of its evaluation sets."""
     columns = (column for one in rows if one is not None for column in one.texts)
-    return {*chain.from_iterable(columns), *chain.from_iterable(map(sources.texts_of, judged_by))}
-
-
-def _texts(given: sources.EvaluationSet) -> list[tuple[str, ...]]:
-    """The texts of each item: of a query, itself and what is relevant to it."""
-    if isinstance(given, GradedPairs):
-        return list(zip(given.first, given.second, strict=True))
-    if isinstance(given, Triplets):
-        return list(zip(given.anchors, given.positives, given.negatives, strict=True))
-    if isinstance(given, ProbePairs):
-        raise BadChoice(f"elsewhere cannot be {given.name!r}: every run is scored on them. Name other sets.")
-    judged = zip(given.queries, given.judgements, strict=True)
-    return [(query, *(given.documents[place] for place in relevant)) for query, relevant in judged]
+    return {*chain.from_iterable(columns), *chain.from_iterable(one.sentences for one in judged_by)}

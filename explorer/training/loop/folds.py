@@ -17,8 +17,9 @@ from statistics import mean, median_low
 
 import numpy as np
 
-from explorer.data import corpora, sources
+from explorer.data import corpora
 from explorer.data.retrieval_sets import RetrievalSet
+from explorer.data.set_items import ItemSet
 from explorer.data.text_sets import Corpus
 from explorer.evaluating.probes.class_rows import RowsJudge
 from explorer.measuring.scores.judge import Floats, Judge
@@ -35,7 +36,7 @@ from explorer.training.loop.training_texts import drawn_count
 PROBED = 100  # items of the rows whose vectors are saved while all rows are trained on
 
 
-def items_of(given: sources.RunSet, corpus: Corpus, fold: Sequence[int]) -> list[int]:
+def items_of(given: ItemSet, corpus: Corpus, fold: Sequence[int]) -> list[int]:
     """The places of the items of a fold in the set of all rows: the rows themselves, or those of their queries."""
     if not isinstance(given, RetrievalSet):
         return list(fold)
@@ -74,7 +75,7 @@ def probed(whole: Prepared) -> Judge:
 
 def _judge(whole: Prepared, items: Sequence[int]) -> Judge:
     """How some items of the set of all rows are scored."""
-    return preparing.judge_of(sources.taken(whole.texts.dev, items), whole.texts, whole.encoder, whole.prompts)
+    return preparing.judge_of(whole.texts.dev.taken(items), whole.texts, whole.encoder, whole.prompts)
 
 
 def trained_rows(whole: Prepared, number: int) -> Corpus:

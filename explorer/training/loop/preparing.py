@@ -10,6 +10,7 @@ from typing import Any
 
 from explorer import in_words, methods
 from explorer.data import corpora, sample, shared_rows, sources, splitting, watched_pairs
+from explorer.data.set_items import ItemSet
 from explorer.data.shared_rows import SharedRows
 from explorer.data.tables.columns import scaled
 from explorer.data.text_sets import SCORED_PAIRS, TRIPLETS, Corpus, GradedPairs, Triplets
@@ -292,7 +293,7 @@ def on_encoder(recipe: Recipe, texts: Texts, found: model_names.Found, encoder: 
     )
 
 
-def judge_of(given: sources.RunSet, texts: Texts, encoder: Encoder, prompts: RolePrompts) -> Judge:
+def judge_of(given: ItemSet, texts: Texts, encoder: Encoder, prompts: RolePrompts) -> Judge:
     """How a set of a run is scored; its own labelled rows by a layer that is fitted to those of other folds."""
     if isinstance(given, Corpus):
         folds = texts.folds if len(given) == len(texts.corpus) else ()

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from explorer.data import corpora, retrieval_sets, shared_rows, sources, splitting
+from explorer.data.set_items import ItemSet
 from explorer.data.shared_rows import SharedRows
 from explorer.data.text_sets import DOCUMENTS, Corpus, GradedPairs, Score
 from explorer.errors import BadChoice, TooFewRows
@@ -58,8 +59,8 @@ class Texts:
     """What a run trains on and what it is evaluated on."""
 
     corpus: Corpus
-    dev: sources.RunSet
-    tests: tuple[sources.RunSet, ...]
+    dev: ItemSet
+    tests: tuple[ItemSet, ...]
     reports: tuple[str, ...] = ()
     held_out: Corpus | None = None  # triplets that are not trained on, but choose the best checkpoint
     dev_rows: Corpus | None = None  # the rows that the dev set is made of, if they are held out of the text
@@ -95,7 +96,7 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
     last, names = len(recipe.chain), (recipe.dev, *recipe.tests)
     with naming(recipe, last):
         corpus, reports = _corpus(recipe, online)
-    sets: dict[int, sources.RunSet] = {}
+    sets: dict[int, ItemSet] = {}
     dev_rows: Corpus | None = None
     rows, whole, more = len(corpus), corpus, named_passages(recipe, corpus)
     held: list[tuple[str, ...]] = []
@@ -149,10 +150,10 @@ def _corpus(recipe: Recipe, online: bool) -> tuple[Corpus, list[str]]:
     return corpus, [str(one) for one in reports]
 
 
-def _without_evaluated(recipe: Recipe, corpus: Corpus, judged: Sequence[sources.RunSet]) -> tuple[StageText, list[str]]:
+def _without_evaluated(recipe: Recipe, corpus: Corpus, judged: Sequence[ItemSet]) -> tuple[StageText, list[str]]:
     """The rows to train on, without scored pairs of evaluation sets, those that choose the checkpoint, and notes."""
     batch = recipe.schedule().batch_size if recipe.kind.trains() else 1
-    corpus, dropped = corpora.without_evaluated(corpus, map(sources.texts_of, judged), batch)
+    corpus, dropped = corpora.without_evaluated(corpus, (one.sentences for one in judged), batch)
     held = corpus.validation
     if recipe.schedule().select_by != "dev":
         corpus, held = hold_out(corpus)
@@ -207,7 +208,7 @@ def named_passages(recipe: Recipe, corpus: Corpus) -> tuple[str, ...]:
 
 def set_of_rows(
     rows: Corpus, which: str, whole: Corpus | None = None, most: int = MOST_PASSAGES, more: Sequence[str] = ()
-) -> sources.RunSet:
+) -> ItemSet:
     """Rows of a text as a set: scored pairs, labelled rows, or queries, where a first text is to find its second.
 
     A query is searched among all passages of the `whole` text, as it will be in use, and `more` of a named corpus; of
@@ -286,7 +287,7 @@ def evaluated_count(rows: int) -> int:
     return min(max(held_out_count(rows), LEAST_HELD_OUT), MOST_HELD_OUT)
 
 
-def set_digests(dev: sources.RunSet | Judge, tests: Sequence[sources.RunSet | Judge]) -> dict[str, str | None]:
+def set_digests(dev: ItemSet | Judge, tests: Sequence[ItemSet | Judge]) -> dict[str, str | None]:
     """Digests of the evaluation sets by their name in recipe.yaml."""
     more = {f"test_{number}{DIGEST}": one.digest for number, one in enumerate(tests[1:], start=2)}
     return {"dev_digest": dev.digest, "test_digest": tests[0].digest if tests else None, **more}

@@ -13,7 +13,7 @@ from explorer import run_folder
 from explorer.data import sample, shared_rows, sources, text_sets
 from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.labelled import labelled_sets, training_rows
-from explorer.data.set_items import several
+from explorer.data.set_items import ItemSet, several
 from explorer.data.shared_rows import NONE_SHARED, SharedRows
 from explorer.encoding.load.hardware import MEASURED
 from explorer.encoding.locate import model_names, stored_vectors
@@ -145,17 +145,17 @@ def latest_test_rows() -> tuple[SetIdentity, ...]:
     return tuple(filter(None, (_test_rows_of(run, status) for run, status in known if status.state == FINISHED)))
 
 
-def load_set(given: SetIdentity, online: bool = False) -> judges.Evaluated:
+def load_set(given: SetIdentity, online: bool = False) -> ItemSet:
     """An evaluation set of any kind: also labelled texts, and the test rows of a run."""
     return load_test_rows(given) if given.kind == SetKind.TEST_ROWS else judges.evaluated_on(given, online)
 
 
-def named_set(source: str, online: bool = False) -> judges.Evaluated:
+def named_set(source: str, online: bool = False) -> ItemSet:
     """An evaluation set of any kind by its name, a file or a folder."""
     return load_set(sources.identity(source), online)
 
 
-def load_test_rows(given: SetIdentity) -> judges.Evaluated:
+def load_test_rows(given: SetIdentity) -> ItemSet:
     """The test rows of a run: scored pairs, a retrieval set, or labelled rows with those trained on."""
     from explorer.training.loop import training_texts
 
@@ -169,7 +169,7 @@ def load_test_rows(given: SetIdentity) -> judges.Evaluated:
         assert not isinstance(rows, text_sets.Corpus), "labelled rows are not held out by this name"
         known = recipe.digest_of("test" if use == 0 else f"test {use + 1}")
         _check_unchanged(name, known, rows.digest)
-        return replace(rows, name=name)
+        return rows.taken(range(len(rows)), name)
     corpus = texts.corpus
     if corpus.test is None:
         raise SetNotFound(f"The run '{run.name}' held no rows out of its training text. Choose another evaluation set.")
@@ -229,12 +229,12 @@ def run_of(found: Found) -> runs.Run | None:
 
 def verdict_on(
     found: tuple[Found, Found],
-    pairs: judges.Evaluated,
+    pairs: ItemSet,
     comparison: Comparison,
     metric: str,
     aggregate: str,
     difference: Callable[[Comparison], Interval],
-    load: Callable[[SetIdentity], judges.Evaluated] = judges.evaluated_on,
+    load: Callable[[SetIdentity], ItemSet] = judges.evaluated_on,
 ) -> tuple[Comparison, ComparisonVerdict]:
     """What the verdict compares, and the verdict; `difference` gives B minus A for a comparison, `load` reads a set."""
     tuned = tuning(found, pairs.digest)
@@ -245,9 +245,7 @@ def verdict_on(
     return about, judge(found, pairs, about, difference(about), metric, aggregate, tuned, training, in_dev)
 
 
-def rows_in_dev(
-    found: tuple[Found, Found], pairs: judges.Evaluated, load: Callable[[SetIdentity], judges.Evaluated]
-) -> SharedRows:
+def rows_in_dev(found: tuple[Found, Found], pairs: ItemSet, load: Callable[[SetIdentity], ItemSet]) -> SharedRows:
     """The items of a set that are in the dev set that chose one of two models in its run; of two runs the most."""
     every = [NONE_SHARED]
     for one in found:

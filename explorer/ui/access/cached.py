@@ -22,6 +22,7 @@ from explorer import errors, places, progress, run_folder
 from explorer.data import corpora, map_sentences, splitting
 from explorer.data import sources as evaluation_sets
 from explorer.data.graded import sets
+from explorer.data.set_items import ItemSet
 from explorer.data.tables.columns import guess, table_kind
 from explorer.data.tables.files import read_bytes, read_file
 from explorer.data.tables.table import Table
@@ -122,13 +123,13 @@ def split_summary(_pairs: GradedPairs) -> splitting.Summary:
 
 
 @by_stamp(_of_set, entries=8, spinner=SET)
-def evaluation_set(given: sets.SetIdentity) -> evaluation_sets.EvaluationSet:
+def evaluation_set(given: sets.SetIdentity) -> ItemSet:
     """An evaluation set of a kind that training reads."""
     return evaluation_sets.evaluation_set(given)
 
 
 @by_stamp(_of_set, entries=8, spinner=SET)
-def evaluated_on(given: sets.SetIdentity) -> judges.Evaluated:
+def evaluated_on(given: sets.SetIdentity) -> ItemSet:
     """An evaluation set of any kind: also labelled texts, and the test rows of a run."""
     return run_results.load_set(given)
 
@@ -212,12 +213,12 @@ def shared(
     sources: tuple[str, ...],
     kind: Kind,
     columns: Mapping[str, str],
-    _evaluated: evaluation_sets.EvaluationSet,
+    _evaluated: ItemSet,
     divide: bool = True,
 ) -> int:
     """The number of texts of an evaluation set that are in the rows of the sources."""
     found, _ = corpora.corpus(sources, kind, columns, divide=divide)
-    return len(set(evaluation_sets.texts_of(_evaluated)) & set().union(*found.texts))
+    return len(set(_evaluated.sentences) & set().union(*found.texts))
 
 
 @by_stamp(lambda sources, _, __, evaluated, ___: _of_all((*sources, *evaluated)), entries=32, spinner=TEXT)
@@ -227,7 +228,7 @@ def left(
     """The number of rows left for training without the evaluation sets' sentences, and a note on dropped rows."""
     found, _ = corpora.corpus(sources, kind, columns)
     given = [evaluation_set(evaluation_sets.identity(name)) for name in evaluated]
-    kept, dropped = corpora.without_evaluated(found, list(map(evaluation_sets.texts_of, given)), batch)
+    kept, dropped = corpora.without_evaluated(found, [one.sentences for one in given], batch)
     return len(kept), dropped
 
 
@@ -322,7 +323,7 @@ def random_cosines(
 
 
 def kept_scores(
-    found: model_names.Found, given: judges.Evaluated, settings: Settings, also: tuple[Reading, ...] = ()
+    found: model_names.Found, given: ItemSet, settings: Settings, also: tuple[Reading, ...] = ()
 ) -> LayerScores | None:
     """Scores that were measured before, with those of layers & poolings outside of the grid; None if there are none."""
     of_kind = judges.judged(given)
@@ -339,7 +340,7 @@ def _kept(
     titles: tuple[str, ...],
     _also: tuple[Reading, ...],
     _found: model_names.Found,
-    _given: judges.Evaluated,
+    _given: ItemSet,
     _settings: Settings,
 ) -> LayerScores:
     scores = judges.judged(_given).stored(_found, _settings)

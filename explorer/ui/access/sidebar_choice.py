@@ -14,13 +14,14 @@ import streamlit as st
 
 from explorer.data import sample, sources, uploads
 from explorer.data.graded import sets, sts
+from explorer.data.set_items import ItemSet
 from explorer.data.text_sets import LABELLED_TEXTS, PAIRS, SCORED_PAIRS, TRIPLETS, GradedPairs, Kind
 from explorer.data.vectors import opening
 from explorer.encoding.load import declared
 from explorer.encoding.locate import lookup, model_names
 from explorer.encoding.read.pooling import OWN, POOLINGS, Reading
 from explorer.errors import BadChoice, HubUnreachable, SetNotFound, StrataError, VectorsUnread
-from explorer.evaluating.tasks.judges import Evaluated, judged
+from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
@@ -57,7 +58,7 @@ class Choice:
         """The encoder's folder."""
         return cached.found(self.source)
 
-    def evaluated(self) -> Evaluated:
+    def evaluated(self) -> ItemSet:
         """The evaluation set, of any kind."""
         return cached.evaluated_on(self.evaluation_set)
 
@@ -112,7 +113,7 @@ class ModelScores:
     """An encoder, an evaluation set, the scores, and the chosen layer & pooling."""
 
     found: model_names.Found
-    pairs: Evaluated  # whatever kind of set it is
+    pairs: ItemSet  # whatever kind of set it is
     scores: LayerScores
     reading: Reading
 
@@ -273,12 +274,12 @@ def kind_of(path: str) -> Kind | None:
     return cached.kind_of_file(path) if uploads.name_of(path) else None
 
 
-def evaluation_set(source: str) -> sources.EvaluationSet | None:
+def evaluation_set(source: str) -> ItemSet | None:
     """The evaluation set that a field names, of a kind that training reads; None, with the error, if it is not here."""
     return _set(sources.identity(source), cached.evaluation_set)
 
 
-def evaluated_on(given: sets.SetIdentity) -> Evaluated | None:
+def evaluated_on(given: sets.SetIdentity) -> ItemSet | None:
     """An evaluation set of any kind; None, with the error, if it is not on this disk."""
     return _set(given, cached.evaluated_on)
 
@@ -386,7 +387,7 @@ def measure_ahead(choice: Choice) -> jobs.Job:
 
 
 def _job(
-    found: model_names.Found, pairs: Evaluated, settings: Settings, also: tuple[Reading, ...]
+    found: model_names.Found, pairs: ItemSet, settings: Settings, also: tuple[Reading, ...]
 ) -> tuple[str, str, jobs.Make]:
     # the folder too: an error of one folder must not be shown for another with the same content
     key = " ".join(map(str, (found.folder, judged(pairs).key(found, settings), *(one.title for one in also))))

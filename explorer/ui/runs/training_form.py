@@ -17,15 +17,14 @@ import streamlit as st
 from explorer.data import shared_rows
 from explorer.data.graded import sets
 from explorer.data.sample import PROBE_PACKS
+from explorer.data.set_items import ItemSet
 from explorer.data.sources import (
     AT_HAND,
     CROSS_FITTED,
     HELD_OUT,
     NAMED_SETS,
     OWN_ROWS,
-    EvaluationSet,
     shown,
-    texts_of,
     written,
 )
 from explorer.data.text_sets import KINDS, SCORED_PAIRS, Kind
@@ -170,7 +169,7 @@ def text_defaults(sources: Sequence[str], method: str, columns: Mapping[str, str
     return None
 
 
-def dev_field(key: str, held_out: list[str]) -> tuple[str, EvaluationSet | None]:
+def dev_field(key: str, held_out: list[str]) -> tuple[str, ItemSet | None]:
     """The menu of dev sets."""
     return _set_field(
         "Dev set",
@@ -182,7 +181,7 @@ def dev_field(key: str, held_out: list[str]) -> tuple[str, EvaluationSet | None]
     )
 
 
-def test_field(key: str, held_out: list[str]) -> tuple[str, EvaluationSet | None]:
+def test_field(key: str, held_out: list[str]) -> tuple[str, ItemSet | None]:
     """The menu of test sets."""
     return _set_field(
         "Test set",
@@ -192,7 +191,7 @@ def test_field(key: str, held_out: list[str]) -> tuple[str, EvaluationSet | None
     )
 
 
-def is_usable(name: str, found: EvaluationSet | None, without_a_set: Sequence[str]) -> bool:
+def is_usable(name: str, found: ItemSet | None, without_a_set: Sequence[str]) -> bool:
     """Whether the choice is a set that was read, or one of the names that need none."""
     return found is not None or name in without_a_set
 
@@ -203,7 +202,7 @@ def choose_set(key: str, name: str) -> None:
     _by_hand(key)
 
 
-def _set_field(title: str, key: str, first: list[str], help: str) -> tuple[str, EvaluationSet | None]:
+def _set_field(title: str, key: str, first: list[str], help: str) -> tuple[str, ItemSet | None]:
     options, current = [*first, *every_set()], st.session_state.get(key)
     name: str = st.selectbox(
         title,
@@ -280,7 +279,7 @@ def _defaults(sources: tuple[str, ...], cards: Sequence[MethodCard], *, staged: 
     return written(dev), written(test)
 
 
-def are_apart(dev: EvaluationSet | None, tests: Sequence[EvaluationSet | None]) -> bool:
+def are_apart(dev: ItemSet | None, tests: Sequence[ItemSet | None]) -> bool:
     """Whether test sets have rows of their own; an error is shown if the dev set has all of one, a warning if some."""
     apart = True
     for test in tests:
@@ -299,8 +298,8 @@ def warn(
     sources: tuple[str, ...],
     columns: dict[str, str],
     card: MethodCard,
-    dev: EvaluationSet | None,
-    test: EvaluationSet | None,
+    dev: ItemSet | None,
+    test: ItemSet | None,
 ) -> None:
     """Warn if the training text shares sentences with the dev set or the test set: scores on them are optimistic."""
     if not sources or not card.kind.learns() or card.kind.rows == SCORED_PAIRS:  # their shared rows are held out
@@ -312,7 +311,7 @@ def warn(
         except StrataError:
             return  # the text form shows the error
         if given is not None and count:
-            of = len(texts_of(given))
+            of = len(given.sentences)
             parts.append(ALL_OF.format(what) if count == of else SOME_OF.format(count, of, what))
     if parts:
         st.warning(OPTIMISTIC.format(" and ".join(parts)), icon=":material/visibility:")

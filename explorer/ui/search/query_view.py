@@ -12,10 +12,11 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from explorer import errors, in_words
 from explorer.data import corpora, retrieval_sets, sample, sources, text_sets
 from explorer.data.graded import sets, sts
+from explorer.data.set_items import ItemSet
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.encoding.load import declared
 from explorer.encoding.locate import layout
-from explorer.evaluating.tasks.judges import Evaluated, judged
+from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.neighbours import query_results
 from explorer.measuring.neighbours.query_results import SIZES, SearchOptions
 from explorer.measuring.neighbours.vector_search import INDEXES, VectorOptions
@@ -383,7 +384,7 @@ def _read(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
     return None
 
 
-def _of_set(identity: sets.SetIdentity, given: Evaluated) -> SearchedCorpus:
+def _of_set(identity: sets.SetIdentity, given: ItemSet) -> SearchedCorpus:
     """The passages of queries, with the judgements; of any other set its texts."""
     if isinstance(given, retrieval_sets.RetrievalSet):
         return SearchedCorpus(identity, corpora.of_texts(given.name, given.documents), given)

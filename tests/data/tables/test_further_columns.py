@@ -80,7 +80,7 @@ def test_queries_have_the_cells_of_their_first_pair(tmp_path):
     found = sources.retrieval_set(str(written(tmp_path, "q.tsv", ("query", "passage", "language"), rows * 2)))
     assert found.queries == ("q one", "q two")
     assert found.attributes == (Attribute("language", ("de", "en")),)
-    assert sources.taken(found, [1]).attributes == (Attribute("language", ("en",)),)
+    assert found.taken([1]).attributes == (Attribute("language", ("en",)),)
     bare = sources.retrieval_set(str(written(tmp_path, "b.tsv", ("query", "passage"), [row[:2] for row in rows])))
     assert bare.digest == found.digest
 
@@ -101,7 +101,7 @@ def test_triplets_and_labelled_rows_keep_their_columns(tmp_path):
     rows = [(f"anchor {n}", f"positive {n}", f"negative {n}", LANGUAGES[n % 3]) for n in range(9)]
     found = sources.triplets(str(written(tmp_path, "t.tsv", ("anchor", "positive", "negative", "language"), rows)))
     assert found.attributes == (Attribute("language", tuple(LANGUAGES[n % 3] for n in range(9))),)
-    assert sources.taken(found, [0, 4]).attributes == (Attribute("language", ("de", "en")),)
+    assert found.taken([0, 4]).attributes == (Attribute("language", ("de", "en")),)
     rows = [(f"a text of number {n}", ("yes", "no")[n % 2], LANGUAGES[n % 3]) for n in range(120)]
     labelled, _ = labelled_sets.load(str(written(tmp_path, "l.tsv", ("text", "label", "language"), rows)))
     assert labelled.attributes == (Attribute("language", tuple(LANGUAGES[n % 3] for n in range(120))),)

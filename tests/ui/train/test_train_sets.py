@@ -201,7 +201,7 @@ def test_text_with_the_passages_of_a_retrieval_set_is_warned_of(app, tmp_path):
     path.write_text("\n".join(["query\tpassage", *rows]))
     by_link(app, method="contrast", data=str(path)).selectbox(key="recipe dev").set_value(SEARCH).run()
     (told,) = optimistic(app)
-    relevant = len(sample.search().judged) - len(sample.search())
+    relevant = len(sample.search().sentences) - len(sample.search())
     assert 60 <= relevant < 600, "other passages are only searched among"
     assert told == training_form.OPTIMISTIC.format(training_form.SOME_OF.format(relevant, relevant + 60, "dev"))
 
