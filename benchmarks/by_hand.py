@@ -16,7 +16,7 @@ def prepared(
     recipe: Recipe, encoder: Encoder, rows: Corpus, dev: GradedPairs, seed: int, found: Found | None = None
 ) -> Prepared:
     """What a learner needs to make steps."""
-    from explorer.measuring.scores.judge import PairJudge
+    from explorer.evaluating.kinds.scored_pairs import PairJudge
     from explorer.training.loop.preparing import Prepared
     from explorer.training.loop.training_texts import Texts
 

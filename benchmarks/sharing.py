@@ -83,7 +83,7 @@ def _measure(sharing: bool) -> None:
     from explorer.data import sample
     from explorer.encoding.load.loading import load
     from explorer.encoding.locate.model_names import find
-    from explorer.measuring.scores.judge import PairJudge
+    from explorer.evaluating.kinds.scored_pairs import PairJudge
     from explorer.measuring.scores.layer_scores import score_layers
     from explorer.progress import Progress, Work, finish
     from explorer.training.loop.learner import Learner

@@ -11,7 +11,7 @@ from explorer.commands.parts import output
 from explorer.data.set_items import ItemSet
 from explorer.encoding.load import declared
 from explorer.errors import BadChoice
-from explorer.evaluating.tasks.judges import judged
+from explorer.evaluating.kinds import judged
 from explorer.measuring.comparing.comparison_verdict import ScoredSide
 from explorer.measuring.comparing.item_changes import changed_items
 from explorer.measuring.comparing.learned_facts import Learned
@@ -134,7 +134,7 @@ def compare(
         declared.named(layer_and_pooling, one.found.folder),
         declared.named(layer_and_pooling_b or layer_and_pooling, other.found.folder),
     )
-    measure = judged(evaluated).measure(metric)
+    measure = judged(evaluated).measure_named(metric)
     found = output.shown(compared((one.found, other.found), evaluated, readings, one.settings, measure))
     verdict, score = found.verdict, found.verdict.score
     return Comparison(

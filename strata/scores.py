@@ -11,7 +11,7 @@ from explorer.commands.parts import output
 from explorer.data.set_items import ItemSet, several, size_of
 from explorer.encoding.load import declared
 from explorer.errors import BadChoice
-from explorer.evaluating.tasks.judges import judged
+from explorer.evaluating.kinds import judged
 from explorer.measuring.comparing.comparison import default_reading
 from explorer.measuring.scores import layer_scores
 from explorer.measuring.scores.layer_scores import LayerScores
@@ -57,7 +57,7 @@ class Scores(Shown):
                 f"'{layer_and_pooling}' was not scored. Name it in score(…, also=['{layer_and_pooling}']), or choose "
                 "one of the table."
             )
-        measure = judged(self.on).measure(metric) if metric else self.metric
+        measure = judged(self.on).measure_named(metric) if metric else self.metric
         return in_words.rounded(self.layers.score(reading, measure))
 
     def to_frame(self) -> pd.DataFrame:
@@ -97,7 +97,7 @@ def score(
     "mean of layers 4-6".
     """
     given, evaluated = load(model), evaluation_set(on)
-    measure = judged(evaluated).measure(metric)
+    measure = judged(evaluated).measure_named(metric)
     named = [declared.named(title, given.found.folder) for title in also]
     outside = [one for reading in named for one in declared.outside(reading, given.found.folder)]
     scores = output.shown(judged(evaluated).measured(given.found, given.settings, also=outside))

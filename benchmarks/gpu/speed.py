@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from benchmarks.gpu.models import encoder, learner, pairs, sentences, shaped, shapes, small
 from benchmarks.gpu.parts import Row, Setting
 from explorer.data import sample
-from explorer.measuring.scores.judge import PairJudge
+from explorer.evaluating.kinds.scored_pairs import PairJudge
 from explorer.progress import finish
 
 PRECISIONS = ("float32", "bfloat16")

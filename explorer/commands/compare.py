@@ -16,8 +16,8 @@ from explorer.encoding.load import declared, loading
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
 from explorer.errors import UNMEASURED, BadChoice, StrataError
+from explorer.evaluating.kinds import judged
 from explorer.evaluating.results.scored_task import Options
-from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.comparing import comparison_report, learned_facts, splits
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict
@@ -117,7 +117,7 @@ def _on_one_set(options: argparse.Namespace, name: str) -> None:
             raise BadChoice(f"{flag} is for queries with passages, and {given.name} has none. Leave it out.")
     if options.corpus and isinstance(given, RetrievalSet):
         given = among(given, sources.passages(options.corpus))
-    metric = judged(given).measure(by.metric)
+    metric = judged(given).measure_named(by.metric)
     dev = named_set(options.dev, options.online) if options.dev else None
     if dev is not None and metric not in judged(dev).measures:
         raise BadChoice(

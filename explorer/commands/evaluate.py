@@ -15,11 +15,12 @@ from explorer.data import corpora, sources, text_sets
 from explorer.data.graded import sts
 from explorer.data.set_items import QUERY, counted
 from explorer.encoding.locate.model_names import find
+from explorer.evaluating import kinds
 from explorer.evaluating import tasks as known
 from explorer.evaluating.evaluation import AnySubject, EvaluationResult, Sets, evaluation, forecast, loaded
 from explorer.evaluating.results import group_scores, rank_groups, result_table, scored_task, table_formats
 from explorer.evaluating.results.result_files import ScoredModel, path_of, read
-from explorer.evaluating.tasks import Subject, judges, retrieval, transfer, word_models
+from explorer.evaluating.tasks import Subject, retrieval, transfer, word_models
 from explorer.measuring.comparing import splits
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.metrics import measure_in_words
@@ -163,9 +164,9 @@ def _columns(sets: Sets, options: argparse.Namespace) -> group_scores.Columns:
     known: dict[str, None] = {}
     found: dict[tuple[str, str], group_scores.SplitColumn] = {}
     for task in sets.values():
-        if isinstance(task, errors.DataError) or type(task.data) not in judges.KINDS:
+        if isinstance(task, errors.DataError) or not kinds.is_judged(task.data):
             continue
-        for one in judges.judged(task.data).attributes:
+        for one in kinds.judged(task.data).attributes:
             known[one.name] = None
             if one.name.casefold() == options.split.casefold():
                 found.setdefault((task.kind, task.data.digest), group_scores.SplitColumn(one, task.data.item))

@@ -17,7 +17,7 @@ from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import BadChoice, WrongColumns
-from explorer.evaluating.tasks.judges import held, judged
+from explorer.evaluating.kinds import held, judged
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences import edit_tables, word_pairs, word_tables
 from explorer.places import given_path
@@ -120,7 +120,7 @@ def _pairs_of(source: str, online: bool) -> Pairs:
                 output.say(f"{source}: {dropped}")
             return pairs
     given = given or named_set(source, online)
-    columns = judged(given).texts
+    columns = given.text_columns
     if isinstance(given, labelled_sets.LabelledSet):  # pairs with labels, such as those of MRPC
         if len(columns) < 2:
             raise BadChoice(f"--pairs is for pairs of sentences, and {held(given, source)}")

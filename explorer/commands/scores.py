@@ -18,7 +18,7 @@ from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, Reading
 from explorer.errors import BadChoice, NotWritable
-from explorer.evaluating.tasks.judges import MeasureOptions, judge_of, judged
+from explorer.evaluating.kinds import MeasureOptions, judge_of, judged
 from explorer.measuring.comparing import splits
 from explorer.measuring.comparing.comparison import default_reading
 from explorer.measuring.scores import layer_scores
@@ -59,7 +59,7 @@ def score(options: argparse.Namespace) -> None:
     # what cannot be is refused before minutes of work
     by = flags.read(options, MeasureOptions)
     given, reports = _given(options)
-    metric = judged(given).measure(by.metric)
+    metric = judged(given).measure_named(by.metric)
     for report in reports:
         output.say(report)
     column = splits.named(judged(given).attributes, options.split, given.name) if options.split else None

@@ -12,7 +12,6 @@ from explorer.data import retrieval_sets, sample, uploads
 from explorer.data.graded import question_pairs, sets, sts
 from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.retrieval_sets import Passages, RetrievalSet, of_pairs
-from explorer.data.set_items import ItemSet
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import are_unlabelled_pairs, guess
 from explorer.data.tables.files import read_file
@@ -32,14 +31,6 @@ OWN_ROWS = HELD_OUT, CROSS_FITTED
 AT_HAND = "at hand"  # in place of the names of sets that need no download
 # the sample's, and the first of the others that is in the folder of published sets
 MAYBE_AT_HAND = (sample.PAIRS, sample.SEARCH, "SICK-R test", "STS-B test")
-# sets that ship, by name, other than scored pairs
-NAMED_SETS: Mapping[str, Callable[[], ItemSet]] = {
-    **RETRIEVAL_SETS,
-    sample.MINIMAL_PAIRS: sample.minimal_pairs,
-    sample.MORE_MINIMAL_PAIRS: sample.more_minimal_pairs,
-    sample.PROBE_PACKS: sample.probe_pairs,
-}
-
 _PATH = re.compile(r"[/~.\\]|[A-Za-z]:[\\/]")  # the start of a path on this machine
 
 
@@ -98,21 +89,6 @@ def shown(source: str) -> str:
     if uploaded is not None:
         return uploaded
     return re.split(r"[\\/]", source.rstrip("\\/"))[-1] if _PATH.match(source) else source
-
-
-def evaluation_set(given: SetIdentity, online: bool = False) -> ItemSet:
-    """What a run is evaluated on: scored pairs, a retrieval set, triplets, or the probe packs."""
-    if given.is_scored:
-        return sets.load(given, online=online)
-    source = located(given)
-    if source in NAMED_SETS:
-        return NAMED_SETS[source]()
-    return retrieval_set(source) or triplets(source) or scored_pairs(source, online=online)[0]
-
-
-def named_set(source: str, online: bool = False) -> ItemSet:
-    """What a run is evaluated on, by the text that names it."""
-    return evaluation_set(identity(source), online)
 
 
 def at_hand() -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from explorer.data.retrieval_sets import Passages, RetrievalSet, among
 from explorer.data.set_items import ItemSet, size_of
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import UNMEASURED, StrataError
-from explorer.evaluating.tasks.judges import MeasureOptions, judged
+from explorer.evaluating.kinds import MeasureOptions, judged
 from explorer.knobs import LARGEST_SEED, Knobs, knob
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge

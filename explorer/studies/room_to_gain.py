@@ -12,9 +12,12 @@ from explorer.data import retrieval_sets, text_sets
 from explorer.data.set_items import ItemSet, size_of
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
-from explorer.measuring.neighbours.ranking_judge import MRR, RankingJudge
+from explorer.evaluating.kinds.queries import RankingJudge
+from explorer.evaluating.kinds.scored_pairs import PairJudge
+from explorer.evaluating.kinds.triplets import TripletJudge
+from explorer.measuring.neighbours.rankings import MRR
 from explorer.measuring.scores import bootstrap, metrics, pair_cosines
-from explorer.measuring.scores.judge import FIRST, Judge, PairJudge, TripletJudge
+from explorer.measuring.scores.judge import FIRST, Judge
 from explorer.progress import Work
 from explorer.training.loop import judging, preparing, training_texts
 from explorer.training.recipe import Recipe
@@ -98,14 +101,13 @@ def room_to_gain(encoder: Encoder, test: ItemSet | None) -> Work[RoomToGain | No
     """What the base scores on a test set; None for sets that no vectors alone are scored on."""
     if not isinstance(test, (text_sets.GradedPairs, retrieval_sets.RetrievalSet, text_sets.Triplets)):
         return None
-    prompts = encoder.role_prompts
     judge: Judge
     if isinstance(test, text_sets.GradedPairs):
         judge = PairJudge(test)
     elif isinstance(test, text_sets.Triplets):
         judge = TripletJudge(test)
     else:
-        judge = RankingJudge(test, MRR, prompts.query, prompts.document)
+        judge = RankingJudge(test, MRR, encoder.role_prompts)
     (vectors,) = yield from judging.under_heads(encoder, judge.texts, (encoder.default_head,), "testing the base")
     found = judge.by_measure(vectors)
     items, count, of = found[judge.measure], len(judge), size_of(test)

@@ -21,7 +21,7 @@ from explorer.drawing.scores.costs import SizeMark, size_quality
 from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, parse
-from explorer.evaluating.tasks.judges import judge_of
+from explorer.evaluating.kinds import judge_of, shipped
 from explorer.evaluating.tasks.transfer import TASKS
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import WORSE
@@ -89,7 +89,7 @@ def request(choice: sidebar_choice.Choice, found: Found, row: DeltaGenerator) ->
     with row:
         on = sidebar.source_menu(
             "Score on",
-            [PAIRS, *own, *sources.NAMED_SETS, *TASKS, *sts.menu()],
+            [PAIRS, *own, *shipped(), *TASKS, *sts.menu()],
             ON,
             width=210,
             help="The sidebar's evaluation set, a retrieval set, triplets, or labelled texts such as TREC (logistic "

@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from explorer.data import sample, shared_rows, sources
+from explorer.data import sample, shared_rows
+from explorer.evaluating.kinds import run_set
 from explorer.measuring.comparing import headline
 from explorer.measuring.scores.verdict import CHOSE, WORDS
 from explorer.training.record import runs
@@ -75,7 +76,7 @@ def test_a_set_with_all_rows_of_the_dev_set_is_refused_and_one_with_some_says_ho
         assert "refused" not in {one.name for one in runs.every(place.runs)}
     given = [*without(words, "--test"), "--test", joined, "--name", "overlapping", "--json"]
     code, out, err = said(*given)
-    found = shared_rows.shared(*(sources.evaluation_set(sources.identity(str(one))) for one in (place.dev, joined)))
+    found = shared_rows.shared(*(run_set(str(one)) for one in (place.dev, joined)))
     assert (found.rows, found.of) == (12, 21)
     run = runs.find("overlapping")
     assert run.status().facts.shared == found

@@ -17,7 +17,7 @@ from explorer.data.tables import files
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks import retrieval, tasks_of, transfer
-from explorer.measuring.neighbours import ranking_judge
+from explorer.measuring.neighbours import rankings
 from explorer.measuring.scores.metrics import measure_in_words
 from tests.evaluating.results_by_hand import write_set
 from tests.processes import ended, two
@@ -328,7 +328,7 @@ def test_a_model_that_fails_does_not_keep_others_from_being_scored(desk, evaluat
 
 def test_the_names_of_choices_are_those_of_the_tasks():
     assert tuple(transfer.PROBES) == Options.knobs["probe"].choices
-    assert Options.knobs["index"].choices == ranking_judge.INDEXES
+    assert Options.knobs["index"].choices == rankings.INDEXES
 
 
 def test_a_signal_keeps_what_was_measured_and_the_same_command_goes_on(desk, evaluate, monkeypatch):

@@ -11,7 +11,7 @@ from sentence_transformers import SentenceTransformer
 
 from explorer.commands.parts import output
 from explorer.data import sample
-from explorer.measuring.scores.judge import ProbeJudge
+from explorer.evaluating.kinds.probe_pairs import ProbeJudge
 from explorer.progress import Progress
 from tests.trainings import WORDS
 

@@ -19,9 +19,9 @@ from sklearn.preprocessing import StandardScaler
 from explorer import in_words
 from explorer.data import sample, sources
 from explorer.encoding.locate.model_names import find
+from explorer.evaluating.kinds import evaluated_on, judged
+from explorer.evaluating.kinds.labelled import SEED
 from explorer.evaluating.probes import logistic
-from explorer.evaluating.tasks.judges import evaluated_on, judged
-from explorer.evaluating.tasks.label_judge import SEED
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import finish
 from tests.trainings import WORDS

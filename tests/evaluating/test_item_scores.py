@@ -21,8 +21,8 @@ from explorer.encoding.read.pooling import GRID_POOLINGS, MODEL_DEFAULT, OWN, Re
 from explorer.errors import BadChoice, NotWritable
 from explorer.evaluating import encoded as module
 from explorer.evaluating.encoded import encoded, titles_of
-from explorer.evaluating.tasks.item_scores import ONE_VECTOR, score_items
-from explorer.evaluating.tasks.judges import judge_of, judged
+from explorer.evaluating.kinds import judge_of, judged
+from explorer.evaluating.kinds.item_scores import ONE_VECTOR, score_items
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.scores.best_cell import choose
 from explorer.measuring.scores.bootstrap import mean_difference
@@ -148,7 +148,7 @@ def test_scores_are_stored_with_all_that_is_asked_of_them(model, kind, tmp_path,
 def test_items_are_the_texts_that_a_score_is_of_and_their_right_answer():
     sets = sets_of_every_kind()
     for given in sets.values():
-        assert len(judged(given).items) == len(given)
+        assert len(judged(given).first_texts) == len(given)
     query, passage = judged(sets["queries"]).columns.values()
     rows = sample.triplets()
     assert (query[3], passage[3]) == (rows.anchors[3], rows.positives[3])

@@ -25,7 +25,7 @@ from explorer.evaluating.encoded import titles_of
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks import Subject
 from explorer.evaluating.tasks.retrieval import Retrieval, choice_text, chosen, intervals, retrieval, search
-from explorer.measuring.neighbours.ranking_judge import MEASURES, measures, reciprocal_ranks
+from explorer.measuring.neighbours.rankings import MEASURES, measures, reciprocal_ranks
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import Progress, finish

@@ -15,11 +15,11 @@ from explorer.data.text_sets import Corpus, GradedPairs
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.pooling import Row
 from explorer.errors import BadChoice, DataError, TooFewRows
-from explorer.evaluating import tasks
+from explorer.evaluating import kinds, tasks
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import Result, ScoredModel
 from explorer.evaluating.results.scored_task import COSTS, OF_ENCODING, Options, stated
-from explorer.evaluating.tasks import Subject, judges, load, named, sts, suites, tasks_of
+from explorer.evaluating.tasks import Subject, load, named, sts, suites, tasks_of
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.metrics import AGGREGATES
@@ -209,15 +209,15 @@ def test_its_cost_is_that_of_its_distinct_texts_and_needs_no_scores(task, subjec
 
 
 def test_every_set_that_is_judged_has_a_kind_and_its_texts_are_those_of_its_judge(tiny_encoder, place):
-    named = (load() for name, load in sources.NAMED_SETS.items() if name != sources.QUORA)
+    named = (load() for name, load in kinds.shipped().items() if name != sources.QUORA)
     for given in (*named, sample.pairs(), tasks.load("moods", Options()).data):
-        kind = judges.judged(given)
-        texts = {cell for cells in kind.texts.values() for cell in cells}
-        judge = judges.judge_of(given, tiny_encoder)
+        kind = kinds.judged(given)
+        texts = {cell for cells in given.text_columns.values() for cell in cells}
+        judge = kinds.judge_of(given, tiny_encoder)
         assert texts <= {*judge.sentences}
-        assert len(kind.items) == len(given) == len(judge)
+        assert len(kind.first_texts) == len(given) == len(judge)
         assert kind.pairs is None or {*kind.pairs.first, *kind.pairs.second} <= {*judge.sentences}
-    assert {*judges.KINDS} == {*ItemSet.__subclasses__()} - {Corpus}, "rows of a run have no name"
+    assert {one.data for one in kinds.every()} == {*ItemSet.__subclasses__()} - {Corpus}, "rows of a run have no name"
 
 
 ROWS = "query,passage\nnight birds,Owls hunt at night.\nbaking,Bread rises.\nnight birds,Bats are no birds.\n"

@@ -13,11 +13,11 @@ from explorer.__main__ import main
 from explorer.data.retrieval_sets import of_pairs
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN
+from explorer.evaluating.kinds import judged
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks import Subject
-from explorer.evaluating.tasks.judges import judged
 from explorer.evaluating.tasks.retrieval import Retrieval, retrieval
-from explorer.measuring.neighbours.ranking_judge import NDCG
+from explorer.measuring.neighbours.rankings import NDCG
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import finish
 from tests.spoiling import declare, encoder_of, reweigh

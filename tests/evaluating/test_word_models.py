@@ -34,7 +34,7 @@ from explorer.evaluating.tasks.word_models import (
     read_word_vectors,
     word_scores,
 )
-from explorer.measuring.neighbours.ranking_judge import MEASURES, measures
+from explorer.measuring.neighbours.rankings import MEASURES, measures
 from explorer.progress import finish
 
 FOLDER = Path(os.environ.get("STRATA_DATA") or "no folder")

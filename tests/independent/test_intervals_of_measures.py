@@ -12,7 +12,7 @@ from explorer.data.retrieval_sets import retrieval_set
 from explorer.data.text_sets import GradedPairs
 from explorer.evaluating.results.scored_task import agreement_ends, measures_of
 from explorer.evaluating.tasks.retrieval import retrieval
-from explorer.measuring.neighbours.ranking_judge import MEASURES
+from explorer.measuring.neighbours.rankings import MEASURES
 from explorer.measuring.scores.bootstrap import macro_f1_ends, mean_ends
 from explorer.measuring.scores.metrics import agreement
 from explorer.measuring.sentences.sentence_vectors import of_reading

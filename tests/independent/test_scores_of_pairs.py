@@ -15,10 +15,10 @@ from explorer.data.sources import HELD_OUT
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.pooling import parse
-from explorer.evaluating.tasks import judges
+from explorer.evaluating import kinds
+from explorer.evaluating.kinds.scored_pairs import PairJudge
 from explorer.measuring.comparing.learned_facts import of_run
 from explorer.measuring.scores.bootstrap import difference
-from explorer.measuring.scores.judge import PairJudge
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.metrics import AVERAGE_PRECISION, F1, METRICS, best_threshold
@@ -263,7 +263,7 @@ def test_held_out_queries_have_the_scores_of_sentence_transformers(tmp_path, mon
     pairs = sample.triplets()
     given = of_pairs("own", pairs.anchors, pairs.positives, pairs.negatives, split=HELD_OUT)
     model = save_tiny("bert", tmp_path / "tiny")
-    scores = finish(judges.judged(given).measured(find(str(model)), Settings()))
+    scores = finish(kinds.judged(given).measured(find(str(model)), Settings()))
     evaluator = InformationRetrievalEvaluator(
         {str(number): query for number, query in enumerate(given.queries)},
         {str(number): document for number, document in enumerate(given.documents)},

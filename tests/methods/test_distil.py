@@ -15,7 +15,7 @@ from explorer.encoding.read.pooling import FIRST_LAST
 from explorer.encoding.tune import editing
 from explorer.encoding.tune.tunable import ALL_LINEAR, Lora, Tunable
 from explorer.errors import BadChoice, UnsupportedModel
-from explorer.evaluating.tasks.judges import judge_of
+from explorer.evaluating.kinds import judge_of
 from explorer.methods import Fitting, post_processing
 from explorer.progress import finish
 from explorer.training.loop.judging import base_items

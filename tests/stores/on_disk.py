@@ -22,11 +22,12 @@ from explorer.encoding.read.pooling import DECODER_POOLINGS, GRID_POOLINGS, REFE
 from explorer.encoding.tune.blending import Blending
 from explorer.errors import BadChoice, CannotResume
 from explorer.evaluating.encoded import Encoded
+from explorer.evaluating.kinds import item_scores
+from explorer.evaluating.kinds.item_scores import ItemScores
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.result_files import Result, ScoredModel
 from explorer.evaluating.results.scored_task import FINE_TUNING, RUN_TEST, STS, Options, ScoredTask
-from explorer.evaluating.tasks import Task, item_scores, kinds
-from explorer.evaluating.tasks.item_scores import ItemScores
+from explorer.evaluating.tasks import Task, kinds
 from explorer.measuring.scores import item_store
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings, score_key, store_scores, stored_scores

@@ -6,7 +6,7 @@ import pytest
 from transformers import AutoTokenizer
 
 from explorer.data.sources import HELD_OUT
-from explorer.measuring.neighbours.ranking_judge import MRR
+from explorer.measuring.neighbours.rankings import MRR
 from explorer.progress import finish
 from explorer.studies.room_to_gain import CORRELATED, ORDERED, SEARCHED, RoomToGain, before_start
 from explorer.training.loop.preparing import prepare
@@ -23,13 +23,13 @@ def test_of_held_out_pairs_it_is_the_share_whose_partner_is_nearest(place):
     for places, (part,) in vectors:
         for at, vector in zip(places, part, strict=True):
             by_text[task.texts[at]] = vector / vector.norm()
-    documents = [task.texts[at] for at in task._documents]
+    documents = task.given.documents
     right, wrong = 0, []
-    for query, judged in zip(task._queries, task._judgements, strict=True):
-        cosines = [float(by_text[task.texts[query]] @ by_text[text]) for text in documents]
+    for query, judged in zip(task.given.queries, task.given.judgements, strict=True):
+        cosines = [float(by_text[query] @ by_text[text]) for text in documents]
         first = cosines.index(max(cosines))
         right += first in judged
-        wrong += [(task.texts[query], task.texts[task._documents[first]])] * (first not in judged)
+        wrong += [(query, documents[first])] * (first not in judged)
     assert task.measure == MRR
     assert (found.items, found.missed) == (len(task), len(task) - right)
     assert found.score == pytest.approx(100 * right / len(task))

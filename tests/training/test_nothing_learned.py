@@ -12,6 +12,7 @@ from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.pooling import OWN
+from explorer.evaluating.kinds.scored_pairs import PairJudge
 from explorer.measuring.comparing import headline, learned
 from explorer.measuring.comparing.nothing_learned import (
     BELOW,
@@ -23,7 +24,6 @@ from explorer.measuring.comparing.nothing_learned import (
     excluded_gain,
 )
 from explorer.measuring.scores.bootstrap import difference
-from explorer.measuring.scores.judge import PairJudge
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.measuring.scores.verdict import UNLEARNED
 from explorer.methods import load

@@ -11,12 +11,14 @@ from sentence_transformers.sentence_transformer.evaluation import InformationRet
 
 from explorer.__main__ import _options
 from explorer.commands.train import _recipe
-from explorer.data import corpora, sources
+from explorer.data import corpora
 from explorer.data.sources import CROSS_FITTED, HELD_OUT
 from explorer.data.text_sets import PAIRS, TRIPLETS, Corpus
 from explorer.errors import BadChoice, TooFewRows, UnsupportedModel
+from explorer.evaluating.kinds import run_set
+from explorer.evaluating.kinds.queries import RankingJudge
 from explorer.measuring.comparing import learned
-from explorer.measuring.neighbours.ranking_judge import MRR, RankingJudge
+from explorer.measuring.neighbours.rankings import MRR
 from explorer.run_folder import LOG, Evaluation
 from explorer.training import text_defaults
 from explorer.training.loop import training_texts
@@ -80,14 +82,14 @@ def of_sentence_transformers(folder, task) -> dict[str, float]:
 def test_base_and_export_score_what_sentence_transformers_says(place, pairs, search, run):
     verdict = run.status().verdict
     dev = training_texts.read_texts(run.recipe()).dev
-    test = sources.evaluation_set(sources.identity(str(search)))
+    test = run_set(str(search))
     for task, found, measure in ((test, verdict.test, "cosine_ndcg@10"), (dev, verdict.dev, "cosine_mrr@10")):
         for folder, score in ((place.model, found.declared_base), (run.model, found.exported)):
             assert score == pytest.approx(100 * of_sentence_transformers(folder, task)[measure], abs=1e-3)
 
 
 def test_a_run_keeps_where_its_queries_find_a_right_passage(place, pairs, search, run):
-    kept, test = recorder.in_use(run, run.recipe().seeds[0]), sources.evaluation_set(sources.identity(str(search)))
+    kept, test = recorder.in_use(run, run.recipe().seeds[0]), run_set(str(search))
     for side, folder in (("before", place.model), ("after", run.model)):
         theirs = of_sentence_transformers(folder, test)["cosine_accuracy@10"]
         assert kept[f"test first 10 {side}"].mean() == pytest.approx(theirs)
@@ -95,10 +97,11 @@ def test_a_run_keeps_where_its_queries_find_a_right_passage(place, pairs, search
     dev = training_texts.read_texts(run.recipe()).dev
     judge = RankingJudge(dev, MRR)
     encoder = SentenceTransformer(str(run.model), device="cpu")
-    found = judge.found_first(judge.items(encoder.encode(list(judge.texts), convert_to_tensor=True)))
+    items = judge.items(encoder.encode(list(judge.texts), convert_to_tensor=True))
+    found = judge.in_use("test", {"after": items})
     theirs = of_sentence_transformers(run.model, dev)
-    assert found["rank 1"].mean() == pytest.approx(theirs["cosine_accuracy@1"])
-    assert found["first 10"].mean() == pytest.approx(theirs["cosine_accuracy@10"])
+    assert found["test rank 1 after"].mean() == pytest.approx(theirs["cosine_accuracy@1"])
+    assert found["test first 10 after"].mean() == pytest.approx(theirs["cosine_accuracy@10"])
 
 
 def test_the_best_checkpoint_is_chosen_on_held_out_pairs(run):
@@ -263,7 +266,7 @@ def test_a_model_with_prompts_for_queries_and_documents_is_evaluated_with_them(p
     given = {"model": str(folder), "data": (str(pairs),), "dev": str(search), "test": None}
     run = train(new(place, "contrast", **given))
     assert TRAINED_TOO in (run.folder / LOG).read_text()
-    task, found = sources.evaluation_set(sources.identity(str(search))), run.status().verdict.dev
+    task, found = run_set(str(search)), run.status().verdict.dev
     for where, score in ((folder, found.declared_base), (run.model, found.exported)):
         assert score == pytest.approx(100 * of_sentence_transformers(where, task)["cosine_ndcg@10"], abs=1e-3)
     assert found.declared_base != pytest.approx(100 * of_sentence_transformers(place.model, task)["cosine_ndcg@10"])
@@ -274,7 +277,7 @@ def test_typed_prompts_are_trained_evaluated_and_exported_and_the_base_is_judged
     run = train(new(place, "contrast", data=(str(pairs),), dev=str(search), test=HELD_OUT, settings=typed))
     stated = json.loads((run.model / "config_sentence_transformers.json").read_text())["prompts"]
     assert (stated["query"], stated["document"]) == tuple(typed.values())
-    task, found = sources.evaluation_set(sources.identity(str(search))), run.status().verdict.dev
+    task, found = run_set(str(search)), run.status().verdict.dev
     for where, score in ((place.model, found.declared_base), (run.model, found.exported)):
         theirs = of_sentence_transformers(where, task)["cosine_ndcg@10"]
         assert score == pytest.approx(100 * theirs, abs=1e-3), "the base has no prompts"
@@ -301,7 +304,7 @@ def test_prompts_that_are_left_out_of_the_pooling_are_refused_before_training(pl
 
 def test_texts_of_a_test_set_that_are_trained_on_are_told_in_spite_of_prompts(place, search, tmp_path):
     text = tmp_path / "queries.csv"
-    task = sources.evaluation_set(sources.identity(str(search)))
+    task = run_set(str(search))
     few = [f"{query},other {row}" for row, query in enumerate(task.queries)]
     text.write_text("\n".join(["query,passage", *few]) + "\n")
     seen = train(new(place, "contrast", data=(str(text),), dev=str(place.dev), test=str(search))).status().facts.seen

@@ -8,7 +8,7 @@ from explorer import in_words
 from explorer.data import sample, sources, uploads
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.pooling import OWN, parse
-from explorer.evaluating.tasks import judges
+from explorer.evaluating import kinds
 from explorer.measuring.comparing.comparison import default_reading
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import finish
@@ -57,7 +57,7 @@ def test_layers_says_which_layer_is_best_and_shows_the_judges_numbers(furnished,
     assert not furnished.error
     assert label in furnished.selectbox(key="sts").options
     assert layers.BEST_ON_DEV in layer_table(furnished)
-    judge = judges.judged(judges.evaluated_on(sources.identity(path)))
+    judge = kinds.judged(kinds.evaluated_on(sources.identity(path)))
     scores = finish(judge.measured(find(str(place.model)), Settings()))
     assert scores.metrics[0] == metric
     captions = words(furnished.caption)
@@ -73,8 +73,8 @@ def test_labels_of_0_and_1_have_average_precision_and_a_threshold(furnished, pla
     tab(opened(furnished, "layers", **link), layers.EXPORT)
     assert furnished.segmented_control(key="metric").options == ["average precision", "F1", "Spearman", "Pearson"]
     assert furnished.segmented_control(key="metric").value == "average precision"
-    given = judges.evaluated_on(sources.identity(own["pairs.csv"]))
-    scores = finish(judges.judged(given).measured(find(str(place.model)), Settings("float32")))
+    given = kinds.evaluated_on(sources.identity(own["pairs.csv"]))
+    scores = finish(kinds.judged(given).measured(find(str(place.model)), Settings("float32")))
     cosines = scores.cosines_of(default_reading(scores))
     table = furnished.dataframe[0].value.set_index("layer & pooling")
     theirs = 100 * average_precision_score(np.array(given.gold), cosines)
@@ -131,7 +131,7 @@ def test_vectors_that_another_program_computed_have_their_score_and_no_layers(fu
     (tmp_path / "theirs.txt").write_text("\n".join(pairs.sentences), encoding="utf-8")
     opened(furnished, "layers", model=str(tmp_path / "theirs.npy"), sts="sample")
     assert not furnished.error
-    scores = finish(judges.judged(pairs).measured(find(str(tmp_path / "theirs.npy")), Settings()))
+    scores = finish(kinds.judged(pairs).measured(find(str(tmp_path / "theirs.npy")), Settings()))
     score = in_words.number(scores.score(OWN, "Spearman"))
     assert {label: one.score for label, one in layer_table(furnished).items()} == {layers.DEFAULT: score}
     assert [box.value for box in furnished.selectbox if box.key == "reading"] == [OWN.title]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.labelled.labelled_sets import FOLDS
+from explorer.data.labelled.labelled_sets import FOLDS, LabelledSet
+from explorer.data.text_sets import Labelled
 
 Features = NDArray[np.float32]  # (row, width)
 Classes = NDArray[np.intp]  # (row)
@@ -61,3 +63,26 @@ def folds(classes: Classes, seed: int) -> list[tuple[Places, Places]]:
 
     splitter = StratifiedKFold(n_splits=FOLDS, shuffle=True, random_state=seed)
     return list(splitter.split(np.zeros(len(classes)), classes))
+
+
+def order_of(rows: Labelled) -> NDArray[np.intp]:
+    """SentEval's order of rows, by their numbers of words, then by class: folds and batches depend on it."""
+    columns = [rows.texts, rows.second] if rows.second else [rows.texts]
+    words = [[len(text.split()) for text in column] for column in columns]
+    return np.lexsort([np.array(rows.labels), *map(np.array, reversed(words))])
+
+
+def probe_data(task: LabelledSet, every: Features, order: Mapping[str, NDArray[np.intp]]) -> ProbeData:
+    """Features and classes of each split, from the vectors of `task.texts`, with the rows of a split in this order."""
+    start = 0
+    splits: dict[str, Rows] = {}
+    for split, rows in task.splits.items():
+        x = every[start : start + len(rows)]
+        start += len(rows)
+        if rows.second:
+            x = pair_features(x, every[start : start + len(rows)])
+            start += len(rows)
+        y = np.searchsorted(task.classes, rows.labels)
+        splits[split] = Rows(x, y).at(order[split])
+    train = splits["all"] if task.test is None else splits["train"]
+    return ProbeData(train, splits.get("dev"), splits.get("test"), len(task.classes))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,8 +30,17 @@ class RowsJudge(Judge):
     def __init__(self, rows: Corpus, name: str, classes: tuple[str, ...], folds: Sequence[Sequence[int]] = ()) -> None:
         self.rows, self.name, self.folds = rows, name, folds
         self.digest = digest_of((rows.digest, *map(repr, folds)))
-        self.texts = self.sentences = tuple(dict.fromkeys(chain.from_iterable(rows.texts)))
         self._numbers = {word: number for number, word in enumerate(classes)}
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The distinct sentences."""
+        return self.rows.sentences
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The distinct sentences, which have no prompts."""
+        return self.texts
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -60,10 +68,6 @@ class RowsJudge(Judge):
         """The classes with these numbers."""
         every = list(self._numbers)
         return tuple(every[int(number)] for number in numbers)
-
-    def alike(self, vectors: Tensor) -> Floats:
-        """Nothing: rows of one class need not be similar."""
-        return np.empty(0)
 
 
 def features(sides: Sequence[Tensor]) -> Tensor:

@@ -31,11 +31,11 @@ from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.encoding.read.windows import Windows
 from explorer.encoding.read.windows import windows as windows_of
-from explorer.errors import BadChoice, UnsupportedModel
 from explorer.evaluating.encoded import Encoded, TaskCost, checked_titles, encoded, of_encoding, titles_of
+from explorer.evaluating.kinds.queries import check_prompts
 from explorer.evaluating.results import scored_task
 from explorer.evaluating.tasks import Subject, Suite, Task
-from explorer.measuring.neighbours import ranking_judge, vector_index
+from explorer.measuring.neighbours import rankings, vector_index
 from explorer.measuring.scores import bootstrap, correlation
 from explorer.measuring.scores.verdict import CI
 from explorer.measuring.sentences import cut_texts
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from explorer.measuring.sentences.cut_texts import CutTexts
 
 LEAST = 10  # queries of an interval: that of a few that are all alike would have no width
-SEARCH_MEASURES = (ranking_judge.MRR, *scored_task.COSTS)
+SEARCH_MEASURES = (rankings.MRR, *scored_task.COSTS)
 TOP = 10  # documents that are retrieved for a question
 LENGTH = 64  # tokens of a question
 MEGABYTE = 1e6
@@ -131,20 +131,20 @@ def retrieval(
     started = time.perf_counter()
     kept, limit = checked_titles(encoder, titles), encoder.limit(max_length)
     prompts = prompts or encoder.default_head.roles
-    check(prompts, encoder, limit)
-    of_query = np.full((len(kept), len(ranking_judge.MEASURES), len(task)), np.nan)
+    check_prompts(prompts, encoder, limit)
+    of_query = np.full((len(kept), len(rankings.MEASURES), len(task)), np.nan)
 
-    def take(title: str, found: ranking_judge.FoundDocuments) -> None:
-        of_query[kept.index(title)] = ranking_judge.measures(found.places, task.judgements)
+    def take(title: str, found: rankings.FoundDocuments) -> None:
+        of_query[kept.index(title)] = rankings.measures(found.places, task.judgements)
 
     cut = (yield from windows_of(encoder, task.documents, limit, prompts.document)) if windows else None
-    how = partial(ranked, encoder, task, titles=kept, k=ranking_judge.DEPTH, max_length=limit, prompts=prompts)
+    how = partial(ranked, encoder, task, titles=kept, k=rankings.DEPTH, max_length=limit, prompts=prompts)
     yield from how(take=take, windows=cut)
     default = of_query[kept.index(MODEL_DEFAULT)]
     return scored_task.Measured(
         split=task.split,
         titles=kept,
-        measures=ranking_judge.MEASURES,
+        measures=rankings.MEASURES,
         table=100 * of_query.mean(axis=2, keepdims=True),
         setting={
             "documents": len(task.documents),
@@ -160,7 +160,7 @@ def retrieval(
         items=scored_task.Items(default[0], digest=task.digest),
         seconds=time.perf_counter() - started,
         intervals=intervals(kept, of_query[:, 0], task.queries, every={*titles_of(encoder)} <= {*kept}),
-        ends=scored_task.ends(zip(ranking_judge.MEASURES, map(bootstrap.mean_ends, default), strict=True)),
+        ends=scored_task.ends(zip(rankings.MEASURES, map(bootstrap.mean_ends, default), strict=True)),
     )
 
 
@@ -172,24 +172,6 @@ def chosen(encoder: Encoder, query: str | None, document: str | None) -> RolePro
     )
 
 
-def check(prompts: RolePrompts, encoder: Encoder, limit: int) -> None:
-    """Refuse a prompt that leaves no room for a text, and prompts that the model leaves out of its pooling."""
-    for role, prompt in (("query", prompts.query), ("document", prompts.document)):
-        if not prompt:
-            continue
-        if not prompts.pooled:
-            raise UnsupportedModel(
-                f"{encoder.name} leaves prompts, such as {prompt!r} before a {role}, out of its pooling "
-                "(include_prompt: false), which Strata does not support. Score it with empty prompts."
-            )
-        (ids,) = encoder.tokens([""], prompt=prompt).ids
-        if len(ids) >= limit:
-            raise BadChoice(
-                f"The {role} prompt {prompt!r} has {len(ids):,} tokens and leaves no room for a text: at most "
-                f"{limit:,} tokens are read. Shorten the prompt, or allow a greater length."
-            )
-
-
 def ranked(
     encoder: Encoder,
     task: retrieval_sets.RetrievalSet,
@@ -198,7 +180,7 @@ def ranked(
     k: int,
     max_length: int,
     prompts: RolePrompts,
-    take: Callable[[str, ranking_judge.FoundDocuments], None],
+    take: Callable[[str, rankings.FoundDocuments], None],
     index: vector_index.IndexSetting | None = None,
     windows: Windows | None = None,
 ) -> Work[Encoded]:
@@ -213,9 +195,9 @@ def ranked(
     for title in titles:
         vectors = correlation.unit(encodings.of(title))
         corpus, asked = np.split(vectors, [len(documents)])
-        if ranking_judge.rankable(corpus, asked):
+        if rankings.rankable(corpus, asked):
             setting = index or vector_index.IndexSetting()
-            take(title, (yield from ranking_judge.passage_search(corpus, asked, k, setting, windows)))
+            take(title, (yield from rankings.passage_search(corpus, asked, k, setting, windows)))
     return encodings
 
 
@@ -339,8 +321,8 @@ def search(
     setting |= {**of_encoder(encoder, limit), "threads": None}
     items: dict[str, scored_task.Items] = {}
 
-    def take(title: str, found: ranking_judge.FoundDocuments) -> None:
-        values = ranking_judge.reciprocal_ranks(found.places, task.judgements)
+    def take(title: str, found: rankings.FoundDocuments) -> None:
+        values = rankings.reciprocal_ranks(found.places, task.judgements)
         costs = 1000 * found.seconds / len(values), found.index_bytes / MEGABYTE
         table[asked.index(title), :, 0] = 100 * values.mean(), *costs
         setting["threads"], items[title] = found.threads, scored_task.Items(values, digest=task.digest)

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from explorer.data.labelled import labelled_sets
 from explorer.data.labelled.labelled_sets import FOLDS, LabelledSet, check_scored
-from explorer.data.text_sets import Labelled
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating.encoded import FLOAT, TaskCost, checked_titles, encoded, seconds_of, width_of
-from explorer.evaluating.probes import Classes, Features, ProbeData, Rows, logistic, pair_features, senteval
+from explorer.evaluating.probes import Classes, ProbeData, Rows, logistic, order_of, probe_data, senteval
 from explorer.evaluating.results import scored_task
 from explorer.evaluating.tasks import Subject, Suite, Task
 from explorer.measuring.scores import bootstrap
@@ -143,29 +142,6 @@ def _ends(
         return None, None
     labels, predictions = zip(*default.values(), strict=True)
     return bootstrap.mean_ends(right), bootstrap.macro_f1_ends(labels[0], np.stack(predictions))
-
-
-def order_of(rows: Labelled) -> NDArray[np.intp]:
-    """SentEval's order of rows, by their numbers of words, then by class: folds and batches depend on it."""
-    columns = [rows.texts, rows.second] if rows.second else [rows.texts]
-    words = [[len(text.split()) for text in column] for column in columns]
-    return np.lexsort([np.array(rows.labels), *map(np.array, reversed(words))])
-
-
-def probe_data(task: LabelledSet, every: Features, order: Mapping[str, NDArray[np.intp]]) -> ProbeData:
-    """Features and classes of each split, from the vectors of `task.texts`, with the rows of a split in this order."""
-    start = 0
-    splits: dict[str, Rows] = {}
-    for split, rows in task.splits.items():
-        x = every[start : start + len(rows)]
-        start += len(rows)
-        if rows.second:
-            x = pair_features(x, every[start : start + len(rows)])
-            start += len(rows)
-        y = np.searchsorted(task.classes, rows.labels)
-        splits[split] = Rows(x, y).at(order[split])
-    train = splits["all"] if task.test is None else splits["train"]
-    return ProbeData(train, splits.get("dev"), splits.get("test"), len(task.classes))
 
 
 def _counted(work: Work[Classes], title: str, done: int, total: int) -> Work[Classes]:

@@ -41,7 +41,7 @@ from explorer.evaluating import encoded, tasks
 from explorer.evaluating.results import scored_task
 from explorer.evaluating.results.result_files import ScoredModel, revision_of
 from explorer.evaluating.results.scored_task import EVALUATED, RETRIEVAL, STS, Items, Measured, Options, Setting
-from explorer.measuring.neighbours.ranking_judge import DEPTH, MEASURES, measures
+from explorer.measuring.neighbours.rankings import DEPTH, MEASURES, measures
 from explorer.measuring.scores.bootstrap import mean_ends
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.metrics import agreement, measures_of

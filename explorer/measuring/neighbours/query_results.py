@@ -17,7 +17,7 @@ from explorer.encoding.read.pooling import Reading
 from explorer.errors import BadChoice
 from explorer.in_words import Rows, rounded
 from explorer.knobs import Knobs, knob
-from explorer.measuring.neighbours.ranking_judge import TOP, measures
+from explorer.measuring.neighbours.rankings import TOP, measures
 from explorer.measuring.neighbours.vector_index import FLAT, HNSW, IVF, Hits, Index, Overlap
 from explorer.measuring.neighbours.vector_search import NEAREST, IndexFacts, VectorSearch
 from explorer.measuring.sentences.sentence_vectors import check_finite, of_reading

@@ -1,6 +1,6 @@
 """Judge vectors by an evaluation set: a number for each of its items, a score over all, and differences of two.
 
-The sets are scored pairs, triplets, and the probe packs; retrieval sets and labelled texts have judges of their own.
+The kinds of sets are classes in `evaluating/kinds`. What changed on the probe packs is here, too.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer import in_words
-from explorer.data import sample, text_sets
-from explorer.measuring.scores import bootstrap, correlation, metrics, pair_cosines, power
+from explorer.data import sample
+from explorer.measuring.scores import bootstrap, metrics, power
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -35,13 +35,29 @@ class Judge(ABC):
 
     name: str
     digest: str  # of the content of the set
-    texts: tuple[str, ...]  # what is encoded, each text once
-    sentences: tuple[str, ...]  # those of its items, without prompts: of queries with what is relevant to them
-    measure: str  # the name of the score
     item: str  # what an item of the set is: `pair`, `query`
     pool: int = 0  # how many passages each query is searched among
-    in_windows: int = 0  # how many of them are longer than the limit, and read in several windows
     before: Judge | None = None  # of the base as people use it, if it differs (its own prompts)
+
+    @property
+    @abstractmethod
+    def texts(self) -> tuple[str, ...]:
+        """What is encoded, each text once."""
+
+    @property
+    @abstractmethod
+    def sentences(self) -> tuple[str, ...]:
+        """The texts of its items, without prompts: of queries with what is relevant to them."""
+
+    @property
+    @abstractmethod
+    def measure(self) -> str:
+        """The name of the score."""
+
+    @property
+    def in_windows(self) -> int:
+        """How many passages are longer than the limit, and read in several windows."""
+        return 0
 
     @abstractmethod
     def __len__(self) -> int:
@@ -85,126 +101,16 @@ class Judge(ABC):
         """How much two models with this difference differ from item to item; None if that is not known."""
         return power.of_items(one, other)
 
-    @abstractmethod
     def alike(self, vectors: Tensor) -> Floats:
-        """The cosines of texts that belong together."""
+        """The cosines of texts that belong together, by default of none: rows of one class need not be similar."""
+        return np.empty(0)
 
-
-class PairJudge(Judge):
-    """Scored pairs, by their main metric: Spearman, of two labels average precision. An item is a pair's cosine."""
-
-    def __init__(self, pairs: text_sets.GradedPairs) -> None:
-        self.name, self.digest, self.item = pairs.name, pairs.digest, pairs.item
-        self.texts = self.sentences = pairs.sentences
-        self.gold: Floats = np.array(pairs.gold)
-        self.measure = metrics.metrics_of(self.gold)[0]
-        self._places = tuple(map(np.array, pairs.places))
-
-    def __len__(self) -> int:
-        return len(self.gold)
-
-    def items(self, vectors: Tensor) -> Floats:
-        """The cosine of each pair."""
-        return pair_cosines.exact_cosines(vectors, *self._places)
-
-    def score(self, items: Floats, precision: str = "float32") -> float:
-        """The main metric × 100."""
-        measured = correlation.measured(items, precision)
-        return 100 * float(metrics.METRICS[self.measure].of_pairs(self.gold, measured))
-
-    @property
-    def why_no_score(self) -> str:
-        """Whether they are too few, or have gold scores that are all equal."""
-        return metrics.why_no_score(self.gold, self.measure)
-
-    def difference(self, one: Floats, other: Floats) -> bootstrap.Interval:
-        """The difference in the main metric, with its interval."""
-        return bootstrap.difference(self.gold, one, other, metric=self.measure)
-
-    def spread(self, one: Floats, other: Floats, gap: bootstrap.Interval) -> power.Spread | None:
-        """How much their difference in the main metric varies; None if one of them has no score."""
-        return power.spread(self.gold, one, other, gap, (self.measure, "all"))
-
-    def alike(self, vectors: Tensor) -> Floats:
-        """The cosines of pairs with a gold score in the top fifth: the papers take 4 on a scale from 0 to 5."""
-        low, high = self.gold.min(), self.gold.max()
-        cosines: Floats = self.items(vectors)[self.gold >= low + TOP_FIFTH * (high - low)]
-        return cosines
-
-
-class TripletJudge(Judge):
-    """Triplets: the share whose anchor is nearer to its positive than to its negative.
-
-    An item is 1 for such a triplet, 0.5 for a tie, else 0.
-    """
-
-    measure = metrics.ACCURACY
-
-    def __init__(self, triplets: text_sets.Triplets) -> None:
-        self.name, self.digest, self.item = triplets.name, triplets.digest, triplets.item
-        self.texts = self.sentences = triplets.sentences
-        self._anchors, self._positives, self._negatives = (
-            _places(self.texts, column) for column in (triplets.anchors, triplets.positives, triplets.negatives)
-        )
-
-    def __len__(self) -> int:
-        return len(self._anchors)
-
-    def items(self, vectors: Tensor) -> Floats:
-        """Whether each triplet is in the right order."""
-        return metrics.in_order(
-            self.alike(vectors), pair_cosines.exact_cosines(vectors, self._anchors, self._negatives)
-        )
-
-    def by_measure(self, vectors: Tensor) -> dict[str, Floats]:
-        """Whether each triplet is in the right order, and the cosine of anchor and positive."""
-        return {self.measure: self.items(vectors), COSINE: self.alike(vectors)}
-
-    def alike(self, vectors: Tensor) -> Floats:
-        """The cosines of anchors and positives."""
-        return pair_cosines.exact_cosines(vectors, self._anchors, self._positives)
+    def in_use(self, use: str, sides: Mapping[str, Floats]) -> dict[str, Floats]:
+        """What `in_use` needs of what each item gets from the models before and after, by its name in a run's file."""
+        return {}
 
 
 PACKS = "packs"  # the use of the probe packs, beside those of evaluation sets
-
-
-class ProbeJudge(Judge):
-    """Probe packs: of all couples of a paraphrase and a pair of another meaning, how many have the higher cosine first.
-
-    One half is chance. An item is the cosine of a pair.
-    """
-
-    measure = metrics.DISTINGUISHED
-
-    def __init__(self, pairs: sample.ProbePairs) -> None:
-        self.name, self.digest, self.item = pairs.name, pairs.digest, pairs.item
-        self.texts = self.sentences = pairs.sentences
-        self._first, self._second = (_places(self.texts, column) for column in (pairs.first, pairs.second))
-        self.gold: Floats = np.array(pairs.same, dtype=np.float64)  # 1 of paraphrases
-
-    def __len__(self) -> int:
-        return len(self.gold)
-
-    def items(self, vectors: Tensor) -> Floats:
-        """The cosine of each pair."""
-        return pair_cosines.exact_cosines(vectors, self._first, self._second)
-
-    def score(self, items: Floats, precision: str = "float32") -> float:
-        """The share of couples × 100."""
-        return 100 * float(metrics.METRICS[self.measure].of_pairs(self.gold, items))
-
-    def difference(self, one: Floats, other: Floats) -> bootstrap.Interval:
-        """The interval is that of a paired bootstrap over pairs, paraphrases and others each among themselves."""
-        return bootstrap.difference(self.gold, one, other, metric=self.measure)
-
-    def spread(self, one: Floats, other: Floats, gap: bootstrap.Interval) -> power.Spread | None:
-        """Not known: a couple is of two pairs, and a pair in many couples."""
-        return None
-
-    def alike(self, vectors: Tensor) -> Floats:
-        """The cosines of the paraphrases."""
-        cosines: Floats = self.items(vectors)[self.gold == 1]
-        return cosines
 
 
 def percent(share: float) -> str:
@@ -368,8 +274,3 @@ def of_packs(packs: Sequence[sample.Pack], items: Floats) -> dict[str, Floats]:
     """Numbers of pairs (pair) by the pack of the pair, where the packs follow each other."""
     parts = np.split(items, np.cumsum([len(pack) for pack in packs])[:-1])
     return {pack.name: np.ascontiguousarray(part) for pack, part in zip(packs, parts, strict=True)}
-
-
-def _places(texts: tuple[str, ...], column: tuple[str, ...]) -> NDArray[np.intp]:
-    place = {text: at for at, text in enumerate(texts)}
-    return np.array([place[text] for text in column], dtype=np.intp)

@@ -23,10 +23,11 @@ from explorer.encoding.load import hardware, loading
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, RunNotFound
 from explorer.escaping import fenced, plain, table
-from explorer.evaluating.tasks.judges import judge_of
+from explorer.evaluating.kinds import judge_of
+from explorer.evaluating.kinds.probe_pairs import ProbeJudge
 from explorer.knobs import Knobs, knob
 from explorer.measuring.scores import similarity
-from explorer.measuring.scores.judge import PACKS, Judge, ProbeJudge
+from explorer.measuring.scores.judge import PACKS, Judge
 from explorer.measuring.scores.verdict import by_use
 from explorer.places import cache_folder, write_whole
 from explorer.progress import Progress, Work

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from explorer.data import sources
-from explorer.data.sample import ProbePairs
-from explorer.data.text_sets import GradedPairs
+from explorer.data.text_sets import Corpus
 from explorer.errors import StrataError
+from explorer.evaluating.kinds import JudgedSet, judged, run_set
 from explorer.measuring.scores import bootstrap
-from explorer.measuring.scores.judge import Gap, PairJudge, ProbeJudge
+from explorer.measuring.scores.judge import Gap
 from explorer.measuring.scores.verdict import Verdict
 from explorer.studies.plans.plan import TRAINING_ROWS
 from explorer.studies.plans.plan_table import TEST, PlanRow, PlanTable
@@ -24,8 +24,6 @@ from explorer.studies.plans.seeds import over_seeds
 from explorer.training.loop.training_texts import read_texts
 from explorer.training.recipe import Recipe
 from explorer.training.record import recorder
-
-Pairs = GradedPairs | ProbePairs  # sets whose score is no mean of items
 
 
 @dataclass(frozen=True)
@@ -122,22 +120,22 @@ def _curve(points: Sequence[RowPoint]) -> RowCurve:
     steps = list(pairwise(points))
     every = steps if len(steps) == 1 else [*steps, (points[0], points[-1])]
     try:
-        pairs = _pairs(points[0].recipe)
-        *gains, whole = [_gain(pairs, fewer.row, more.row) for fewer, more in every]
+        test = _test(points[0].recipe)
+        *gains, whole = [_gain(test, fewer.row, more.row) for fewer, more in every]
     except StrataError:  # the test set is gone
         *gains, whole = [Verdict()] * len(every)
     return RowCurve(points[0].row.cells[0].line, tuple(points), tuple(gains) or (whole,), whole)
 
 
-def _pairs(recipe: Recipe) -> Pairs | None:
-    """The test set, if its score is not the mean of its items."""
+def _test(recipe: Recipe) -> JudgedSet[Any] | None:
+    """The test set; None without one, and of labelled rows of the text, whose score is the mean of its items."""
     if recipe.test is None:
         return None
-    found = read_texts(recipe).tests[0] if recipe.test in sources.OWN_ROWS else sources.named_set(recipe.test)
-    return found if isinstance(found, GradedPairs | ProbePairs) else None
+    found = read_texts(recipe).tests[0] if recipe.test in sources.OWN_ROWS else run_set(recipe.test)
+    return None if isinstance(found, Corpus) else judged(found)
 
 
-def _gain(pairs: Pairs | None, fewer: PlanRow, more: PlanRow) -> Verdict:
+def _gain(test: JudgedSet[Any] | None, fewer: PlanRow, more: PlanRow) -> Verdict:
     """The verdict on more rows against fewer; without a difference if a run has no scores of items.
 
     Of one seed it has no interval: see `ONE_SEED`.
@@ -148,7 +146,7 @@ def _gain(pairs: Pairs | None, fewer: PlanRow, more: PlanRow) -> Verdict:
         items = [side for side in sides if side is not None]
         if len(items) < 2 or items[0].shape != items[1].shape:
             return Verdict()
-        gaps.append(_difference(pairs, *(side.astype(np.float64).tobytes() for side in items)))
+        gaps.append(_difference(test, *(side.astype(np.float64).tobytes() for side in items)))
     before, after = fewer.score(TEST), more.score(TEST)
     if before is None or after is None:
         return Verdict()
@@ -158,12 +156,10 @@ def _gain(pairs: Pairs | None, fewer: PlanRow, more: PlanRow) -> Verdict:
 
 
 @lru_cache(maxsize=512)
-def _difference(pairs: Pairs | None, one: bytes, other: bytes) -> bootstrap.Interval:
+def _difference(test: JudgedSet[Any] | None, one: bytes, other: bytes) -> bootstrap.Interval:
     """The difference of two runs with its paired interval, from the bytes of their items."""
     sides = np.frombuffer(one), np.frombuffer(other)
-    if pairs is None:
-        return bootstrap.mean_difference(*sides)
-    return (PairJudge(pairs) if isinstance(pairs, GradedPairs) else ProbeJudge(pairs)).difference(*sides)
+    return bootstrap.mean_difference(*sides) if test is None else test.difference(*sides)
 
 
 def as_json(found: Sequence[RowCurve]) -> list[dict[str, Any]]:

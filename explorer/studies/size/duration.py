@@ -11,7 +11,7 @@ import numpy as np
 
 from explorer.data.set_items import ItemSet
 from explorer.evaluating.encoded import as_tensor
-from explorer.evaluating.tasks.judges import judge_of
+from explorer.evaluating.kinds import judge_of
 from explorer.measuring.scores import correlation
 from explorer.progress import Progress, Work
 from explorer.studies.size import picture as pictures

@@ -17,7 +17,7 @@ from explorer.data.set_items import ItemSet
 from explorer.encoding.read.pooling import MODEL_DEFAULT, title_of
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import as_tensor, encoded
-from explorer.evaluating.tasks.judges import judge_of
+from explorer.evaluating.kinds import judge_of
 from explorer.measuring.scores import correlation, metrics, verdict
 from explorer.progress import Progress, Work
 from explorer.studies.size import points as sizes

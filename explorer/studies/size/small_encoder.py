@@ -18,9 +18,9 @@ from explorer.encoding.locate import lookup
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import CannotSplit
 from explorer.escaping import fenced, plain, table
-from explorer.evaluating.tasks.judges import judge_of
+from explorer.evaluating.kinds import judge_of
+from explorer.evaluating.kinds.scored_pairs import PairJudge
 from explorer.measuring.scores import correlation, similarity
-from explorer.measuring.scores.judge import PairJudge
 from explorer.progress import Progress, Work
 from explorer.studies.size import points as sizes
 from explorer.studies.size.picture import cells_of, projection_for

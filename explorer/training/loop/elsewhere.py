@@ -10,6 +10,7 @@ from explorer.data import sources, splitting
 from explorer.data.set_items import ItemSet
 from explorer.data.text_sets import Corpus
 from explorer.errors import BadChoice, StrataError
+from explorer.evaluating import kinds
 from explorer.measuring.scores.judge import Judge
 from explorer.measuring.scores.verdict import ElsewhereVerdict, Verdict
 
@@ -57,7 +58,7 @@ def choose(
     left_out: list[str] = []
     for name in then if resumed and then is not None else named(names, then):
         try:
-            whole = sources.named_set(name, online)
+            whole = kinds.run_set(name, online)
         except StrataError as error:
             if name in names and not resumed:
                 raise

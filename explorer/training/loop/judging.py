@@ -20,13 +20,13 @@ from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import DataError, TooFewRows
+from explorer.evaluating.kinds.scored_pairs import PairJudge
 from explorer.evaluating.probes.class_rows import features
-from explorer.measuring.neighbours.ranking_judge import RankingJudge
 from explorer.measuring.scores import bootstrap, calibration, correlation, in_use, pair_cosines, similarity
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.item_store import item_key, keep_items, kept_items
-from explorer.measuring.scores.judge import Floats, Judge, PairJudge
-from explorer.measuring.scores.metrics import AVERAGE_PRECISION, ClassScores, class_scores, in_order
+from explorer.measuring.scores.judge import Floats, Judge
+from explorer.measuring.scores.metrics import ClassScores, class_scores, in_order
 from explorer.methods import ClassLayer, Method, PredictedClasses, PromptedRows, sow, untouched
 from explorer.progress import Phase, Progress, Work
 from explorer.training.loop.measured_facts import MOST_FITTED, SAME, FrozenClasses
@@ -181,12 +181,7 @@ def kept_in_use(
         sides = dict(zip(in_use.SIDES, (base[use][0], tuned[use]), strict=True))
         if not all(np.isfinite(items).all() for items in sides.values()):
             continue
-        if isinstance(judge, PairJudge) and judge.measure == AVERAGE_PRECISION:
-            found[in_use.name(use, in_use.MATCH)] = (judge.gold == judge.gold.max()).astype(np.float64)
-            found |= {in_use.name(use, in_use.COSINE, side): items for side, items in sides.items()}
-        elif isinstance(judge, RankingJudge) and use == in_use.TEST:
-            for side, items in sides.items():
-                found |= {in_use.name(use, what, side): of for what, of in judge.found_first(items).items()}
+        found |= judge.in_use(use, sides)
     return found
 
 

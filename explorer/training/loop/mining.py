@@ -8,7 +8,7 @@ from explorer import methods
 from explorer.data.text_sets import Columns, Corpus
 from explorer.encoding.read.encoder import Encoder
 from explorer.errors import TooFewRows
-from explorer.measuring.neighbours import ranking_judge, vector_index
+from explorer.measuring.neighbours import rankings, vector_index
 from explorer.measuring.scores import correlation
 from explorer.progress import Phase, Progress, Work
 from explorer.training.loop import judging
@@ -37,7 +37,7 @@ def mined(
     (found,) = yield from judging.under_heads(encoder, prompted, (encoder.default_head,), Phase.MINING)
     vectors = correlation.unit(found.numpy())
     asked, known = vectors[: len(queries)], vectors[len(queries) :]
-    results = yield from ranking_judge.batch_search(known, asked, mining.last, vector_index.IndexSetting())
+    results = yield from rankings.batch_search(known, asked, mining.last, vector_index.IndexSetting())
     query, passage = ({text: place for place, text in enumerate(texts)} for texts in (queries, passages))
     together: defaultdict[str, set[str]] = defaultdict(set)  # by text, all that share a row with it, and itself
     for row in zip(*corpus.texts, strict=True):

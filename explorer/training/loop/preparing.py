@@ -21,11 +21,12 @@ from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head_facts import NO_PROMPTS, RolePrompts
 from explorer.errors import CannotResume, StrataError
+from explorer.evaluating import kinds
+from explorer.evaluating.kinds.probe_pairs import ProbeJudge
+from explorer.evaluating.kinds.queries import RankingJudge, check_prompts
 from explorer.evaluating.probes.class_rows import RowsJudge
-from explorer.evaluating.tasks import judges, retrieval
-from explorer.measuring.neighbours import ranking_judge
 from explorer.measuring.scores import verdict
-from explorer.measuring.scores.judge import PACKS, Judge, ProbeJudge
+from explorer.measuring.scores.judge import PACKS, Judge
 from explorer.progress import Phase, Progress, Work
 from explorer.training.loop import computed, measured_facts, mining
 from explorer.training.loop.elsewhere import UNREADABLE, Elsewhere, choose, named, used
@@ -265,11 +266,11 @@ def on_encoder(recipe: Recipe, texts: Texts, found: model_names.Found, encoder: 
     prompts_rows = issubclass(method, methods.PromptedRows)
     prompts = method.prompts(values, encoder) if issubclass(method, methods.PromptedRows) else encoder.role_prompts
     if prompts_rows and prompts.pooled:
-        retrieval.check(prompts, encoder, encoder.limit(min(recipe.schedule().max_length, encoder.max_length)))
+        check_prompts(prompts, encoder, encoder.limit(min(recipe.schedule().max_length, encoder.max_length)))
     dev = judge_of(texts.dev, texts, encoder, prompts)
     tests = tuple(judge_of(one, texts, encoder, prompts) for one in texts.tests)
     reports = texts.reports
-    if any(isinstance(one, ranking_judge.RankingJudge) and one.prompted for one in (dev, *tests)):
+    if any(isinstance(one, RankingJudge) and one.prompted for one in (dev, *tests)):
         reports = (*reports, TRAINED_TOO if prompts_rows else UNTRAINED)
     others, left_out = [], []
     for name, part, of in texts.elsewhere:
@@ -298,7 +299,7 @@ def judge_of(given: ItemSet, texts: Texts, encoder: Encoder, prompts: RolePrompt
     if isinstance(given, Corpus):
         folds = texts.folds if len(given) == len(texts.corpus) else ()
         return RowsJudge(given, given.name, texts.corpus.classes, folds)
-    return judges.judge_of(given, encoder, prompts)
+    return kinds.judge_of(given, encoder, prompts)
 
 
 def rows_of(

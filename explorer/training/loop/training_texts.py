@@ -14,6 +14,7 @@ from explorer.data.set_items import ItemSet
 from explorer.data.shared_rows import SharedRows
 from explorer.data.text_sets import DOCUMENTS, Corpus, GradedPairs, Score
 from explorer.errors import BadChoice, TooFewRows
+from explorer.evaluating import kinds
 from explorer.measuring.scores.judge import Judge
 from explorer.measuring.scores.metrics import LEAST_PAIRS
 from explorer.measuring.sentences import cut_texts
@@ -110,7 +111,7 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
             held.append(tuple(chain.from_iterable(held_out.texts)))
             dev_rows = None if place else held_out
         elif names[place] != sources.CROSS_FITTED:
-            sets[place] = sources.named_set(names[place], online)
+            sets[place] = kinds.run_set(names[place], online)
     with naming(recipe, last):
         text, dropped = _without_evaluated(recipe, corpus, tuple(sets.values()))
     for place, name in enumerate(names):

@@ -19,10 +19,11 @@ from explorer.encoding.load.hardware import MEASURED
 from explorer.encoding.locate import model_names, stored_vectors
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import SetNotFound, StrataError
+from explorer.evaluating import kinds
 from explorer.evaluating.results import result_table
 from explorer.evaluating.results.result_files import Origin, Result, ScoredModel, revision_of
 from explorer.evaluating.results.scored_task import RUN_TEST, Measured, ScoredTask, Setting
-from explorer.evaluating.tasks import column_of, judges
+from explorer.evaluating.tasks import column_of
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, Tuning, as_trained, judge, judged
 from explorer.measuring.comparing.learned import NO_VECTORS, NOT_HELD_OUT
@@ -147,7 +148,7 @@ def latest_test_rows() -> tuple[SetIdentity, ...]:
 
 def load_set(given: SetIdentity, online: bool = False) -> ItemSet:
     """An evaluation set of any kind: also labelled texts, and the test rows of a run."""
-    return load_test_rows(given) if given.kind == SetKind.TEST_ROWS else judges.evaluated_on(given, online)
+    return load_test_rows(given) if given.kind == SetKind.TEST_ROWS else kinds.evaluated_on(given, online)
 
 
 def named_set(source: str, online: bool = False) -> ItemSet:
@@ -234,7 +235,7 @@ def verdict_on(
     metric: str,
     aggregate: str,
     difference: Callable[[Comparison], Interval],
-    load: Callable[[SetIdentity], ItemSet] = judges.evaluated_on,
+    load: Callable[[SetIdentity], ItemSet] = kinds.evaluated_on,
 ) -> tuple[Comparison, ComparisonVerdict]:
     """What the verdict compares, and the verdict; `difference` gives B minus A for a comparison, `load` reads a set."""
     tuned = tuning(found, pairs.digest)

@@ -31,7 +31,7 @@ from explorer.data.text_sets import SENTENCES, GradedPairs, Kind, Sentences, dig
 from explorer.data.vectors import opening, vector_corpus, vector_files
 from explorer.encoding.locate import model_names, stored_vectors
 from explorer.encoding.read.pooling import Reading
-from explorer.evaluating.tasks import judges
+from explorer.evaluating import kinds
 from explorer.measuring.neighbours import vector_search
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings
@@ -125,7 +125,7 @@ def split_summary(_pairs: GradedPairs) -> splitting.Summary:
 @by_stamp(_of_set, entries=8, spinner=SET)
 def evaluation_set(given: sets.SetIdentity) -> ItemSet:
     """An evaluation set of a kind that training reads."""
-    return evaluation_sets.evaluation_set(given)
+    return kinds.load(given, for_runs=True)
 
 
 @by_stamp(_of_set, entries=8, spinner=SET)
@@ -326,8 +326,8 @@ def kept_scores(
     found: model_names.Found, given: ItemSet, settings: Settings, also: tuple[Reading, ...] = ()
 ) -> LayerScores | None:
     """Scores that were measured before, with those of layers & poolings outside of the grid; None if there are none."""
-    of_kind = judges.judged(given)
-    key = of_kind.key(found, of_kind.exact(settings))
+    of_kind = kinds.judged(given)
+    key = of_kind.key(found, settings)
     try:
         return _kept(key, tuple(one.title for one in also), also, found, given, settings)
     except _NotKeptError:
@@ -343,7 +343,7 @@ def _kept(
     _given: ItemSet,
     _settings: Settings,
 ) -> LayerScores:
-    scores = judges.judged(_given).stored(_found, _settings)
+    scores = kinds.judged(_given).stored(_found, _settings)
     if scores is None or scores.lacks(_also):
         raise _NotKeptError
     return scores.only(_also)

@@ -21,7 +21,7 @@ from explorer.encoding.load import declared
 from explorer.encoding.locate import lookup, model_names
 from explorer.encoding.read.pooling import OWN, POOLINGS, Reading
 from explorer.errors import BadChoice, HubUnreachable, SetNotFound, StrataError, VectorsUnread
-from explorer.evaluating.tasks.judges import judged
+from explorer.evaluating.kinds import judged, shipped
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import Progress, Work
@@ -235,9 +235,9 @@ def _loaded(how: str, found: model_names.Found, load: Callable[[], Encoder]) -> 
 
 def set_names() -> list[str]:
     """Every set on this disk by its name in the menu; published sets are also listed if they are not there."""
-    shipped = [name for name in sources.NAMED_SETS if name not in (sample.PROBE_PACKS, sources.QUORA)]
+    named = [name for name in shipped() if name not in (sample.PROBE_PACKS, sources.QUORA)]
     files = map(sources.label, paths_of(*SCORED))
-    return [sources.written(sets.SAMPLE), *uploaded_sets(), *files, *test_rows(), *shipped, *sts.menu()]
+    return [sources.written(sets.SAMPLE), *uploaded_sets(), *files, *test_rows(), *named, *sts.menu()]
 
 
 def in_menu() -> Callable[[str], str]:

@@ -13,7 +13,7 @@ from explorer.drawing.reports.report import report
 from explorer.encoding.load import declared
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import StrataError
-from explorer.evaluating.tasks.judges import judged
+from explorer.evaluating.kinds import judged
 from explorer.measuring.comparing.comparison import Comparison, Differences
 from explorer.measuring.comparing.comparison_report import Findings, NamedAs
 from explorer.measuring.comparing.learned_facts import Learned

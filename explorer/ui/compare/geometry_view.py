@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from explorer.drawing.scores import curves as drawn
-from explorer.evaluating.tasks.judges import judged
+from explorer.evaluating.kinds import judged
 from explorer.measuring.geometry import layer_geometry
 from explorer.measuring.scores import bootstrap, layer_scores
 from explorer.measuring.scores.measure import Settings

@@ -6,7 +6,7 @@ import streamlit as st
 
 from explorer.data.set_items import Attribute, several
 from explorer.drawing.scores import groups
-from explorer.evaluating.tasks.judges import judged
+from explorer.evaluating.kinds import judged
 from explorer.measuring.comparing import splits
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.ui import messages

@@ -18,7 +18,7 @@ from explorer.data.tables.files import ENDINGS
 from explorer.data.text_sets import GradedPairs, Sentences, digest_of
 from explorer.data.vectors.opening import is_vectors
 from explorer.errors import StrataError
-from explorer.evaluating.tasks.judges import LABEL, judged
+from explorer.evaluating.kinds import LABEL, judged
 from explorer.knobs import whole_in
 from explorer.measuring.maps import projection
 from explorer.ui import messages
@@ -136,8 +136,8 @@ def sentences(row: DeltaGenerator, choice: sidebar_choice.Choice) -> Sentences |
             st.info(NO_EXTREMES, icon=":material/block:")
             return None
         else:
-            columns = judged(given)
-            found = map_sentences.of_set(given.name, columns.texts, columns.columns.get(LABEL, ()))
+            labels = judged(given).columns.get(LABEL, ())
+            found = map_sentences.of_set(given.name, given.text_columns, labels)
         return map_sentences.sampled(found, seed=_seed()) if isinstance(found, Sentences) else found
     except StrataError as error:
         messages.trouble(error)

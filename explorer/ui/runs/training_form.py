@@ -22,7 +22,6 @@ from explorer.data.sources import (
     AT_HAND,
     CROSS_FITTED,
     HELD_OUT,
-    NAMED_SETS,
     OWN_ROWS,
     shown,
     written,
@@ -30,6 +29,7 @@ from explorer.data.sources import (
 from explorer.data.text_sets import KINDS, SCORED_PAIRS, Kind
 from explorer.data.wordnet import Need
 from explorer.errors import BadChoice, RunNotFound, StrataError
+from explorer.evaluating.kinds import shipped
 from explorer.knobs import Knob, Values
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
@@ -235,7 +235,7 @@ def every_set() -> list[str]:
     own = sidebar_choice.paths_of(*sidebar_choice.READ_FOR_TRAINING)
     divided = [sets.SAMPLE, *(one for one in sets.kept_sets() if not cached.why_not_split(one))]
     halves = [half for one in divided for half in sets.halves(one)]
-    return [*map(written, (*halves, *sets.known())), *own, *NAMED_SETS]
+    return [*map(written, (*halves, *sets.known())), *own, *shipped(for_runs=True)]
 
 
 def _by_hand(key: str) -> None:

@@ -11,7 +11,7 @@ from explorer.data.set_items import counted
 from explorer.drawing.scores.distributions import neighbours_kept
 from explorer.encoding.load import declared
 from explorer.measuring.comparing.pair_changes import QueryChanges
-from explorer.measuring.neighbours import query_results, ranking_judge, vector_index
+from explorer.measuring.neighbours import query_results, rankings, vector_index
 from explorer.measuring.scores import correlation, verdict
 from explorer.progress import Progress, Work
 from explorer.training.record import runs
@@ -265,6 +265,6 @@ def _scores(
     scores: np.typing.NDArray[np.float64] | None = jobs.result(
         f"judged queries {reader.key} {task.digest}",
         f"Search for {len(task):,} queries",
-        lambda: ranking_judge.of_queries(every, correlation.unit(queries), task.judgements, windows=windows),
+        lambda: rankings.of_queries(every, correlation.unit(queries), task.judgements, windows=windows),
     )
     return scores

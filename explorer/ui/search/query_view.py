@@ -16,7 +16,6 @@ from explorer.data.set_items import ItemSet
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.encoding.load import declared
 from explorer.encoding.locate import layout
-from explorer.evaluating.tasks.judges import judged
 from explorer.measuring.neighbours import query_results
 from explorer.measuring.neighbours.query_results import SIZES, SearchOptions
 from explorer.measuring.neighbours.vector_search import INDEXES, VectorOptions
@@ -388,5 +387,5 @@ def _of_set(identity: sets.SetIdentity, given: ItemSet) -> SearchedCorpus:
     """The passages of queries, with the judgements; of any other set its texts."""
     if isinstance(given, retrieval_sets.RetrievalSet):
         return SearchedCorpus(identity, corpora.of_texts(given.name, given.documents), given)
-    texts = [cell for cells in judged(given).texts.values() for cell in cells]
+    texts = [cell for cells in given.text_columns.values() for cell in cells]
     return SearchedCorpus(identity, corpora.of_texts(given.name, texts))

@@ -22,9 +22,9 @@ from explorer.data.tables.files import ENDINGS
 from explorer.data.tables.table import Table
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import StrataError
-from explorer.evaluating.tasks.judges import MeasureOptions
+from explorer.evaluating.kinds import MeasureOptions
 from explorer.knobs import Knob
-from explorer.measuring.neighbours.ranking_judge import MAP, MRR, NDCG, RECALLS
+from explorer.measuring.neighbours.rankings import MAP, MRR, NDCG, RECALLS
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.metrics import ACCURACY, AGGREGATES, METRICS
 from explorer.ui import messages

@@ -16,7 +16,7 @@ from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.pooling import OWN
 from explorer.encoding.tune import editing
 from explorer.errors import DataError, NotAModelFolder, NoVector, UnsupportedModel
-from explorer.evaluating.tasks.judges import judged
+from explorer.evaluating.kinds import judged
 from explorer.measuring.scores.measure import Settings, load_encoder, measure
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish

@@ -13,6 +13,7 @@ from explorer.data.text_sets import GradedPairs
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.pooling import OWN, Reading, Row, parse
 from explorer.errors import BadChoice
+from explorer.evaluating.kinds.scored_pairs import PairJudge
 from explorer.measuring.geometry import layer_geometry as layers
 from explorer.measuring.geometry import vector_geometry as geometries
 from explorer.measuring.geometry.layer_geometry import (
@@ -28,7 +29,6 @@ from explorer.measuring.geometry.layer_geometry import (
 )
 from explorer.measuring.geometry.vector_geometry import alignment, alike, checkup, geometry, moved, shift
 from explorer.measuring.scores.bootstrap import Interval
-from explorer.measuring.scores.judge import PairJudge
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.progress import finish
 from tests.spoiling import configure, reweigh

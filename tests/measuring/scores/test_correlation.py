@@ -13,10 +13,11 @@ from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
 from explorer import typed_json
 from explorer.data.text_sets import GradedPairs
+from explorer.evaluating.kinds.scored_pairs import PairJudge
 from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.correlation import measured, pearson, ranks, spearman
-from explorer.measuring.scores.judge import Gap, PackChange, PairChange, PairJudge, Share
+from explorer.measuring.scores.judge import Gap, PackChange, PairChange, Share
 from explorer.measuring.scores.metrics import MEASURES, class_scores
 from explorer.measuring.scores.verdict import (
     BETTER,

@@ -12,14 +12,14 @@ from explorer.data.text_sets import GradedPairs, Labelled
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import parse
 from explorer.errors import DataError
+from explorer.evaluating.kinds.labelled import LabelJudge
+from explorer.evaluating.kinds.scored_pairs import PairJudge
 from explorer.evaluating.results.scored_task import NO_SCORE
-from explorer.evaluating.tasks.label_judge import LabelJudge
 from explorer.evaluating.tasks.sts import of_scores
 from explorer.evaluating.tasks.transfer import transfer
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import judge
 from explorer.measuring.scores import bootstrap, layer_scores, metrics
-from explorer.measuring.scores.judge import PairJudge
 from explorer.measuring.scores.metrics import ALL_EQUAL, LEAST_PAIRS, NOT_TWO, TOO_FEW, why_no_score
 from explorer.measuring.scores.verdict import UNKNOWN
 from explorer.progress import finish
@@ -104,7 +104,10 @@ def test_a_judge_of_pairs_says_why_it_gives_no_score():
 def test_rows_of_one_class_have_no_accuracy():
     rows = Labelled("x", tuple(map(str, range(100))), ("a", "b") * 50)
     one = LabelledSet("x", rows, test=Labelled("t", ("c", "d"), ("a", "a")))
-    for score in (LabelJudge, lambda given: finish(transfer(None, given))):
+    for score in (
+        lambda given: LabelJudge(given).with_prompts(None, None),
+        lambda given: finish(transfer(None, given)),
+    ):
         with pytest.raises(DataError, match=r"No score on x: every row of its test split has the label 'a'"):
             score(one)
     assert LabelJudge(LabelledSet("x", rows, test=Labelled("t", ("c", "d"), ("a", "b")))).item == "row"

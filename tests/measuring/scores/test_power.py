@@ -6,9 +6,11 @@ from scipy.stats import multinomial
 from sklearn.metrics import average_precision_score
 
 from benchmarks import coverage
+from explorer.evaluating.kinds.probe_pairs import ProbeJudge
+from explorer.evaluating.kinds.scored_pairs import PairJudge
+from explorer.evaluating.kinds.triplets import TripletJudge
 from explorer.measuring.scores import power
 from explorer.measuring.scores.bootstrap import difference
-from explorer.measuring.scores.judge import PairJudge, ProbeJudge, TripletJudge
 from explorer.measuring.scores.metrics import AVERAGE_PRECISION, MEAN, SPEARMAN
 
 

@@ -14,8 +14,9 @@ from explorer.data.text_sets import Triplets, digest_of
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.pooling import DECODER_POOLINGS, GRID_POOLINGS, parse
 from explorer.errors import BadChoice, NotWritable
+from explorer.evaluating.kinds.probe_pairs import ProbeJudge
+from explorer.evaluating.kinds.triplets import TripletJudge
 from explorer.measuring.scores import measure as measuring
-from explorer.measuring.scores.judge import ProbeJudge, TripletJudge
 from explorer.measuring.scores.measure import Settings, load_encoder, measure, score_key, store_scores, stored_scores
 from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 from explorer.progress import finish

@@ -10,8 +10,8 @@ import pytest
 
 from explorer import in_words
 from explorer.__main__ import main
-from explorer.data import sources
 from explorer.errors import BadChoice, TooFewRows
+from explorer.evaluating.kinds import run_set
 from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores.verdict import UNKNOWN, Verdict
 from explorer.progress import finish
@@ -45,7 +45,7 @@ def test_gains_are_those_of_the_exported_models_of_each_seed(curve_plan, place, 
     assert [(one.stated, one.rows, one.steps) for one in curve.points] == [
         ("25 %", ROWS // 4, 2), ("50 %", ROWS // 2, 6), ("100 %", ROWS, 12)
     ]  # fmt: skip
-    pairs = sources.evaluation_set(sources.identity(str(place.test)))
+    pairs = run_set(str(place.test))
     gold = np.array(pairs.gold)
     of_runs = [[cosines(cell.run.model, pairs) for cell in row.cells] for row in found.rows]
     for fewer, more, gain in ((0, 1, curve.gains[0]), (1, 2, curve.gains[1]), (0, 2, curve.whole)):

@@ -6,7 +6,7 @@ import pytest
 
 from explorer.data import sample
 from explorer.data.text_sets import Sentences
-from explorer.measuring.scores.judge import PairJudge
+from explorer.evaluating.kinds.scored_pairs import PairJudge
 from explorer.progress import finish
 from explorer.studies.size import duration, picture, points
 from explorer.studies.size.points import SizeOptions

@@ -25,13 +25,13 @@ from explorer.encoding.locate.model_names import find, of_folder
 from explorer.encoding.read.pooling import parse
 from explorer.encoding.tune.editing import cut
 from explorer.errors import BadChoice
+from explorer.evaluating.kinds import evaluated_on, judge_of
+from explorer.evaluating.kinds.labelled import SEED, LabelJudge
+from explorer.evaluating.kinds.scored_pairs import PairJudge
 from explorer.evaluating.probes.logistic import STRENGTHS, predictions
 from explorer.evaluating.results import table_formats
-from explorer.evaluating.tasks.judges import evaluated_on, judge_of
-from explorer.evaluating.tasks.label_judge import SEED, LabelJudge
 from explorer.measuring.scores import similarity
 from explorer.measuring.scores.correlation import unit
-from explorer.measuring.scores.judge import PairJudge
 from explorer.measuring.scores.verdict import Verdict
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish

@@ -12,7 +12,7 @@ import torch
 from explorer import fair_share
 from explorer.data.sources import scored_pairs
 from explorer.errors import BadChoice, RunTooLarge
-from explorer.measuring.scores.judge import PairJudge
+from explorer.evaluating.kinds.scored_pairs import PairJudge
 from explorer.progress import Phase, Progress, finish
 from explorer.training.loop import computed, resume_state
 from explorer.training.loop import estimate as estimates

@@ -16,7 +16,7 @@ from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, CannotResume, TooFewRows
-from explorer.evaluating.tasks import judges
+from explorer.evaluating import kinds
 from explorer.measuring.scores import calibration, similarity
 from explorer.methods.simcse import SimCSE
 from explorer.progress import finish
@@ -51,7 +51,7 @@ def judged(folder, head, pairs=None):
     encoder = load(of_folder("tiny", folder), precision="float32", device="cpu")
     method = SimCSE(Tunable(encoder, 16))
     method.base_head = lambda: head
-    judge = judges.judge_of(pairs or sample.pairs(), encoder, encoder.role_prompts)
+    judge = kinds.judge_of(pairs or sample.pairs(), encoder, encoder.role_prompts)
     return finish(judging.base_items(encoder, method, judge))
 
 

@@ -11,9 +11,9 @@ import torch
 import yaml
 
 from explorer.data.text_sets import GradedPairs
+from explorer.evaluating.kinds.scored_pairs import PairJudge
 from explorer.measuring.comparing.learned import sure
 from explorer.measuring.geometry.vector_geometry import PROBE
-from explorer.measuring.scores.judge import PairJudge
 from explorer.measuring.scores.verdict import BETTER, CHANCE
 from explorer.progress import finish
 from explorer.run_folder import Evaluation, TrainingStep

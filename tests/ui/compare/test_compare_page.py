@@ -16,7 +16,7 @@ from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.sources import HELD_OUT
 from explorer.encoding.locate.model_names import find
 from explorer.errors import DataError
-from explorer.evaluating.tasks.judges import judged
+from explorer.evaluating.kinds import judged
 from explorer.measuring.comparing.comparison import Comparison, as_used, default_reading
 from explorer.measuring.comparing.comparison_verdict import BASE, BASE_AS_TRAINED, TUNED
 from explorer.measuring.comparing.pair_changes import traits

@@ -12,6 +12,7 @@ from streamlit.proto.Metric_pb2 import Metric as MetricProto
 from explorer.data import sources
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.pooling import OWN
+from explorer.evaluating.kinds import run_set
 from explorer.measuring.maps import projection
 from explorer.measuring.maps.frames import compared
 from explorer.measuring.scores.measure import Settings, measure
@@ -161,7 +162,7 @@ def test_all_steps_are_scored_once_and_share_their_scales(app, place, pairs):
     measured(app, replayed="kept", every_step="true", tab=replay_view.LAYERS)
     steps = list(trainings.looks(trainings.runs.find("kept", place.runs)))
     models = (model_names.find(f"run:kept@step-{step}") for step in steps)
-    known = sources.evaluation_set(sources.identity(pairs))
+    known = run_set(pairs)
     scored = [finish(measure(model, known, Settings())).score(OWN) for model in models]
     assert len(set(scored)) > 2, "the premise"
     drawn, before = [], set(jobs._jobs)

@@ -1,4 +1,4 @@
-"""Judge vectors by a retrieval set: nDCG, MRR, recall and MAP of every query, as BEIR and MTEB define them.
+"""Rank documents for queries, and measure rankings: nDCG, MRR, recall and MAP, as BEIR and MTEB define them.
 
 The documents nearest to many queries at once are searched with FAISS, in a flat or an inverted-file index, and timed.
 """
@@ -8,20 +8,17 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.data.retrieval_sets import Judged, RetrievalSet
+from explorer.data.retrieval_sets import Judged
 from explorer.encoding.read.windows import Windows
 from explorer.errors import BadChoice
 from explorer.measuring.neighbours.vector_index import FLAT, IVF, IndexSetting, faiss_library
-from explorer.measuring.scores import correlation, in_use, judge
-from explorer.progress import Phase, Progress, Work, finish
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from explorer.measuring.scores import correlation
+from explorer.progress import Phase, Progress, Work
 
 Floats = NDArray[np.float64]
 Vectors = NDArray[np.float32]
@@ -40,8 +37,8 @@ _ORDERED = 1024  # queries whose results are ordered at once, to limit memory
 
 def measures(places: Places, judgements: Sequence[Judged]) -> Floats:
     """Each measure of each query (measure, query), 0 to 1, from the documents found (query, rank), -1 for none."""
-    grades = _grades(places, judgements)
-    hits, relevant = grades > 0, np.array([len(judged) for judged in judgements])
+    of_each = grades(places, judgements)
+    hits, relevant = of_each > 0, np.array([len(judged) for judged in judgements])
     recalls = [hits[:, :k].sum(axis=1) / relevant for k in RECALLS.values()]
     # nDCG: the grades of the first ten, discounted by the logarithm of the rank, as a share of the best order of all
     best = np.zeros((len(judgements), TOP))
@@ -49,7 +46,7 @@ def measures(places: Places, judgements: Sequence[Judged]) -> Floats:
         first = sorted(judged.values(), reverse=True)[:TOP]
         best[query, : len(first)] = first
     gained, possible = (
-        (some / np.log2(np.arange(2, some.shape[1] + 2))).sum(axis=1) for some in (grades[:, :TOP], best)
+        (some / np.log2(np.arange(2, some.shape[1] + 2))).sum(axis=1) for some in (of_each[:, :TOP], best)
     )
     # MAP: the mean precision at the ranks of the relevant documents; those that are not found count as 0
     found = hits[:, :DEPTH]
@@ -60,10 +57,10 @@ def measures(places: Places, judgements: Sequence[Judged]) -> Floats:
 
 def reciprocal_ranks(places: Places, judgements: Sequence[Judged]) -> Floats:
     """1 / rank of the first relevant document of every query among its first ten; 0 if there is none."""
-    return _reciprocal_rank(_grades(places, judgements) > 0)
+    return _reciprocal_rank(grades(places, judgements) > 0)
 
 
-def _grades(places: Places, judgements: Sequence[Judged]) -> Floats:
+def grades(places: Places, judgements: Sequence[Judged]) -> Floats:
     """The grade of every document found (query, rank), 0 for what is not relevant or not judged."""
     rows = zip(places.tolist(), judgements, strict=True)
     return np.array([[judged.get(place, 0) for place in found] for found, judged in rows], dtype=np.float64)
@@ -90,91 +87,6 @@ def of_queries(
     found = yield from passage_search(documents, queries, TOP, IndexSetting(), windows)
     of_each: Floats = measures(found.places, judgements)[MEASURES.index(measure)]
     return of_each
-
-
-class RankingJudge(judge.Judge):
-    """A retrieval set: the mean over queries of a measure of their first ten documents, by an exact search.
-
-    An item is the measure of a query, from 0 to 1.
-    """
-
-    def __init__(
-        self,
-        task: RetrievalSet,
-        measure: str = NDCG,
-        query_prompt: str = "",
-        document_prompt: str = "",
-        windows: Windows | None = None,
-    ) -> None:
-        """Judge by a set; its documents may be in windows, the best of which counts."""
-        documents = [document_prompt + text for text in (windows.texts if windows else task.documents)]
-        self._windows = windows or Windows(task.documents, np.arange(len(task.documents)))
-        self.in_windows = self._windows.cut
-        queries = [query_prompt + text for text in task.queries]
-        self.name, self.digest, self.item, self.measure = task.name, task.digest, task.item, measure
-        self.sentences, self.pool = task.sentences, task.pool
-        self.texts = tuple(dict.fromkeys((*documents, *queries)))
-        place = {text: at for at, text in enumerate(self.texts)}
-        self._documents, self._queries = (np.array([place[text] for text in some]) for some in (documents, queries))
-        self._judgements = task.judgements
-        self.prompted = bool(query_prompt or document_prompt)
-
-    def __len__(self) -> int:
-        return len(self._judgements)
-
-    def items(self, vectors: Tensor) -> Floats:
-        """The measure of each query; NaN if all documents have one vector, such as [CLS] of layer 0."""
-        return finish(of_queries(*self._unit(vectors), self._judgements, self.measure, self._windows))
-
-    def by_measure(self, vectors: Tensor) -> dict[str, Floats]:
-        """Every measure of each query, and the details of its ranking.
-
-        They are the rank of its first relevant document among the first hundred, the cosine to the nearest relevant
-        one, and the place of the first document.
-        """
-        names = (self.measure, *(name for name in MEASURES if name != self.measure))
-        documents, queries = self._unit(vectors)
-        if not rankable(documents, queries):
-            return dict.fromkeys((*names, *judge.DETAILS), np.full(len(self), np.nan))
-        places = finish(passage_search(documents, queries, DEPTH, IndexSetting(), self._windows)).places
-        found = dict(zip(MEASURES, measures(places, self._judgements), strict=True))
-        nearest = [
-            float((documents[self._windows_of(judged)].astype(np.float64) @ query).max())
-            for judged, query in zip(self._judgements, queries, strict=True)
-        ]
-        hits = _grades(places, self._judgements) > 0
-        ranks = np.where(hits.any(axis=1), hits.argmax(axis=1) + 1.0, np.nan)
-        details = dict(zip(judge.DETAILS, (ranks, np.array(nearest), places[:, 0].astype(np.float64)), strict=True))
-        return {name: found[name] for name in names} | details
-
-    def found_first(self, items: Floats) -> dict[str, Floats]:
-        """1 for each query with a relevant document among the first ten, else 0, and the same for the first document.
-
-        With several relevant documents nDCG does not tell which is first, so there it is left out.
-        """
-        known = self.measure == MRR or all(len(judged) == 1 for judged in self._judgements)
-        first = {in_use.FIRST: (items == 1).astype(np.float64)} if known else {}
-        return first | {in_use.TEN: (items > 0).astype(np.float64)}
-
-    def alike(self, vectors: Tensor) -> Floats:
-        """The cosines of each query and the documents relevant to it, of their best windows."""
-        documents, queries = self._unit(vectors)
-        related = ((query, place) for query, judged in enumerate(self._judgements) for place in judged)
-        windows = [(query, self._windows.of(place)) for query, place in related]
-        asked, answers = (
-            np.concatenate(some)
-            for some in zip(*((np.full(len(found), query), found) for query, found in windows), strict=True)
-        )
-        cosines: Floats = (queries[asked] * documents[answers]).sum(axis=1, dtype=np.float64)
-        ends = np.cumsum([len(found) for _, found in windows])
-        return np.maximum.reduceat(cosines, ends - [len(found) for _, found in windows])
-
-    def _windows_of(self, judged: Judged) -> list[int]:
-        return [int(window) for place in judged for window in self._windows.of(place)]
-
-    def _unit(self, vectors: Tensor) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        every = correlation.unit(vectors.float().numpy())
-        return every[self._documents], every[self._queries]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from sentence_transformers.sentence_transformer.evaluation import InformationRet
 
 from explorer.encoding.read.windows import Windows
 from explorer.errors import BadChoice
-from explorer.measuring.neighbours import ranking_judge as searching
-from explorer.measuring.neighbours.ranking_judge import MEASURES, batch_search, measures, reciprocal_ranks
+from explorer.measuring.neighbours import rankings as searching
+from explorer.measuring.neighbours.rankings import MEASURES, batch_search, measures, reciprocal_ranks
 from explorer.measuring.neighbours.vector_index import IndexSetting
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import finish

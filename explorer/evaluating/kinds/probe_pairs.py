@@ -1,0 +1,83 @@
+"""The kind of probe packs: paraphrases, and pairs with a small difference in meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from explorer.data import sample
+from explorer.data.set_items import Attribute
+from explorer.encoding.read.pooling import Reading
+from explorer.evaluating.kinds import JudgedSet
+from explorer.measuring.scores import bootstrap, metrics, power
+from explorer.measuring.scores.judge import Floats
+from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.measuring.scores.measure import Load, Settings, load_encoder
+from explorer.progress import Work
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from explorer.encoding.locate.model_names import Found
+
+
+class ProbeJudge(JudgedSet[sample.ProbePairs]):
+    """Probe packs: of all couples of a paraphrase and a pair of another meaning, how many have the higher cosine first.
+
+    One half is chance. An item is the cosine of a pair.
+    """
+
+    data = sample.ProbePairs
+    in_words = "probe pairs"
+    place: ClassVar[int] = 4
+    shipped: ClassVar = {sample.PROBE_PACKS: sample.probe_pairs}
+    measures = (metrics.DISTINGUISHED,)
+
+    @cached_property
+    def gold(self) -> Floats:
+        """1 for each paraphrase, 0 for another pair."""
+        return np.array(self.given.same, dtype=np.float64)
+
+    def items(self, vectors: Tensor) -> Floats:
+        """The cosine of each pair."""
+        return self.cosines(vectors)
+
+    def score(self, items: Floats, precision: str = "float32") -> float:
+        """The share of couples × 100."""
+        return 100 * float(metrics.METRICS[self.measure].of_pairs(self.gold, items))
+
+    def difference(self, one: Floats, other: Floats) -> bootstrap.Interval:
+        """The interval is that of a paired bootstrap over pairs, paraphrases and others each among themselves."""
+        return bootstrap.difference(self.gold, one, other, metric=self.measure)
+
+    def spread(self, one: Floats, other: Floats, gap: bootstrap.Interval) -> power.Spread | None:
+        """Not known: a couple is of two pairs, and a pair in many couples."""
+        return None
+
+    def alike(self, vectors: Tensor) -> Floats:
+        """The cosines of the paraphrases."""
+        cosines: Floats = self.items(vectors)[self.gold == 1]
+        return cosines
+
+    def stored(self, found: Found, settings: Settings) -> LayerScores | None:
+        """Scores that are stored, with what is a paraphrase; None if there are none."""
+        scores = super().stored(found, settings)
+        return scores and replace(scores, gold=self.gold)
+
+    def measured(
+        self, found: Found, settings: Settings, load: Load = load_encoder, *, also: Sequence[Reading] = ()
+    ) -> Work[LayerScores]:
+        """Load stored scores, or measure and store them, with what is a paraphrase: a score is of couples of pairs."""
+        return replace((yield from super().measured(found, settings, load, also=also)), gold=self.gold)
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """None: a score is of couples of pairs, which a group would break up."""
+        return ()
+
+    def _pairs(self) -> Iterable[tuple[str, str, float]]:
+        return zip(self.given.first, self.given.second, map(float, self.given.same), strict=True)
