@@ -120,7 +120,7 @@ def passages(source: str) -> Passages:
 
 def triplets(source: str) -> Triplets | None:
     """The triplets in a file; None for anything else."""
-    table = read_file(source) if is_file(source) else None
+    table = read_file(source) if is_file(source) and not is_folder(source) else None
     if table is None or guess(table).kind != TRIPLETS:
         return None
     return text_rows.triplets(table, guess(table))[0]

@@ -177,6 +177,7 @@ MATTERS = {
     TRANSFER: {"probe", "seeds"},
     RETRIEVAL: {"query_prompt", "document_prompt"},
     SEARCH: {"index"},
+    "items": set(),
 }
 
 

@@ -141,7 +141,8 @@ def test_scores_that_are_known_are_not_measured_again(tmp_path, monkeypatch):
 KINDS = tasks.kinds()
 SETTINGS = Settings("float32", "cpu", 12)
 TITLES = ("mean of layer 1", "last of layer 2", "model default")
-NAMES = {"sts": "STS17", "transfer": "moods", "search": "Quora search", "retrieval": sample.SEARCH}  # by kind
+NAMES = {"sts": "STS17", "transfer": "moods", "search": "Quora search", "retrieval": sample.SEARCH}
+NAMES["items"] = "triplets.csv"  # each by its kind
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +150,8 @@ def place(tmp_path_factory):
     folder = furnished(tmp_path_factory.mktemp("tasks"))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
+        rows = (f"a {word},one {word},no word" for word in ("dog", "cat", "bird", "fish"))
+        (folder / "triplets.csv").write_text("\n".join(["anchor,positive,negative", *rows]), encoding="utf-8")
         patch.setenv("STRATA_DATA", str(folder / "data"))
         patch.setenv("STRATA_CACHE", str(folder / "cache"))
         yield folder
@@ -169,7 +172,8 @@ def test_no_kind_suite_or_task_is_named_twice_and_one_kind_takes_any_file():
     for names in ([kind.kind for kind in KINDS], [suite.name for suite in every], tasks.published()):
         assert max(Counter(names).values()) == 1
     assert [kind.any_file for kind in KINDS].count(True) == KINDS[-1].any_file == 1
-    assert all(inspect.getdoc(kind) and kind.suites for kind in KINDS)
+    assert all(inspect.getdoc(kind) for kind in KINDS)
+    assert [kind.kind for kind in KINDS if not kind.suites] == ["items"], "of files alone"
     assert list(tasks.suites()) == ["sts", "transfer", "search", "retrieval", "sts-more"]
 
 

@@ -37,7 +37,7 @@ from explorer.measuring.scores import pair_cosines
 from explorer.measuring.scores.judge import Floats, Judge
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import Load, Settings, load_encoder
-from explorer.measuring.scores.metrics import ACCURACY, check_aggregate, named
+from explorer.measuring.scores.metrics import ACCURACY, METRICS, check_aggregate, named
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
@@ -136,17 +136,17 @@ class JudgedSet(SetOfTexts[Given]):
     place: ClassVar[int] = 0  # among the kinds: a file is of the first kind that reads it
     shipped: ClassVar[Mapping[str, Callable[[], ItemSet]]] = {}  # sets of this kind that ship, by name
     for_runs: ClassVar[bool] = True  # whether a run can be evaluated on them
-    measures: Sequence[str] = (ACCURACY,)  # those that a set is scored by, the main one first
+    has_protocol: ClassVar[bool] = False  # whether a class in `evaluating/tasks` scores them in a way of its own
+    # what a set may be scored by, the main measure first, but for the metrics of pairs; what is good, in words
+    explained: ClassVar[Mapping[str, str]] = {
+        ACCURACY: "the share of items that are right, × 100: of triplets those whose anchor is nearer to its positive "
+        "than to its negative (chance is 50), of labelled texts those that logistic regression puts into their class."
+    }
 
     @classmethod
     def read(cls, source: str, online: bool) -> Given | None:
         """Read a file or folder of the user; None if it is not of this kind."""
         return None
-
-    @classmethod
-    def offered(cls) -> Sequence[str]:
-        """The measures that a set of this kind may have."""
-        return cls.measures
 
     def with_prompts(self, encoder: Encoder, prompts: RolePrompts) -> Judge:
         """How the set is scored with these prompts of queries and documents."""
@@ -156,6 +156,11 @@ class JudgedSet(SetOfTexts[Given]):
         """How the set is scored with the prompts of the encoder and some settings."""
         yield from ()
         return self.with_prompts(encoder, encoder.role_prompts)
+
+    @cached_property
+    def measures(self) -> Sequence[str]:
+        """What the set is scored by, the main measure first."""
+        return tuple(self.explained)
 
     @cached_property
     def measure(self) -> str:
@@ -254,6 +259,11 @@ def shipped(*, for_runs: bool = False) -> dict[str, Callable[[], ItemSet]]:
     return dict(chain.from_iterable(kind.shipped.items() for kind in kinds))
 
 
+def explained() -> dict[str, str]:
+    """The measures of all kinds but the metrics of scored pairs, and what is good, in words."""
+    return dict(chain.from_iterable(kind.explained.items() for kind in reversed(every())))
+
+
 def load(given: SetIdentity, online: bool = False, *, for_runs: bool = False) -> ItemSet:
     """The set with this identity; `for_runs` only one that a run can be evaluated on."""
     if given.is_scored:
@@ -303,7 +313,7 @@ class MeasureOptions(Knobs):
     def consistent(self) -> None:
         """Write the measure as it is called, of any kind of set; others than any set has are refused."""
         check_aggregate(self.aggregate)
-        known = tuple(dict.fromkeys(chain.from_iterable(kind.offered() for kind in reversed(every()))))
+        known = *(name for name, one in METRICS.items() if one.offered), *explained()
         object.__setattr__(self, "metric", named(self.metric, known) if self.metric else None)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,8 @@ class LabelJudge(JudgedSet[labelled_sets.LabelledSet]):
 
     data = labelled_sets.LabelledSet
     in_words = "texts with labels"
-    place: ClassVar[int] = 1
+    has_protocol = True
+    place = 1
     for_runs = False
 
     def __init__(self, given: labelled_sets.LabelledSet, strength: float | None = None) -> None:

@@ -33,9 +33,9 @@ class ProbeJudge(JudgedSet[sample.ProbePairs]):
 
     data = sample.ProbePairs
     in_words = "probe pairs"
-    place: ClassVar[int] = 4
+    place = 4
     shipped: ClassVar = {sample.PROBE_PACKS: sample.probe_pairs}
-    measures = (metrics.DISTINGUISHED,)
+    explained: ClassVar = {metrics.DISTINGUISHED: metrics.METRICS[metrics.DISTINGUISHED].help}
 
     @cached_property
     def gold(self) -> Floats:

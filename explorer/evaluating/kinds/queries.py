@@ -17,7 +17,7 @@ from explorer.encoding.read.windows import windows as windows_of
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.evaluating.kinds import LENGTH, PASSAGE_LENGTH, JudgedSet
 from explorer.measuring.neighbours import rankings
-from explorer.measuring.neighbours.rankings import MEASURES, MRR, NDCG
+from explorer.measuring.neighbours.rankings import MAP, MEASURES, MRR, NDCG, RECALLS
 from explorer.measuring.neighbours.vector_index import IndexSetting
 from explorer.measuring.scores import correlation, in_use
 from explorer.measuring.scores.judge import DETAILS, Floats, Judge
@@ -38,8 +38,15 @@ class RankingJudge(JudgedSet[RetrievalSet]):
 
     data = RetrievalSet
     in_words = "queries with passages"
-    place: ClassVar[int] = 2
+    has_protocol = True
+    place = 2
     shipped = sources.RETRIEVAL_SETS
+    explained: ClassVar = {
+        NDCG: "relevant passages count more the higher they are ranked, up to rank 10, × 100.",
+        MRR: "the mean of 1 / rank of the first relevant passage, 0 beyond rank 10, × 100.",
+        **{name: f"the share of relevant passages among the first {k}, × 100." for name, k in RECALLS.items()},
+        MAP: "the mean precision at the ranks of the relevant passages, up to rank 100, × 100.",
+    }
 
     def __init__(
         self,
@@ -50,8 +57,7 @@ class RankingJudge(JudgedSet[RetrievalSet]):
     ) -> None:
         """Judge by a set; its documents may be in windows, the best of which counts."""
         super().__init__(given)
-        main = measure or (MRR if given.split in sources.OWN_ROWS else NDCG)
-        self.measures = main, *(one for one in MEASURES if one != main)
+        self._main = measure or (MRR if given.split in sources.OWN_ROWS else NDCG)
         self.prompts, self.prompted = prompts, bool(prompts.query or prompts.document)
         self._windows = windows or Windows(given.documents, np.arange(len(given.documents)))
 
@@ -60,10 +66,10 @@ class RankingJudge(JudgedSet[RetrievalSet]):
         """Read a folder in BEIR's layout, or a file of queries and passages."""
         return sources.retrieval_set(source)
 
-    @classmethod
-    def offered(cls) -> Sequence[str]:
-        """The measures of rankings."""
-        return MEASURES
+    @cached_property
+    def measures(self) -> Sequence[str]:
+        """The main one, then the others."""
+        return self._main, *(one for one in MEASURES if one != self._main)
 
     def with_prompts(self, encoder: Encoder, prompts: RolePrompts) -> Judge:
         """The base is judged as it is used, with the prompts that it declares."""

@@ -32,17 +32,14 @@ class PairJudge(JudgedSet[GradedPairs]):
 
     data = GradedPairs
     in_words = "scored pairs"
-    place: ClassVar[int] = 9  # any file that no other kind reads, so that the error says what a file needs
+    has_protocol = True
+    explained: ClassVar = {}  # metrics are rows of a table
+    place = 9  # any file that no other kind reads, so that the error says what a file needs
 
     @classmethod
     def read(cls, source: str, online: bool) -> GradedPairs:
         """Read a file with two columns of sentences and one of scores."""
         return sources.scored_pairs(source, online=online)[0]
-
-    @classmethod
-    def offered(cls) -> Sequence[str]:
-        """The metrics that scored or labelled pairs may have."""
-        return [name for name, one in metrics.METRICS.items() if one.offered]
 
     @cached_property
     def gold(self) -> Floats:
@@ -50,7 +47,7 @@ class PairJudge(JudgedSet[GradedPairs]):
         return np.array(self.given.gold)
 
     @cached_property
-    def measures(self) -> Sequence[str]:  # type: ignore[override]  # here it follows the gold scores
+    def measures(self) -> Sequence[str]:
         """The metrics of their gold scores."""
         return metrics.metrics_of(self.gold)
 

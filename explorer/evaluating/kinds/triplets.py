@@ -23,7 +23,7 @@ class TripletJudge(JudgedSet[Triplets]):
 
     data = Triplets
     in_words = "triplets"
-    place: ClassVar[int] = 3
+    place = 3
     shipped: ClassVar = {
         sample.MINIMAL_PAIRS: sample.minimal_pairs,
         sample.MORE_MINIMAL_PAIRS: sample.more_minimal_pairs,

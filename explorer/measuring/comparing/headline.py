@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from explorer import in_words
 from explorer.data import sources
-from explorer.data.set_items import PAIR, QUERY, ROW, TRIPLET
+from explorer.data.set_items import PAIR, QUERY, ROW, TRIPLET, several
 from explorer.measuring.comparing.learned_facts import Learned
 from explorer.measuring.scores.judge import PackChange
 from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, SPEARMAN, item_by_main
@@ -31,7 +31,7 @@ LITTLE = 1.0  # points × 100: a score that fell by more, which could be chance,
 SMALL = "the small differences that it notices"
 # the name of a pack in a sentence, where it is another
 _NAMES = {"number": "numbers", "antonym": "antonyms", "role swap": "role swaps", "quantifier": "quantifiers"}
-# what the score of a set measures
+# what the score of a set measures, where it is not named after its items
 _SUBJECTS = {PAIR: "similarity", TRIPLET: "triplets in the right order", QUERY: "search", ROW: "classification"}
 
 Changes = Sequence[PackChange | ElsewhereVerdict]
@@ -156,7 +156,7 @@ def subject(found: Learned, one: ElsewhereVerdict) -> str:
     measure = "" if one.measure in (SPEARMAN, ACCURACY) else f" {one.measure}"
     if is_general(found, one):
         return f"general similarity{measure}"
-    return f"{_SUBJECTS[_item(one)]} on {sources.shown(one.name)}{measure}"
+    return f"{_SUBJECTS.get(_item(one)) or several(_item(one))} on {sources.shown(one.name)}{measure}"
 
 
 def is_general(found: Learned, one: ElsewhereVerdict) -> bool:

@@ -158,7 +158,7 @@ def _metadata(about: CardFacts) -> dict[str, Any]:
         if not of or found.exported is None:
             continue
         # task and metric have the names, and values from 0 to 1, that sentence-transformers writes
-        task = _TASKS.get(measure) or _TASKS[about.facts.item_of(use)]
+        task = _TASKS.get(measure) or _TASKS.get(item := about.facts.item_of(use)) or (item, item.title())
         metric = _METRICS.get(measure) or f"cosine_{measure}".replace(" ", "_")
         value, title = round(found.exported / 100, 6), metric.replace("_", " ").title()
         split = "dev" if use == "dev" else "test"

@@ -22,11 +22,10 @@ from explorer.data.tables.files import ENDINGS
 from explorer.data.tables.table import Table
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import StrataError
-from explorer.evaluating.kinds import MeasureOptions
+from explorer.evaluating.kinds import MeasureOptions, explained
 from explorer.knobs import Knob
-from explorer.measuring.neighbours.rankings import MAP, MRR, NDCG, RECALLS
 from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.scores.metrics import ACCURACY, AGGREGATES, METRICS
+from explorer.measuring.scores.metrics import AGGREGATES, METRICS
 from explorer.ui import messages
 from explorer.ui.access import cached
 
@@ -285,14 +284,4 @@ def what_is_good(metric: str) -> str:
     """Direction, range and typical values of a score, for the help of its card."""
     if metric in METRICS:
         return METRICS[metric].help
-    return f"{metric}: {_GOOD[metric]} Higher is better, at most 100."
-
-
-_GOOD = {
-    NDCG: "relevant passages count more the higher they are ranked, up to rank 10, × 100.",
-    MRR: "the mean of 1 / rank of the first relevant passage, 0 beyond rank 10, × 100.",
-    MAP: "the mean precision at the ranks of the relevant passages, up to rank 100, × 100.",
-    **{name: f"the share of relevant passages among the first {k}, × 100." for name, k in RECALLS.items()},
-    ACCURACY: "the share of items that are right, × 100: of triplets those whose anchor is nearer to its positive than "
-    "to its negative (chance is 50), of labelled texts those that logistic regression puts into their class.",
-}
+    return f"{metric}: {explained()[metric]} Higher is better, at most 100."
