@@ -165,7 +165,7 @@ def _columns(sets: Sets, options: argparse.Namespace) -> group_scores.Columns:
     known: dict[str, None] = {}
     found: dict[tuple[str, str], group_scores.SplitColumn] = {}
     for task in sets.values():
-        if isinstance(task, errors.DataError) or not kinds.is_judged(task.data):
+        if isinstance(task, errors.DataError) or type(task.data) not in [kind.data for kind in kinds.every()]:
             continue
         for one in kinds.judged(task.data).attributes:
             known[one.name] = None

@@ -11,7 +11,7 @@ from explorer import in_words
 from explorer.commands.parts import flags, output
 from explorer.data import corpora, sources
 from explorer.data.labelled import labelled_sets
-from explorer.data.set_items import ItemSet, NamedSet, several, size_of
+from explorer.data.set_items import ItemSet, several, size_of
 from explorer.data.tables.text_rows import Report
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load import declared
@@ -95,7 +95,7 @@ def _given(options: argparse.Namespace) -> tuple[ItemSet, Sequence[Report]]:
     return given, ()
 
 
-def as_json(found: Found, given: NamedSet, scores: layer_scores.LayerScores, **more: object) -> str:
+def as_json(found: Found, given: ItemSet, scores: layer_scores.LayerScores, **more: object) -> str:
     """Every layer & pooling as JSON, with model, set and settings, and what else is given."""
     content = {
         "model": found.name,
@@ -125,7 +125,7 @@ def as_json(found: Found, given: NamedSet, scores: layer_scores.LayerScores, **m
 
 def as_text(
     found: Found,
-    given: NamedSet,
+    given: ItemSet,
     scores: layer_scores.LayerScores,
     metric: str,
     aggregate: str,

@@ -13,7 +13,7 @@ from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import BadChoice, StrataError
-from explorer.evaluating.kinds import judged, only_scored_pairs
+from explorer.evaluating.kinds import only_scored_pairs
 from explorer.measuring.scores import calibration
 from explorer.measuring.scores import similarity as meaning
 from explorer.measuring.scores.measure import Settings, load_encoder, measure
@@ -81,7 +81,7 @@ def _text(source: str, online: bool) -> text_sets.Sentences:
     except StrataError:
         with suppress(StrataError):
             given = named_set(source, online)
-            return corpora.of_texts(given.name, judged(given).first_texts)
+            return corpora.of_texts(given.name, next(iter(given.text_columns.values())))
         raise
 
 

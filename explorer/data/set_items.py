@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from typing import Self
@@ -38,28 +38,6 @@ class Attribute:
         """The attribute of some sentences."""
         cells = tuple(self.cells[row] for row in rows)
         return replace(self, cells=cells)  # type: ignore[arg-type]  # of one kind, since all cells are
-
-
-class NamedSet(Protocol):
-    """An evaluation set of any kind: its name, the digest of its content, and how many items of what are scored."""
-
-    @property
-    def item(self) -> str:
-        """One of the above."""
-
-    @property
-    def name(self) -> str:
-        """The name in menus and verdicts."""
-
-    @property
-    def digest(self) -> str:
-        """The digest of the content."""
-
-    @property
-    def pool(self) -> int:
-        """How many passages each query is searched among; 0 of items that are not queries."""
-
-    def __len__(self) -> int: ...
 
 
 class ItemSet(ABC):
@@ -130,6 +108,6 @@ def counted(count: int, item: str, pool: int = 0) -> str:
     return f"{count:,} {item if count == 1 else several(item)}{among}"
 
 
-def size_of(given: NamedSet) -> str:
+def size_of(given: ItemSet) -> str:
     """How many items of what a set has."""
     return counted(len(given), given.item, given.pool)

@@ -117,7 +117,7 @@ class GradedPairs(ItemSet):
 
 
 @dataclass(frozen=True)
-class Labelled:
+class Labelled(ItemSet):
     """A text per row, or two, and the name of its class."""
 
     name: str
@@ -127,6 +127,7 @@ class Labelled:
     attributes: tuple[Attribute, ...] = field(
         default=(), compare=False, kw_only=True
     )  # further columns; not used in scores
+    item: ClassVar[str] = ROW
 
     @cached_property
     def digest(self) -> str:
@@ -138,15 +139,10 @@ class Labelled:
         """The names of the classes, sorted."""
         return tuple(sorted(set(self.labels)))
 
-    def taken(self, rows: Sequence[int]) -> Labelled:
-        """Some rows, under the same name."""
-        columns = (self.texts, self.labels, self.second)
-        texts, labels, second = (tuple(column[row] for row in rows) if column else () for column in columns)
-        attributes = tuple(one.taken(rows) for one in self.attributes)
-        return replace(self, texts=texts, labels=labels, second=second, attributes=attributes)
-
-    def __len__(self) -> int:
-        return len(self.labels)
+    @property
+    def text_columns(self) -> dict[str, tuple[str, ...]]:
+        """The one or two texts of each row."""
+        return {"text": self.texts, **({"second": self.second} if self.second else {})}
 
 
 @dataclass(frozen=True)

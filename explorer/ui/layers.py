@@ -9,7 +9,7 @@ import streamlit as st
 
 from explorer import in_words
 from explorer.data.graded import sets
-from explorer.data.set_items import NamedSet, counted, size_of
+from explorer.data.set_items import ItemSet, counted, size_of
 from explorer.data.text_sets import GradedPairs
 from explorer.drawing.scores import curves, distributions, grid
 from explorer.encoding.load import declared
@@ -193,7 +193,7 @@ def warn_of_silent_parts(scores: layer_scores.LayerScores, aggregate: str) -> No
         )
 
 
-def show(scores: layer_scores.LayerScores, metric: str, aggregate: str, reading: Reading, pairs: NamedSet) -> None:
+def show(scores: layer_scores.LayerScores, metric: str, aggregate: str, reading: Reading, pairs: ItemSet) -> None:
     """The clickable grid, and the same numbers as lines."""
     on = f"All {size_of(pairs)} of {messages.plain(pairs.name)}."
     left, right = st.columns([2, 3], gap="medium")

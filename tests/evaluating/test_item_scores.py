@@ -148,7 +148,7 @@ def test_scores_are_stored_with_all_that_is_asked_of_them(model, kind, tmp_path,
 def test_items_are_the_texts_that_a_score_is_of_and_their_right_answer():
     sets = sets_of_every_kind()
     for given in sets.values():
-        assert len(judged(given).first_texts) == len(given)
+        assert len(next(iter(given.text_columns.values()))) == len(given)
     query, passage = judged(sets["queries"]).columns.values()
     rows = sample.triplets()
     assert (query[3], passage[3]) == (rows.anchors[3], rows.positives[3])

@@ -9,9 +9,10 @@ from scipy.stats import pearsonr, spearmanr
 
 from explorer.data import sample, sources
 from explorer.data.graded import sts as published
+from explorer.data.graded.question_pairs import QuestionPairs
 from explorer.data.labelled.labelled_sets import LabelledSet
 from explorer.data.set_items import ItemSet
-from explorer.data.text_sets import Corpus, GradedPairs
+from explorer.data.text_sets import Corpus, GradedPairs, Labelled
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.pooling import Row
 from explorer.errors import BadChoice, DataError, TooFewRows
@@ -219,9 +220,9 @@ def test_every_set_that_is_judged_has_a_kind_and_its_texts_are_those_of_its_judg
         texts = {cell for cells in given.text_columns.values() for cell in cells}
         judge = kinds.judge_of(given, tiny_encoder)
         assert texts <= {*judge.sentences}
-        assert len(kind.first_texts) == len(given) == len(judge)
+        assert len(next(iter(kind.columns.values()))) == len(given) == len(judge)
         assert kind.pairs is None or {*kind.pairs.first, *kind.pairs.second} <= {*judge.sentences}
-    assert {one.data for one in kinds.every()} == {*ItemSet.__subclasses__()} - {Corpus}, "rows of a run have no name"
+    assert {one.data for one in kinds.every()} == {*ItemSet.__subclasses__()} - {Corpus, Labelled, QuestionPairs}
 
 
 ROWS = "query,passage\nnight birds,Owls hunt at night.\nbaking,Bread rises.\nnight birds,Bats are no birds.\n"

@@ -17,10 +17,10 @@ from explorer.data.labelled.labelled_sets import LabelledSet
 from explorer.data.text_sets import Labelled
 from explorer.errors import BadChoice, TooFewRows
 from explorer.evaluating.encoded import Encoded, encoded, titles_of
-from explorer.evaluating.probes import ProbeData, Rows, logistic, senteval
+from explorer.evaluating.probes import ProbeData, Rows, logistic, pair_features, senteval
 from explorer.evaluating.probes.senteval import Network, TrainedNetwork, first_weights, trained
 from explorer.evaluating.tasks import transfer as module
-from explorer.evaluating.tasks.transfer import SEEDS, TASKS, estimate, pair_features, transfer
+from explorer.evaluating.tasks.transfer import SEEDS, TASKS, estimate, transfer
 from explorer.progress import Progress, finish
 from tests.independent import senteval_loops
 

@@ -66,8 +66,7 @@ class LabelledSet(ItemSet):
     @property
     def text_columns(self) -> dict[str, tuple[str, ...]]:
         """The one or two texts of each row that is scored."""
-        rows = self.scored
-        return {"text": rows.texts, **({"second": rows.second} if rows.second else {})}
+        return self.scored.text_columns
 
     @property
     def classes(self) -> tuple[str, ...]:

@@ -7,15 +7,12 @@ trainings and commands take any set by its kind.
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import logging
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -31,6 +28,7 @@ from explorer.encoding.load import declared
 from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import BadChoice, NotWritable, SetNotFound, StrataError
+from explorer.evaluating import classes_in
 from explorer.evaluating.kinds import item_scores
 from explorer.knobs import Knobs, knob
 from explorer.measuring.scores import pair_cosines
@@ -82,15 +80,15 @@ class SetOfTexts(Judge, Generic[Given]):
         """What is encoded."""
         return self.sentences
 
+    @cached_property
+    def gold(self) -> Floats:
+        """What a score compares the items with, if it is not their mean: gold scores, or 1 for each paraphrase."""
+        return np.zeros(len(self))
+
     @property
     def columns(self) -> TextColumns:
         """The texts of every item, and labels."""
         return dict(self.given.text_columns)
-
-    @property
-    def first_texts(self) -> tuple[str, ...]:
-        """The first text of every item, such as the query."""
-        return next(iter(self.columns.values()))
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -191,7 +189,8 @@ class JudgedSet(SetOfTexts[Given]):
 
     def stored(self, found: Found, settings: Settings) -> LayerScores | None:
         """Scores that are stored; None if there are none."""
-        return item_scores.kept(self.key(found, settings))
+        scores = item_scores.kept(self.key(found, settings))
+        return scores and replace(scores, gold=self.gold)
 
     def measured(
         self, found: Found, settings: Settings, load: Load = load_encoder, *, also: Sequence[Reading] = ()
@@ -211,7 +210,7 @@ class JudgedSet(SetOfTexts[Given]):
                 item_scores.keep(name, scores)
             except NotWritable as error:  # return the scores even if they cannot be stored
                 logger.warning("The scores were not stored. %s", error)
-        return scores
+        return replace(scores, gold=self.gold)
 
 
 @lru_cache(maxsize=16)  # every rerun of a page asks for those of its set
@@ -222,20 +221,7 @@ def _lengths(columns: tuple[tuple[str, ...], ...]) -> tuple[float, ...]:
 
 def every() -> tuple[type[JudgedSet[Any]], ...]:
     """Every kind of set in the folder, in the order in which a file is tried."""
-    return _every(tuple(__path__))
-
-
-@cache
-def _every(folders: tuple[str, ...]) -> tuple[type[JudgedSet[Any]], ...]:
-    files = sorted(file.stem for folder in folders for file in Path(folder).glob("[!_]*.py"))
-    modules = [importlib.import_module(f"{__name__}.{file}") for file in files]
-    found = (
-        value
-        for module in modules
-        for value in vars(module).values()
-        if inspect.isclass(value) and issubclass(value, JudgedSet) and value.__module__ == module.__name__
-    )
-    return tuple(sorted(found, key=lambda kind: kind.place))
+    return tuple(sorted(classes_in(__name__, tuple(__path__), JudgedSet), key=lambda kind: kind.place))
 
 
 def judged(given: ItemSet) -> JudgedSet[Any]:
@@ -243,20 +229,14 @@ def judged(given: ItemSet) -> JudgedSet[Any]:
     return next(kind for kind in every() if kind.data is type(given))(given)
 
 
-def is_judged(given: object) -> bool:
-    """Whether there is a kind of such data."""
-    return any(kind.data is type(given) for kind in every())
-
-
 def judge_of(given: ItemSet, encoder: Encoder, prompts: RolePrompts | None = None) -> Judge:
     """How a set is scored; queries and documents have these prompts, by default those of the encoder."""
     return judged(given).with_prompts(encoder, encoder.role_prompts if prompts is None else prompts)
 
 
-def shipped(*, for_runs: bool = False) -> dict[str, Callable[[], ItemSet]]:
+def shipped() -> dict[str, Callable[[], ItemSet]]:
     """The sets that ship, by name, other than scored pairs."""
-    kinds = (kind for kind in every() if kind.for_runs or not for_runs)
-    return dict(chain.from_iterable(kind.shipped.items() for kind in kinds))
+    return dict(chain.from_iterable(kind.shipped.items() for kind in every()))
 
 
 def explained() -> dict[str, str]:

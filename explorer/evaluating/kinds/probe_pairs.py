@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,18 +10,12 @@ import numpy as np
 
 from explorer.data import sample
 from explorer.data.set_items import Attribute
-from explorer.encoding.read.pooling import Reading
 from explorer.evaluating.kinds import JudgedSet
 from explorer.measuring.scores import bootstrap, metrics, power
 from explorer.measuring.scores.judge import Floats
-from explorer.measuring.scores.layer_scores import LayerScores
-from explorer.measuring.scores.measure import Load, Settings, load_encoder
-from explorer.progress import Work
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from explorer.encoding.locate.model_names import Found
 
 
 class ProbeJudge(JudgedSet[sample.ProbePairs]):
@@ -62,17 +55,6 @@ class ProbeJudge(JudgedSet[sample.ProbePairs]):
         """The cosines of the paraphrases."""
         cosines: Floats = self.items(vectors)[self.gold == 1]
         return cosines
-
-    def stored(self, found: Found, settings: Settings) -> LayerScores | None:
-        """Scores that are stored, with what is a paraphrase; None if there are none."""
-        scores = super().stored(found, settings)
-        return scores and replace(scores, gold=self.gold)
-
-    def measured(
-        self, found: Found, settings: Settings, load: Load = load_encoder, *, also: Sequence[Reading] = ()
-    ) -> Work[LayerScores]:
-        """Load stored scores, or measure and store them, with what is a paraphrase: a score is of couples of pairs."""
-        return replace((yield from super().measured(found, settings, load, also=also)), gold=self.gold)
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:

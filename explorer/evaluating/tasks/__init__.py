@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import difflib
-import importlib
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache, cached_property
-from pathlib import Path
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from explorer.data import sources, uploads
 from explorer.data.retrieval_sets import Passages
-from explorer.data.set_items import NamedSet
+from explorer.data.set_items import ItemSet
 from explorer.data.tables.columns import plain
 from explorer.encoding.load import declared
 from explorer.encoding.locate import layout
 from explorer.encoding.read.pooling import MODEL_DEFAULT, Reading, parse
 from explorer.errors import BadChoice
+from explorer.evaluating import classes_in
 from explorer.evaluating.encoded import TaskCost, of_encoding
 from explorer.evaluating.results.scored_task import OF_ENCODING, Measured, Options, ScoredTask, stated
 from explorer.measuring.scores.measure import Load, Settings, load_encoder, resolved
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
 
-Data = TypeVar("Data", bound=NamedSet)
+Data = TypeVar("Data", bound=ItemSet)
 
 ALL = "all"  # in place of titles: every layer & pooling
 
@@ -157,20 +155,7 @@ class Task(ABC, Generic[Data]):
 
 def kinds() -> tuple[type[Task[Any]], ...]:
     """Every kind of task in the folder; the one that takes any file is the last."""
-    return _kinds(tuple(__path__))
-
-
-@cache
-def _kinds(folders: tuple[str, ...]) -> tuple[type[Task[Any]], ...]:
-    files = sorted(file.stem for folder in folders for file in Path(folder).glob("[!_]*.py"))
-    modules = [importlib.import_module(f"{__name__}.{file}") for file in files]
-    found = (
-        value
-        for module in modules
-        for value in vars(module).values()
-        if inspect.isclass(value) and issubclass(value, Task) and value.__module__ == module.__name__
-    )
-    return tuple(sorted(found, key=lambda kind: kind.any_file))
+    return tuple(sorted(classes_in(__name__, tuple(__path__), Task), key=lambda kind: kind.any_file))
 
 
 def suites() -> Mapping[str, tuple[str, ...]]:

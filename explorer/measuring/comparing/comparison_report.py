@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from explorer import in_words
 from explorer.data import sources
-from explorer.data.set_items import NamedSet, several, size_of
+from explorer.data.set_items import ItemSet, several, size_of
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.in_words import Rows, rounded, versions
@@ -53,7 +53,7 @@ class Findings:
     """What a comparison has found, which page, text, JSON and report are made of."""
 
     found: tuple[Found, Found]
-    pairs: NamedSet
+    pairs: ItemSet
     comparison: Comparison
     differences: Differences
     metric: str

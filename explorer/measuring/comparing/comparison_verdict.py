@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from explorer.data.sample import Pack
-from explorer.data.set_items import NamedSet, size_of
+from explorer.data.set_items import ItemSet, size_of
 from explorer.data.shared_rows import NONE_SHARED, SharedRows
 from explorer.encoding.load.declared import NOT_DECLARED
 from explorer.encoding.read.head_facts import HeadFacts
@@ -71,7 +71,7 @@ class ComparisonVerdict:
     after: ScoredSide
     score: Verdict
     measure: str
-    pairs: NamedSet
+    pairs: ItemSet
     pairs_text: str  # which pairs and how many, in words
     tuning: Tuning | None = None
     same: ScoredSide | None = None  # the base under the layer & pooling that was trained, if it is a cell of the grid
@@ -211,7 +211,7 @@ def as_trained(comparison: Comparison, tuning: Tuning | None, metric: str) -> Co
 
 def judge(
     found: tuple[Found, Found],
-    pairs: NamedSet,
+    pairs: ItemSet,
     comparison: Comparison,
     difference: Interval,
     metric: str,
@@ -267,7 +267,7 @@ def _towards(after: int, gap: Interval) -> Interval:
     return gap if after == 1 else Interval(-gap.difference, -gap.high, -gap.low, gap.error)
 
 
-def _pairs_text(pairs: NamedSet, metric: str, aggregate: str) -> str:
+def _pairs_text(pairs: ItemSet, metric: str, aggregate: str) -> str:
     """Which items and how many, and the measure: `STS-B test (1,379 pairs, Spearman)`."""
     way = "" if aggregate == "all" else f", {aggregate} over sub-corpora"
     return f"{pairs.name} ({size_of(pairs)}, {metric}{way})"

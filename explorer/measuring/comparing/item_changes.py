@@ -15,7 +15,7 @@ import numpy as np
 from explorer import in_words
 from explorer.data.retrieval_sets import RetrievalSet
 from explorer.data.sample import ProbePairs
-from explorer.data.set_items import NamedSet, several, size_of
+from explorer.data.set_items import ItemSet, several, size_of
 from explorer.data.text_sets import GradedPairs
 from explorer.in_words import Rows
 from explorer.measuring.comparing.pair_changes import (
@@ -104,7 +104,7 @@ class ChangedItems:
 
 
 def changed_items(
-    given: NamedSet, columns: TextColumns, chosen: Comparison, about: Comparison, measure: str, after: int = 1
+    given: ItemSet, columns: TextColumns, chosen: Comparison, about: Comparison, measure: str, after: int = 1
 ) -> ChangedItems:
     """The items of a set, with these texts, that improved and got worse.
 
@@ -130,7 +130,7 @@ def changed_items(
     return ChangedItems(size_of(given), given.item, names, readings, rows, 100 * found.gaps, gain, rule)
 
 
-def item_changes(given: NamedSet, columns: TextColumns, about: Comparison, measure: str, after: int = 1) -> ItemChanges:
+def item_changes(given: ItemSet, columns: TextColumns, about: Comparison, measure: str, after: int = 1) -> ItemChanges:
     """What each item of a set other than scored pairs gets under both models, the judged one `after`."""
     sides, readings = (about.one, about.other), (about.one_reading, about.other_reading)
     before, tuned = sides[1 - after], sides[after]

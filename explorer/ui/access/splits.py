@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from explorer.data.graded import sets
-from explorer.evaluating import kinds
 from explorer.evaluating.kinds import item_scores
 from explorer.evaluating.tasks import retrieval
 from explorer.measuring.scores import layer_scores
@@ -59,7 +58,7 @@ def dev_and_test(
 
 def _halves_of_items(scored: sidebar_choice.ModelScores) -> tuple[ScoredSet, ScoredSet] | None:
     """Two halves of the queries, triplets or rows, drawn by their text; None of so few that an interval is empty."""
-    texts = kinds.judged(scored.pairs).first_texts
+    texts = next(iter(scored.pairs.text_columns.values()))
     first = retrieval.half(texts)
     if min(first.sum(), (~first).sum()) < retrieval.LEAST:
         return None

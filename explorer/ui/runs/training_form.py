@@ -235,7 +235,7 @@ def every_set() -> list[str]:
     own = sidebar_choice.paths_of(*sidebar_choice.READ_FOR_TRAINING)
     divided = [sets.SAMPLE, *(one for one in sets.kept_sets() if not cached.why_not_split(one))]
     halves = [half for one in divided for half in sets.halves(one)]
-    return [*map(written, (*halves, *sets.known())), *own, *shipped(for_runs=True)]
+    return [*map(written, (*halves, *sets.known())), *own, *shipped()]
 
 
 def _by_hand(key: str) -> None:

@@ -19,7 +19,6 @@ from explorer.drawing.scores.distributions import reliability_of
 from explorer.encoding.load import declared
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import StrataError
-from explorer.evaluating.kinds import judged
 from explorer.in_words import rounded
 from explorer.measuring.scores import calibration, similarity
 from explorer.ui import messages
@@ -216,7 +215,9 @@ def _of_side(
     if coming:
         return None
     if text is None:
-        sentences = scored.graded.sentences if scored.graded is not None else judged(scored.pairs).first_texts
+        sentences = (
+            scored.graded.sentences if scored.graded is not None else next(iter(scored.pairs.text_columns.values()))
+        )
         text = Sentences(scored.pairs.name, similarity.some_sentences(sentences))
     vectors = side.vectors(text.texts)
     if vectors is None:
