@@ -14,6 +14,8 @@ from explorer.errors import BadChoice, StrataError
 from explorer.places import given_path
 
 if TYPE_CHECKING:
+    from explorer.studies.plans.advice import Advice, AdviceOptions, Proposal
+    from explorer.studies.plans.own_data import OwnData
     from explorer.studies.plans.plan_folder import PlanFolder
     from explorer.training.record.runs import Run
 
@@ -27,9 +29,7 @@ def advise_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("data", metavar="FILE|NAME", help="The text: a file, or a set such as 'STS-B'")
     name = replace(Plan.knobs["name"], metavar="NAME", empty="made of the text's name")
     flags.add(verb, AdviceOptions, InUse, name)
-    verb.add_argument(
-        "--estimate", action="store_true", help="Print what the text holds and what is proposed, and stop"
-    )
+    flags.add_estimate(verb, "Print what the text holds and what is proposed")
     verb.add_argument(
         "--delete-models",
         action="store_true",
@@ -50,42 +50,46 @@ def advise(options: argparse.Namespace) -> None:
     from explorer.measuring.scores.in_use import InUse
     from explorer.studies.plans import advice, answer, own_data, plan_folder, plan_table
 
-    asked, wanted = flags.read(options, advice.AdviceOptions), flags.read(options, InUse)
-    data = own_data.read(options.data, asked.model, asked.dev, asked.test)
+    chosen, in_use = flags.read(options, advice.AdviceOptions), flags.read(options, InUse)
+    data = own_data.read(options.data, chosen.model, chosen.dev, chosen.test)
     for line in data.lines:
         output.say(line)
-    name = options.name or advice.usual_name(data, asked)
+    name = options.name or advice.usual_name(data, chosen)
     begun = _begun(name)
     if begun is None:
-        found = output.shown(advice.proposal(data, asked, name))
-        for line in (*(f"{method}: {error}" for method, error in found.advice.failures.items()), *found.cut):
-            output.say(line)
-        output.say(f"{advice.in_text(found)}, about {in_words.duration(found.seconds)}")
+        proposal = _proposal(data, chosen, name)
         if options.estimate:
             return
-        begun = advice.begin(found)
-    known = advice.of_folder(begun)
-    if known is None or known.data != data or replace(known.options, minutes=asked.minutes) != asked:
-        raise BadChoice(f"'{begun.name}' is a plan of another text, model, set or method. Give another --name.")
+        begun = advice.begin(proposal)
+    known = _same(begun, data, chosen)
     if options.estimate:
         output.say(f"'{begun.name}' was begun already; the same command without --estimate goes on with it.")
         return
     plan = begun.plan()
-    if asked.minutes != plan.budget.minutes:
-        begun.redefine(replace(plan, budget=replace(plan.budget, minutes=asked.minutes)))
+    if chosen.minutes != plan.budget.minutes:
+        begun.redefine(replace(plan, budget=replace(plan.budget, minutes=chosen.minutes)))
     failed = plans.work_off(begun, plans.AGAIN)
-    table = plan_table.table(begun.plan())
-    given = answer.answer(table, known, begun.status(), wanted)
+    table, status = plan_table.table(begun.plan()), begun.status()
+    given = answer.answer(table, known, status, in_use)
     if options.html:
-        output.write_report(options.html, answer.report(table, known, begun.status(), wanted))
-    if options.json:
-        print(json.dumps(answer.as_json(given, known, begun.status(), table), ensure_ascii=False, indent=1))
-    else:
-        print(given.text)
-    if begun.status().state == plan_folder.FINISHED:
-        _tidied(advice.other_models(table, begun.status(), given.run), given.run, delete=options.delete_models)
+        output.write_report(options.html, answer.report(table, known, status, in_use))
+    as_json = answer.as_json(given, known, status, table) if options.json else None
+    print(json.dumps(as_json, ensure_ascii=False, indent=1) if options.json else given.text)
+    if status.state == plan_folder.FINISHED:
+        _tidied(advice.other_models(table, status, given.run), given.run, delete=options.delete_models)
     if failed and given.best is None:
         raise SystemExit(1)
+
+
+def _proposal(data: OwnData, chosen: AdviceOptions, name: str) -> Proposal:
+    """Propose a plan, and say what it is, what was left out and what it takes."""
+    from explorer.studies.plans import advice
+
+    proposal = output.shown(advice.proposal(data, chosen, name))
+    for line in (*(f"{method}: {error}" for method, error in proposal.advice.failures.items()), *proposal.cut):
+        output.say(line)
+    output.say(f"{advice.in_text(proposal)}, about {in_words.duration(proposal.seconds)}")
+    return proposal
 
 
 def _tidied(others: list[Run], run: str, *, delete: bool) -> None:
@@ -101,6 +105,16 @@ def _tidied(others: list[Run], run: str, *, delete: bool) -> None:
     for one in others:
         one.delete_model()
     output.say(f"Deleted {several} ({weight}), {kept}; their scores stay.")
+
+
+def _same(begun: PlanFolder, data: OwnData, chosen: AdviceOptions) -> Advice:
+    """The advice that was begun; an error if it was on another text or with other options than the time limit."""
+    from explorer.studies.plans import advice
+
+    known = advice.of_folder(begun)
+    if known is None or known.data != data or replace(known.options, minutes=chosen.minutes) != chosen:
+        raise BadChoice(f"'{begun.name}' is a plan of another text, model, set or method. Give another --name.")
+    return known
 
 
 def _begun(name: str) -> PlanFolder | None:

@@ -12,6 +12,7 @@ from explorer.commands.parts import flags, output
 from explorer.data import sample, sources
 from explorer.data.graded import sets
 from explorer.data.retrieval_sets import RetrievalSet, among
+from explorer.data.set_items import ItemSet
 from explorer.encoding.load import declared, loading
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
@@ -40,8 +41,8 @@ WINDOWS, CORPUS = Options.knobs["windows"], Options.knobs["corpus"]
 
 def compare_flags(verb: argparse.ArgumentParser) -> None:
     """State the flags."""
-    verb.add_argument("one", metavar="A", help=f"An encoder: {flags.A_MODEL} for the model of a run")
-    verb.add_argument("other", metavar="B", help="The encoder to compare with A, given in the same way")
+    verb.add_argument("model_a", metavar="A", help=f"An encoder: {flags.A_MODEL} for the model of a run")
+    verb.add_argument("model_b", metavar="B", help="The encoder to compare with A, given in the same way")
     test = sources.written(sets.halves()[1])
     verb.add_argument(
         "--on",
@@ -82,11 +83,11 @@ def _gated(options: argparse.Namespace, names: list[str]) -> int:
         if stated:
             raise BadChoice(f"{flag} is for one set, without --fail-if-worse, --by and --junit. Leave it out.")
     try:
-        found = find(options.one, online=options.online), find(options.other, online=options.online)
+        models = _models(options)
         corpus = sources.passages(options.corpus) if options.corpus else None
-        sides, by = readings.of_both(*found), flags.read(options, ScoredBy)
+        sides, by = readings.of_both(*models), flags.read(options, ScoredBy)
         about = names, sides, _settings(options), by.metric, by.aggregate, by.seed, limits.by
-        outcome = output.shown(gate(found, *about, online=options.online, corpus=corpus))
+        outcome = output.shown(gate(models, *about, online=options.online, corpus=corpus))
         if options.junit:
             page = outcome.junit()
             write_whole(options.junit, lambda file: file.write(page), "Choose another path for the JUnit file.")
@@ -99,76 +100,73 @@ def _gated(options: argparse.Namespace, names: list[str]) -> int:
     return outcome.exit_code if options.fail_if_worse else 0
 
 
+def _models(options: argparse.Namespace) -> tuple[Found, Found]:
+    return find(options.model_a, online=options.online), find(options.model_b, online=options.online)
+
+
 def _settings(options: argparse.Namespace) -> Settings:
     return replace(flags.read(options, Settings), windows=options.windows)
 
 
-def _on_one_set(options: argparse.Namespace, name: str) -> None:
-    """The verdict and every layer & pooling, as text or JSON, and as a report."""
-    by = flags.read(options, ScoredBy)
-    found = find(options.one, online=options.online), find(options.other, online=options.online)
-    # flags that contradict each other or the models are refused before minutes of work
-    grids = [declared.poolings(one.folder) for one in found]
-    check_pooling(options.pooling, [pooling for pooling in grids[0] if pooling in grids[1]])
-    readings = flags.read(options, ComparedReadings)
+def _evaluation_set(options: argparse.Namespace, name: str) -> ItemSet:
+    """The set by its name; flags that have no effect on it are refused."""
     given = named_set(name, options.online)
     for flag, stated in (("--windows", options.windows), ("--corpus", options.corpus)):
         if stated and not isinstance(given, RetrievalSet):
             raise BadChoice(f"{flag} is for queries with passages, and {given.name} has none. Leave it out.")
+    if options.geometry and judged(given).pairs is None:
+        raise BadChoice(
+            f"--geometry is of pairs of texts, and {given.name} has single texts with labels. Leave it out, or name "
+            "scored pairs, triplets or queries."
+        )
     if options.corpus and isinstance(given, RetrievalSet):
-        given = among(given, sources.passages(options.corpus))
-    metric = judged(given).measure_named(by.metric)
+        return among(given, sources.passages(options.corpus))
+    return given
+
+
+def _dev_set(options: argparse.Namespace, given: ItemSet, metric: str) -> ItemSet | None:
+    """The set that chooses the layers & poolings, if one is named; it has the metric of the evaluation set."""
     dev = named_set(options.dev, options.online) if options.dev else None
     if dev is not None and metric not in judged(dev).measures:
         raise BadChoice(
             f"--dev {options.dev} has no {metric}, by which {given.name} is scored. Name a dev set of the same kind of "
             "data, or leave it out."
         )
-    pairs = judged(given).pairs
-    if options.geometry and pairs is None:
-        raise BadChoice(
-            f"--geometry is of pairs of texts, and {given.name} has single texts with labels. Leave it out, or name "
-            "scored pairs, triplets or queries."
-        )
+    return dev
+
+
+def _on_one_set(options: argparse.Namespace, name: str) -> None:
+    """The verdict and every layer & pooling, as text or JSON, and as a report."""
+    by, models, settings = flags.read(options, ScoredBy), _models(options), _settings(options)
+    # flags that contradict each other or the models are refused before minutes of work
+    grids = [declared.poolings(model.folder) for model in models]
+    check_pooling(options.pooling, [pooling for pooling in grids[0] if pooling in grids[1]])
+    readings, given = flags.read(options, ComparedReadings), _evaluation_set(options, name)
+    metric = judged(given).measure_named(by.metric)
+    dev = _dev_set(options, given, metric)
     column = splits.named(judged(given).attributes, options.split, given.name) if options.split else None
-    settings, asked = _settings(options), readings.of_both(*found)
     how = settings, metric, by.aggregate, by.seed
-    one = output.shown(compared(found, given, asked, *how))
-    comparison, picked = one.comparison, None
+    result, picked = output.shown(compared(models, given, readings.of_both(*models), *how)), None
     if dev is not None:
-        sides = (output.shown(judged(dev).measured(side, settings)) for side in found)
+        sides = (output.shown(judged(dev).measured(model, settings)) for model in models)
         picked = best_cell.pick(dev, (next(sides), next(sides)), given, metric)
-        one = output.shown(compared(found, given, picked.readings, *how))
-        comparison = one.comparison
-    about, verdict, metric = one.about, one.verdict, one.metric
+        result = output.shown(compared(models, given, picked.readings, *how))
+    comparison, verdict, metric = result.comparison, result.verdict, result.metric
     differences = verdict.shown(comparison.differences(metric, by.aggregate))
-    probes = known_probes(found, verdict, [settings])
+    probes = known_probes(models, verdict, [settings])
     if probes is None:
-        probes = _encoded_probes(found, about, verdict, settings)
-    words, geometry = ExplainedPairs(), None
+        probes = _encoded_probes(models, result.about, verdict, settings)
+    words, geometry, pairs = ExplainedPairs(), None, judged(given).pairs
     if options.report:
-        words = _words(found, about, probes, settings)
+        words = _words(models, result.about, probes, settings)
     if pairs is not None and (options.geometry or options.report):
         both = comparison.one_reading, comparison.other_reading
-        geometry = output.shown(layer_geometry(found, pairs, options.pooling, both, settings))
+        geometry = output.shown(layer_geometry(models, pairs, options.pooling, both, settings))
     judged_too = not verdict.score.chose
     split = splits.split(comparison, column, metric, intervals=judged_too) if column else None
-    named = comparison_report.NamedAs((options.one, options.other), name, settings, options.dev)
-    findings = comparison_report.Findings(
-        found,
-        given,
-        comparison,
-        differences,
-        metric,
-        by.aggregate,
-        geometry,
-        picked,
-        verdict,
-        probes,
-        judged(given).columns,
-        named,
-        split,
-    )
+    named = comparison_report.NamedAs((options.model_a, options.model_b), name, settings, options.dev)
+    numbers = comparison, differences, metric, by.aggregate, geometry, picked, verdict, probes
+    findings = comparison_report.Findings(models, given, *numbers, judged(given).columns, named, split)
     print(comparison_report.as_json(findings) if options.json else comparison_report.as_text(findings))
     if options.report:
         from explorer.drawing.reports.report import report
@@ -177,11 +175,11 @@ def _on_one_set(options: argparse.Namespace, name: str) -> None:
 
 
 def _encoded_probes(
-    found: tuple[Found, Found], about: Comparison, verdict: ComparisonVerdict, settings: Settings
+    models: tuple[Found, Found], about: Comparison, verdict: ComparisonVerdict, settings: Settings
 ) -> learned_facts.Learned:
-    packs, sides = sample.probe_packs(), list(zip(found, (about.one_reading, about.other_reading), strict=True))
+    packs, sides = sample.probe_packs(), list(zip(models, (about.one_reading, about.other_reading), strict=True))
     if verdict.tuning and verdict.trained:  # the base, as it is trained
-        sides.append((found[1 - verdict.tuning.tuned], verdict.trained))
+        sides.append((models[1 - verdict.tuning.tuned], verdict.trained))
     made = []
     for side, reading in sides:
         work = of_reading(load_encoder(side, settings), sentences_of(packs), reading, settings.max_length)
@@ -190,12 +188,12 @@ def _encoded_probes(
 
 
 def _words(
-    found: tuple[Found, Found], about: Comparison, probes: learned_facts.Learned, settings: Settings
+    models: tuple[Found, Found], about: Comparison, probes: learned_facts.Learned, settings: Settings
 ) -> ExplainedPairs:
     @cache
     def loaded(model: Found) -> Encoder:
         return loading.load(model, "float32", settings.device, attention=EAGER)
 
-    sides = dict(zip("AB", zip(found, (about.one_reading, about.other_reading), strict=True), strict=True))
+    sides = dict(zip("AB", zip(models, (about.one_reading, about.other_reading), strict=True), strict=True))
     pairs = [(one.first, one.second) for one in probes.pairs]
     return output.shown(of_pairs(sides, pairs, loaded, settings.max_length, settings.device))

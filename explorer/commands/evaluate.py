@@ -25,13 +25,15 @@ from explorer.measuring.comparing import splits
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.metrics import measure_in_words
 from explorer.measuring.scores.verdict import CI
-from explorer.progress import map_progress
+from explorer.progress import Work, map_progress
 from explorer.training.record.run_results import scored
 
 if TYPE_CHECKING:
+    from explorer.studies.fine_tuning import TuningOptions
     from explorer.training.loop.processes import World
 
 PROBE = "fine-tuned"  # the choice of --probe
+STOPPED = "Stopped. What was measured is saved; the same command goes on from there."
 
 
 def evaluate_flags(verb: argparse.ArgumentParser) -> None:
@@ -70,11 +72,7 @@ def evaluate_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--measure", metavar="NAME", help="For the table: 'spearman wmean', 'pearson', … (default: the task's main one)"
     )
-    verb.add_argument(
-        "--estimate",
-        action="store_true",
-        help="Print what each task takes that is not saved, from a short trial, and stop",
-    )
+    flags.add_estimate(verb, "Print what each task takes that is not saved, from a short trial")
     flags.add_forms(verb, json="Every layer & pooling, as JSON")
 
 
@@ -111,22 +109,13 @@ def evaluate(options: argparse.Namespace) -> int:
     if options.data:
         os.environ[sts.VARIABLE] = str(options.data)
     tasks, tuned = _divided(options)
-    given = flags.values(options, scored_task.Options.knobs)
+    stated = flags.values(options, scored_task.Options.knobs)
     if options.probe == PROBE:
-        del given["probe"]
-    chosen = scored_task.Options(**given, online=options.online)
+        del stated["probe"]
+    chosen = scored_task.Options(**stated, online=options.online)
     measurement = Settings(options.precision or scored_task.EVALUATED.precision, options.device, options.max_length)
     models = _models(options, measurement)
-    settings: dict[str, Any] = dict(flags.settings(options))
-    if settings and not tuned:
-        raise errors.BadChoice("--set is for tasks that are fine-tuned on. Add --suite glue, or --probe fine-tuned.")
-    if options.max_length:
-        settings = {"max_length": options.max_length, **settings}
-    training = fine_tuning.TuningOptions(
-        chosen.seeds, settings, options.precision or "auto", options.device, options.online
-    )
-    if tuned:
-        output.say_unreadable()
+    training = _tuning(options, chosen, tuned)
     if options.estimate:
         _print_estimate(models, tasks, chosen)
         for name, task in product(options.models, tuned):
@@ -135,27 +124,45 @@ def evaluate(options: argparse.Namespace) -> int:
         return 0
     sets = loaded(tasks, chosen) if options.split else None
     columns = _columns(sets, options) if sets is not None else {}
-    world = _processes(measurement)
-    if world and tuned:
-        raise errors.BadChoice("Fine-tuned tasks are evaluated by one process. Start the command without torchrun.")
-    share = slice(world.rank, None, world.size) if world else slice(None)
-    message = "Stopped. What was measured is saved; the same command goes on from there."
-    work = evaluation(models, tasks, chosen, share, sets)
-    if world and not world.main:
-        message, work = "", map_progress(work, lambda progress: replace(progress, note=""))
-    found = output.finish_or_stop(work, message)
+    world = _processes(measurement, tuned)
     if world:
-        found = _of_all(found, list(product([model for model, _ in models], found.columns)), world)
-        world.leave()
+        share = slice(world.rank, None, world.size)
+        results = _of_all(models, evaluation(models, tasks, chosen, share, sets), world)
         if not world.main:
             return 0
+    else:
+        results = output.finish_or_stop(evaluation(models, tasks, chosen, slice(None), sets), STOPPED)
     if tuned:
-        encoders = [name for name in options.models if not word_models.is_word_model(name)]
-        found = found.and_(output.finish_or_stop(fine_tuning.fine_tuning(encoders, tuned, training), message))
-        left_out = (f"{name} has no encoder to fine-tune." for name in options.models if name not in encoders)
-        found = replace(found, missing=(*found.missing, *left_out))
-    _print(found, options, columns)
-    return errors.UNMEASURED if found.missing and not world else 0  # torchrun takes any other code for a crash
+        results = _with_fine_tuning(results, tuned, training, options.models)
+    _print(results, options, columns)
+    return errors.UNMEASURED if results.missing and not world else 0  # torchrun takes any other code for a crash
+
+
+def _tuning(options: argparse.Namespace, chosen: scored_task.Options, tasks: Sequence[str]) -> TuningOptions:
+    """How tasks are fine-tuned on."""
+    from explorer.studies import fine_tuning
+
+    settings: dict[str, Any] = dict(flags.settings(options))
+    if settings and not tasks:
+        raise errors.BadChoice("--set is for tasks that are fine-tuned on. Add --suite glue, or --probe fine-tuned.")
+    if tasks:
+        output.say_unreadable()
+    if options.max_length:
+        settings = {"max_length": options.max_length, **settings}
+    precision = options.precision or "auto"
+    return fine_tuning.TuningOptions(chosen.seeds, settings, precision, options.device, options.online)
+
+
+def _with_fine_tuning(
+    results: EvaluationResult, tasks: list[str], training: TuningOptions, models: list[str]
+) -> EvaluationResult:
+    """Results with those of tasks that the encoders are fine-tuned on."""
+    from explorer.studies import fine_tuning
+
+    encoders = [name for name in models if not word_models.is_word_model(name)]
+    results = results.and_(output.finish_or_stop(fine_tuning.fine_tuning(encoders, tasks, training), STOPPED))
+    left_out = (f"{name} has no encoder to fine-tune." for name in models if name not in encoders)
+    return replace(results, missing=(*results.missing, *left_out))
 
 
 def _columns(sets: Sets, options: argparse.Namespace) -> group_scores.Columns:
@@ -255,25 +262,32 @@ def _print_estimate(
         output.say(text)
 
 
-def _processes(settings: Settings) -> World | None:
-    """The processes that torchrun started; None for a single one."""
+def _processes(settings: Settings, tuned: Sequence[str]) -> World | None:
+    """The processes that torchrun started; None for a single one, which alone can fine-tune."""
     if os.environ.get("WORLD_SIZE", "1") == "1":
         return None
     from explorer.training.loop.processes import PATIENCE, World
 
-    return World(settings.precision, settings.device, PATIENCE)
+    world = World(settings.precision, settings.device, PATIENCE)
+    if tuned:
+        raise errors.BadChoice("Fine-tuned tasks are evaluated by one process. Start the command without torchrun.")
+    return world
 
 
 def _of_all(
-    found: EvaluationResult, cells: list[tuple[ScoredModel, scored_task.ScoredTask]], world: World
+    models: Sequence[tuple[ScoredModel, AnySubject]], work: Work[EvaluationResult], world: World
 ) -> EvaluationResult:
-    """The evaluation of all processes, in the order of the cells; results are read from their files."""
+    """The evaluation of all processes, by model and task; results are read from their files."""
+    if not world.main:
+        work = map_progress(work, lambda progress: replace(progress, note=""))
+    found = output.finish_or_stop(work, STOPPED if world.main else "")
+    cells = list(product([model for model, _ in models], found.columns))
     saved, reused = (
         set(world.gathered([path_of(one.model, one.task) for one in of])) for of in (found.results, found.reused)
     )
     paths = [path for path in (path_of(*cell) for cell in cells) if path in saved]
     results = {path: result for path in paths if (result := read(path)) is not None}
-    return EvaluationResult(
+    of_all = EvaluationResult(
         tuple(results.values()),
         tuple(result for path, result in results.items() if path in reused),
         tuple(dict.fromkeys(world.gathered(found.missing))),
@@ -281,6 +295,8 @@ def _of_all(
         found.columns,
         found.repeated,
     )
+    world.leave()
+    return of_all
 
 
 def _table(found: EvaluationResult, options: argparse.Namespace, groups: Mapping[str, splits.ScoreSplit]) -> str:

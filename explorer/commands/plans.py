@@ -23,9 +23,7 @@ def plan_flags(verb: argparse.ArgumentParser) -> None:
 
     verb.add_argument("plan", metavar="FILE|NAME", help="The file of a plan, or the name of one that was begun")
     verb.add_argument("--resume", action="store_true", help="Go on with a plan that was begun")
-    verb.add_argument(
-        "--estimate", action="store_true", help="Print what it takes, from one step of each row, and stop"
-    )
+    flags.add_estimate(verb, "Print what it takes, from one step of each row")
     verb.add_argument(
         "--commands", action="store_true", help="Print the 'train' command of each run, for a cluster, and stop"
     )
@@ -41,20 +39,10 @@ def plan(options: argparse.Namespace) -> None:
     finished already are not trained again; a run that fails is left behind and named. The runs are in checkpoints (or
     in STRATA_RUNS), and the Train page shows them too.
     """
-    from explorer.studies.plans import execution, plan_columns, plan_folder, plan_report, plan_table, row_curve
+    from explorer.studies.plans import execution
     from explorer.studies.plans.plan import cells, sets_of, with_sets
-    from explorer.studies.plans.plan_file import read
 
-    # the plan in a file, or one that was begun, by its name
-    path = given_path(options.plan)
-    begun = None
-    if path.is_file():
-        plan = read(path)
-    elif path.suffix in (".yaml", ".yml") or "/" in options.plan:
-        raise BadChoice(f"There is no file {options.plan}. Give the file of a plan, or the name of one that was begun.")
-    else:
-        begun = plan_folder.find(options.plan)
-        plan = begun.plan()
+    begun, plan = _named(options.plan)
     plan = with_sets(plan)
     output.say_unreadable()
     if options.commands:
@@ -69,35 +57,63 @@ def plan(options: argparse.Namespace) -> None:
         return
     failed = False
     if not options.table:
-        if begun is None:
-            if options.resume and (plan_folder.plans_folder() / plan.name / plan_folder.PLAN).is_file():
-                begun = plan_folder.find(plan.name)
-                check_same(plan, begun)
-            else:
-                execution.check(plan)
-                begun = plan_folder.new(plan)
-        elif not options.resume:
-            raise BadChoice(f"The plan '{plan.name}' was begun already. Add --resume to go on with it.")
+        begun = _begun(plan, begun, resume=options.resume)
         failed = work_off(begun, f"python -m explorer plan {begun.name} --resume", options.processes)
-    found = plan_table.table(plan)
-    for text in found.unmeasured:
+    _print_table(plan, options)
+    if failed:
+        raise SystemExit(1)
+
+
+def _named(plan: str) -> tuple[PlanFolder | None, Plan]:
+    """The plan in a file, or one that was begun, by its name, with its folder."""
+    from explorer.studies.plans import plan_file, plan_folder
+
+    path = given_path(plan)
+    if path.is_file():
+        return None, plan_file.read(path)
+    if path.suffix in (".yaml", ".yml") or "/" in plan:
+        raise BadChoice(f"There is no file {plan}. Give the file of a plan, or the name of one that was begun.")
+    begun = plan_folder.find(plan)
+    return begun, begun.plan()
+
+
+def _begun(plan: Plan, begun: PlanFolder | None, *, resume: bool) -> PlanFolder:
+    """The folder to work in: that of a plan which is resumed, or a new one."""
+    from explorer.studies.plans import execution, plan_folder
+
+    if begun is not None:
+        if not resume:
+            raise BadChoice(f"The plan '{plan.name}' was begun already. Add --resume to go on with it.")
+        return begun
+    if resume and (plan_folder.plans_folder() / plan.name / plan_folder.PLAN).is_file():
+        begun = plan_folder.find(plan.name)
+        check_same(plan, begun)
+        return begun
+    execution.check(plan)
+    return plan_folder.new(plan)
+
+
+def _print_table(plan: Plan, options: argparse.Namespace) -> None:
+    """Print the table of a plan, after messages on what it lacks and on more rows."""
+    from explorer.studies.plans import plan_columns, plan_report, plan_table, row_curve
+
+    table = plan_table.table(plan)
+    for text in table.unmeasured:
         output.say(text)
-    if (forgotten := plan_report.forgotten(found)) is not None:
+    if (forgotten := plan_report.forgotten(table)) is not None:
         output.say(forgotten.text)
-    if text := plan_report.unscored(found):
+    if text := plan_report.unscored(table):
         output.say(text)
-    curves = row_curve.curves(found)
+    curves = row_curve.curves(table)
     for curve in curves:
         output.say(plan_report.of_rows(curve, len(curves) > 1).text)
     if curves:
         output.say(plan_report.about_rows(curves))
     if options.json:
-        numbers = {**plan_table.as_json(found), "row_curves": row_curve.as_json(curves)}
+        numbers = {**plan_table.as_json(table), "row_curves": row_curve.as_json(curves)}
         print(json.dumps(numbers, ensure_ascii=False, indent=1))
     else:
-        print(flags.table(options, *plan_columns.written(found)), end="")
-    if failed:
-        raise SystemExit(1)
+        print(flags.table(options, *plan_columns.written(table)), end="")
 
 
 LIST = "list"
@@ -110,7 +126,7 @@ def reproduce_flags(verb: argparse.ArgumentParser) -> None:
 
     verb.add_argument("table", metavar="TABLE", help="Such as sg-bert-5; or 'list'")
     flags.add(verb, ReproductionOptions, flags.SET)
-    verb.add_argument("--estimate", action="store_true", help="Print what it takes, and stop")
+    flags.add_estimate(verb, "Print what it takes")
     verb.add_argument("--table", dest="only_table", action="store_true", help="Print the table as it stands, and stop")
     flags.add_forms(verb)
 

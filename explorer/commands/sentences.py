@@ -7,6 +7,7 @@ import json
 import shlex
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.commands.parts import flags, output
@@ -40,9 +41,7 @@ def embed_flags(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument("--out", type=given_path, required=True, metavar="FOLDER", help="The folder of the vectors")
     flags.add(verb, embedding.Request, flags.COLUMN)
-    verb.add_argument(
-        "--estimate", action="store_true", help="Try a few sentences, print time and bytes on disk, and stop"
-    )
+    flags.add_estimate(verb, "Try a few sentences, print time and bytes on disk")
     flags.add(verb, Settings, flags.ONLINE)
 
 
@@ -75,18 +74,19 @@ def embed(options: argparse.Namespace) -> None:
                 text = _result_text(done, request, world.size) if done else ""
     except KeyboardInterrupt as stop:
         if world.main:
-            there = embedding_folder.read_manifest(options.out) if options.out.is_dir() else None
-            whole = len(embedding_folder.shards_in(options.out)) if there else 0
-            where = shlex.quote(str(options.out))
-            output.say(
-                f"Stopped. {whole:,} of {there.shards:,} shards are written in {where}; the same command resumes."
-                if there
-                else "Stopped before the first shard."
-            )
+            output.say(_stopped_text(options.out))
         raise SystemExit(output.code(stop)) from None
     if text:
         print(text)
     world.leave()
+
+
+def _stopped_text(folder: Path) -> str:
+    there = embedding_folder.read_manifest(folder) if folder.is_dir() else None
+    if there is None:
+        return "Stopped before the first shard."
+    written = f"{len(embedding_folder.shards_in(folder)):,} of {there.shards:,} shards are written"
+    return f"Stopped. {written} in {shlex.quote(str(folder))}; the same command resumes."
 
 
 def _result_text(done: embedding.Embedded, request: embedding.Request, processes: int) -> str:

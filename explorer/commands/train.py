@@ -54,6 +54,20 @@ def train_flags(verb: argparse.ArgumentParser) -> None:
     flags.add(verb, Recipe, test, stated=True)
     flags.add(verb, flags.COLUMN, steps, flags.SET)
     flags.add(verb, Stage, STAGE_COLUMN, STAGE_SET, stated=True, action=_OfStages)
+    _add_presets(verb)
+    verb.add_argument(
+        "--recipe", type=given_path, metavar="FILE", help="A recipe.yaml to repeat; other flags change it"
+    )
+    verb.add_argument("--name", default="", help="Name of the run (default: method, model and a number)")
+    verb.add_argument("--out", type=given_path, metavar="DIR", help="The folder in which the run's folder is made")
+    verb.add_argument("--resume", metavar="RUN", help=f"Resume a run that was stopped or interrupted: {flags.A_RUN}")
+    flags.add_estimate(verb, "Measure one step, print the time and memory of the run")
+    flags.add(verb, processes, flags.ONLINE)
+    verb.add_argument("--json", action="store_true", help="What came of it, as JSON; the lines go to standard error")
+
+
+def _add_presets(verb: argparse.ArgumentParser) -> None:
+    """Add the flags that choose the values with which a method starts; at most one of them is given."""
     values = verb.add_mutually_exclusive_group()
     values.add_argument(
         "--as-in-paper",
@@ -71,17 +85,13 @@ def train_flags(verb: argparse.ArgumentParser) -> None:
         help="Start from a set of settings: quick, a short trial on small batches, or one of the method (see 'methods "
         "METHOD'), such as 'tuned' of consert",
     )
-    verb.add_argument(
-        "--recipe", type=given_path, metavar="FILE", help="A recipe.yaml to repeat; other flags change it"
-    )
-    verb.add_argument("--name", default="", help="Name of the run (default: method, model and a number)")
-    verb.add_argument("--out", type=given_path, metavar="DIR", help="The folder in which the run's folder is made")
-    verb.add_argument("--resume", metavar="RUN", help=f"Resume a run that was stopped or interrupted: {flags.A_RUN}")
-    verb.add_argument(
-        "--estimate", action="store_true", help="Measure one step, print the time and memory of the run, and stop"
-    )
-    flags.add(verb, processes, flags.ONLINE)
-    verb.add_argument("--json", action="store_true", help="What came of it, as JSON; the lines go to standard error")
+
+
+def _preset(options: argparse.Namespace, unstated: str) -> str:
+    """The values that flags name, or those that hold where none is named."""
+    from explorer import methods
+
+    return methods.PAPER if options.as_in_paper else methods.RELEASED if options.as_released else unstated
 
 
 def train(options: argparse.Namespace) -> None:
@@ -91,7 +101,6 @@ def train(options: argparse.Namespace) -> None:
     compares it with its base. The run is a folder in checkpoints (or in STRATA_RUNS), which the Train page shows too.
     Several processes: torchrun --nproc_per_node 2 -m explorer train …
     """
-    from explorer.training import running
     from explorer.training.loop.estimate import try_out
 
     started = int(os.environ.get("WORLD_SIZE", "1"))
@@ -113,17 +122,7 @@ def train(options: argparse.Namespace) -> None:
             runs.restarted(run)
     else:
         run = _new_run(_recipe(options), options, started)
-    where = shlex.join(["--out", str(options.out)] if options.out else [])
-    message = f"Interrupted. Resume with: python -m explorer train --resume {run.name} {where}".strip()
-    with output.ending(message if _first() else ""), output.ProgressLine() as line, output.noted() as signals:
-        work = running.train(run, options.online, lambda: signals.number)
-        if _first() and not options.resume:
-            work = running.or_nothing(run, work)
-        try:
-            kept = finish(work, _reporter(run, line, signals))
-        finally:
-            work.close()
-    if not _first() or not kept:
+    if not _trained(run, options) or not _first():
         return
     status = run.status()
     if options.json:
@@ -132,6 +131,22 @@ def train(options: argparse.Namespace) -> None:
         print(json.dumps(_content(run, status), indent=1))
     else:
         print("\n".join([*_findings(status), "", *_where(run, status, options.out)]))
+
+
+def _trained(run: runs.Run, options: argparse.Namespace) -> bool:
+    """Train a run, or go on with it; False if nothing was kept of it, because it was stopped before."""
+    from explorer.training import running
+
+    where = shlex.join(["--out", str(options.out)] if options.out else [])
+    message = f"Interrupted. Resume with: python -m explorer train --resume {run.name} {where}".strip()
+    with output.ending(message if _first() else ""), output.ProgressLine() as line, output.noted() as signals:
+        work = running.train(run, options.online, lambda: signals.number)
+        if _first() and not options.resume:
+            work = running.or_nothing(run, work)
+        try:
+            return bool(finish(work, _reporter(run, line, signals)))
+        finally:
+            work.close()
 
 
 def _findings(status: Status) -> list[str]:
@@ -266,8 +281,7 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     settings: dict[str, Any] = dict(flags.settings(options))
     if start.steps is not None:
         settings["steps"] = start.steps
-    preset = options.preset or methods.DEFAULTS
-    values = methods.PAPER if options.as_in_paper else methods.RELEASED if options.as_released else preset
+    values = _preset(options, options.preset or methods.DEFAULTS)
     repeated = bool(options.recipe)
     return text_defaults.recipe_with(recipe, changes, settings, values, repeated=repeated, online=options.online)
 
@@ -285,7 +299,7 @@ def _stages(options: argparse.Namespace, model: str) -> tuple[Stage, ...]:
         if not given:
             raise BadChoice(f"--stage-{name} is of no stage. Write --stage METHOD before it.")
         given[-1].append((name, value))
-    values = methods.PAPER if options.as_in_paper else methods.RELEASED if options.as_released else methods.DEFAULTS
+    values = _preset(options, methods.DEFAULTS)
     for own in given:
         method, *_ = (value for name, value in own if name == "method")
         texts = {what: [value for name, value in own if name == what] for what in ("data", "column", "set")}

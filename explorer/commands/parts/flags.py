@@ -116,6 +116,11 @@ COLUMN, SET, ONLINE = Shared.knobs.values()
 SET = replace(SET, name="set")  # a class of settings has a method of this name
 
 
+def add_estimate(verb: argparse.ArgumentParser, prints: str) -> None:
+    """Add the flag that prints what a command takes, and does no more."""
+    verb.add_argument("--estimate", action="store_true", help=f"{prints}, and stop")
+
+
 def add_forms(verb: argparse.ArgumentParser, json: str = "") -> None:
     """Add a flag for each form of a table, of which one may be chosen; `json` is the help of that one, if there is."""
     forms = verb.add_mutually_exclusive_group()
