@@ -44,8 +44,6 @@ STILL = {"showgrid": False, "zeroline": False, "fixedrange": True}  # axes of ce
 TEXT, AXIS_TITLE = 12, 14  # pixels, where a figure states no size
 MARGIN = {"l": 0, "r": 8, "t": 30, "b": 40}
 ABOVE = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}  # a legend in a line above the figure
-FAR = 20.0  # times: costs that differ by more are on a logarithmic axis
-TICKS = 6  # the most on one
 PANEL_TITLE = {"showarrow": False, "font": {"size": 16}, "xanchor": "center", "yanchor": "bottom"}
 
 
@@ -215,15 +213,19 @@ class Draft:
 
     def points(self, **trace: Any) -> None:
         """A marker at each point."""
-        self.add("scatter", mode="markers", **trace)
+        self.add("scatter", **{"mode": "markers", **trace})
+
+    def texts(self, **trace: Any) -> None:
+        """A text at each point, without a marker."""
+        self.add("scatter", mode="text", hoverinfo="skip", **trace)
 
     def path(self, **trace: Any) -> None:
         """A line through points, without markers."""
         self.add("scatter", mode="lines", **trace)
 
-    def curve(self, colour: str, *, width: float = 2.5, size: float = 8, **trace: Any) -> None:
+    def curve(self, colour: str, *, width: float = 2.5, size: float = 8, dash: str = "", **trace: Any) -> None:
         """A line with a marker at each point."""
-        line = {"color": colour, "width": width}
+        line = {"color": colour, "width": width, **({"dash": dash} if dash else {})}
         self.add("scatter", **{"mode": "lines+markers", "line": line, "marker": {"size": size}, **trace})
 
     def numbers(
@@ -240,14 +242,11 @@ class Draft:
         rows, columns = np.nonzero(np.isfinite(values))
         on_axis = np.asarray(places or range(max(values.shape)))
         colours = np.reshape(text_colours(np.asarray(values, dtype=np.float64), *span, scale), values.shape)
-        self.add(
-            "scatter",
+        self.texts(
             x=on_axis[columns],
             y=on_axis[rows],
-            mode="text",
             text=texts[rows, columns].tolist(),
             textfont={"size": size, "color": colours[rows, columns].tolist()},
-            hoverinfo="skip",
             showlegend=False,
         )
 
@@ -260,6 +259,12 @@ class Draft:
         else:
             ends = {"x0": 0, "x1": 1, "xref": f"{x_axis} domain", "y0": y, "y1": y, "yref": y_axis}
         self._lines.append({"type": "line", **ends, "line": style})
+
+    def level(self, y: float, text: str, *, colour: str = QUIET, dash: str = "dash", right: bool = False) -> None:
+        """A broken line across at one y, with a text above its left or right end."""
+        self.line(y=y, color=colour, dash=dash, width=1.5)
+        end = {"x": 1, "xanchor": "right"} if right else {"x": 0, "xanchor": "left"}
+        self.note(text, **end, xref="paper", y=y, yanchor="bottom")
 
     def shape(self, **shape: Any) -> None:
         """A shape of plotly's."""
@@ -312,26 +317,6 @@ class Draft:
                 yield place
 
 
-def cost_axis(title: str, costs: Sequence[float]) -> dict[str, Any]:
-    """The settings of an axis of costs: logarithmic if they differ by more than `FAR` times, with few ticks."""
-    if not costs or min(costs) <= 0 or max(costs) <= FAR * min(costs):
-        return {"title": title, "zeroline": False, "type": "linear", "rangemode": "tozero"}
-    ticks = log_ticks(min(costs), max(costs))
-    labels = [f"{tick:,.10g}" for tick in ticks]
-    return {"title": title, "zeroline": False, "type": "log", "tickvals": ticks, "ticktext": labels}
-
-
-def log_ticks(low: float, high: float) -> list[float]:
-    """At most `TICKS` ticks of a logarithmic axis: 1, 2 and 5 times powers of ten, else powers of ten alone."""
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for digits in ((1, 2, 5), (1, 3), (1,)):
-        ticks = [float(f"{digit}e{power}") for power in powers for digit in digits]
-        inside = [tick for tick in ticks if low <= tick <= high]
-        if len(inside) <= TICKS:
-            return inside
-    return inside[:: -(-len(inside) // TICKS)]
-
-
 def _axis(name: str, place: int) -> str:
     """Plotly's name of an axis: the first has no number."""
     return f"{name}{place + 1}" if place else name
@@ -341,10 +326,3 @@ def _domains(count: int, gap: float) -> list[list[float]]:
     """The two ends of each of several parts of equal size, as shares of the whole."""
     size = (1 - gap * (count - 1)) / count
     return [[part * (size + gap), min(1.0, part * (size + gap) + size)] for part in range(count)]
-
-
-def segments(starts: NDArray[Any], ends: NDArray[Any]) -> NDArray[np.float32]:
-    """Points (point, axis) of lines from starts to ends (line, axis), with a gap after each line."""
-    points = np.full((len(starts) * 3, starts.shape[1]), np.nan, dtype=np.float32)
-    points[0::3], points[1::3] = starts, ends
-    return points

@@ -5,7 +5,9 @@ import plotly.graph_objects as go
 import pytest
 from plotly.subplots import make_subplots
 
-from explorer.drawing.style import ABOVE, MARGIN, TICKS, Draft, cost_axis, segments
+from explorer.drawing.scores.costs import TICKS, cost_axis
+from explorer.drawing.sentences.sentence_maps import segments
+from explorer.drawing.style import ABOVE, MARGIN, Draft
 
 LINE = {"color": "#123456", "width": 2}
 

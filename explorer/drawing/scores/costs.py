@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import plotly.graph_objects as go
 
 from explorer.drawing import style
 
+FAR = 20.0  # times: costs that differ by more are on a logarithmic axis
+TICKS = 6  # the most on one
 STORED_AS = {"float32": "circle", "float16": "square", "int8": "diamond", "bits": "triangle-up"}
 
 
@@ -31,8 +35,7 @@ def score_by_cost(marks: Sequence[MethodMark], measure: str) -> go.Figure:
     Cheaper is further left, better is higher, and the base is a line at 0.
     """
     draft = style.Draft()
-    draft.line(y=0, color=style.QUIET, dash="dash", width=1.5)
-    draft.note("base, model default", x=0, xref="paper", xanchor="left", y=0, yanchor="bottom")
+    draft.level(0, "base, model default")
     for place, mark in enumerate(marks):
         colour = style.MODEL_COLOURS[place % len(style.MODEL_COLOURS)]
         text = (
@@ -48,7 +51,7 @@ def score_by_cost(marks: Sequence[MethodMark], measure: str) -> go.Figure:
             marker={"size": 12, "symbol": style.MODEL_SYMBOLS[place % len(style.MODEL_SYMBOLS)], "color": colour},
             hovertemplate=f"{text}<extra></extra>",
         )
-    draft.x_axes(**style.cost_axis("seconds of one training", [mark.seconds for mark in marks]))
+    draft.x_axes(**cost_axis("seconds of one training", [mark.seconds for mark in marks]))
     draft.y_axes(title=f"difference to the base (test, {style.short_text(measure)} × 100)", zeroline=False)
     # a line of the legend has about three names
     lines = -(-len(marks) // 3)
@@ -74,8 +77,7 @@ def score_by_rows(lines: Mapping[str, Sequence[RowMark]], bases: Mapping[str, fl
     """
     draft = style.Draft()
     for base, score in bases.items():
-        draft.line(y=score, color=style.QUIET, dash="dash", width=1.5)
-        draft.note(style.short_text(base), x=0, xref="paper", xanchor="left", y=score, yanchor="bottom")
+        draft.level(score, style.short_text(base))
     for place, (label, marks) in enumerate(lines.items()):
         colour = style.MODEL_COLOURS[place % len(style.MODEL_COLOURS)]
         scores = [mark.score for mark in marks]
@@ -92,7 +94,7 @@ def score_by_rows(lines: Mapping[str, Sequence[RowMark]], bases: Mapping[str, fl
         )
     # the most rows, and others that leave room for a label on a narrow screen; shares are of one text each
     shares = {mark.rows: mark.share for marks in lines.values() for mark in marks}
-    apart = (max(shares) / min(shares)) ** (1 / style.TICKS)
+    apart = (max(shares) / min(shares)) ** (1 / TICKS)
     ticks: list[int] = []
     for rows in sorted(shares, reverse=True):
         if not ticks or rows * apart <= ticks[-1]:
@@ -124,8 +126,7 @@ def size_quality(
     Higher is better; a dashed line is the score of the whole model, hollow marks could equal it.
     """
     draft = style.Draft()
-    draft.line(y=whole, color=style.QUIET, dash="dash", width=1.5)
-    draft.note("whole model", x=1, xref="paper", xanchor="right", y=whole, yanchor="bottom")
+    draft.level(whole, "whole model", right=True)
     by_number = {mark.number: mark for mark in marks}
     on_front = sorted((by_number[number] for number in front), key=lambda mark: mark.cost)
     draft.path(
@@ -135,6 +136,14 @@ def size_quality(
         line={"color": style.ACCENT, "width": 2},
         hoverinfo="skip",
     )
+    _add_sizes(draft, marks, chosen)
+    draft.x_axes(**cost_axis(cost, [mark.cost for mark in marks]))
+    draft.y_axes(title=f"{measure} × 100", zeroline=False)
+    return draft.figure(350, showlegend=True, legend={"y": -0.2, "yanchor": "top"})
+
+
+def _add_sizes(draft: style.Draft, marks: Sequence[SizeMark], chosen: int | None) -> None:
+    """A point for each size, in the colour of its family and with the symbol of how it is stored."""
     for place, family in enumerate(dict.fromkeys(mark.family for mark in marks)):
         of_family = [mark for mark in marks if mark.family == family]
         colour = style.MODEL_COLOURS[place % len(style.MODEL_COLOURS)]
@@ -160,6 +169,23 @@ def size_quality(
             marker={"size": 8, "symbol": STORED_AS[stored], "color": style.QUIET},
             hoverinfo="skip",
         )
-    draft.x_axes(**style.cost_axis(cost, [mark.cost for mark in marks]))
-    draft.y_axes(title=f"{measure} × 100", zeroline=False)
-    return draft.figure(350, showlegend=True, legend={"y": -0.2, "yanchor": "top"})
+
+
+def cost_axis(title: str, costs: Sequence[float]) -> dict[str, Any]:
+    """The settings of an axis of costs: logarithmic if they differ by more than `FAR` times, with few ticks."""
+    if not costs or min(costs) <= 0 or max(costs) <= FAR * min(costs):
+        return {"title": title, "zeroline": False, "type": "linear", "rangemode": "tozero"}
+    ticks = log_ticks(min(costs), max(costs))
+    labels = [f"{tick:,.10g}" for tick in ticks]
+    return {"title": title, "zeroline": False, "type": "log", "tickvals": ticks, "ticktext": labels}
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """At most `TICKS` ticks of a logarithmic axis: 1, 2 and 5 times powers of ten, else powers of ten alone."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for digits in ((1, 2, 5), (1, 3), (1,)):
+        ticks = [float(f"{digit}e{power}") for power in powers for digit in digits]
+        inside = [tick for tick in ticks if low <= tick <= high]
+        if len(inside) <= TICKS:
+            return inside
+    return inside[:: -(-len(inside) // TICKS)]

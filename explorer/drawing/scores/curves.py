@@ -27,40 +27,31 @@ def score_by_layer(
 ) -> go.Figure:
     """The score by layer, a line for each pooling; pairs of layers are at the side."""
     table = scores.table(metric, aggregate)
-    at = heights_of(scores.rows)
-    layers = scores.last + 1
-    of_cells = notes(scores)
+    at, layers, of_cells = heights_of(scores.rows), scores.last + 1, notes(scores)
     draft = style.Draft()
     for column, pooling in enumerate(scores.poolings):
         for part, mode in ((slice(0, layers), "lines+markers"), (slice(layers, None), "markers")):
-            draft.add(
-                "scatter",
+            draft.curve(
+                style.pooling_colour(pooling),
                 x=at[part],
                 y=table[part, column],
                 mode=mode,
                 name=pooling,
                 legendgroup=pooling,
                 showlegend=part.start == 0,
-                line={"color": style.pooling_colour(pooling), "width": 2.5},
                 marker={"symbol": style.pooling_symbol(pooling), "size": 9, "color": style.pooling_colour(pooling)},
                 text=[of_cells[row][column] for row in range(len(scores.rows))][part],
                 hovertemplate="%{text}<extra></extra>",
             )
     cell = None if chosen is None else scores.place(chosen)
-    levels = [("model default", scores.own_score(metric, aggregate), style.QUIET)]  # outside of the grid
+    # outside of the grid
+    _add_level(draft, "model default", scores.own_score(metric, aggregate), style.QUIET)
     if chosen is not None and chosen != OWN and cell is None:
-        levels.append((chosen.title, scores.score(chosen, metric, aggregate), style.ACCENT))
-    for title, score, colour in levels:
-        if score is not None and not np.isnan(score):
-            draft.line(y=score, color=colour, dash="dash", width=1.5)
-            draft.note(
-                f"{title} {in_words.number(score)}", x=0, xref="paper", xanchor="left", y=score, yanchor="bottom"
-            )
+        _add_level(draft, chosen.title, scores.score(chosen, metric, aggregate), style.ACCENT)
     if cell is not None:
-        row, column = cell
         draft.points(
-            x=[at[row]],
-            y=[table[row, column]],
+            x=[at[cell[0]]],
+            y=[table[cell]],
             marker={"symbol": "circle-open", "size": 20, "color": style.ACCENT, "line": {"width": 3}},
             name="chosen",
             hoverinfo="skip",
@@ -71,6 +62,11 @@ def score_by_layer(
     draft.y_axes(title=f"{metric} × 100", zeroline=False)
     height = 70 + CELL_HEIGHT * len(scores.rows)
     return draft.figure(min(most_height or height, height))
+
+
+def _add_level(draft: style.Draft, title: str, score: float | None, colour: str) -> None:
+    if score is not None and not np.isnan(score):
+        draft.level(score, f"{title} {in_words.number(score)}", colour=colour)
 
 
 def compared_by_layer(

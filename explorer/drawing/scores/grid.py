@@ -199,8 +199,7 @@ def _cell_grid(
     top = heights[-1] + (0 if own is None else 1 + GAP)
     layers = sum(len(row.layers) == 1 for row in rows)
     for part in (slice(0, layers), slice(layers, None)):
-        if len(heights[part]):
-            _add_heat(draft, list(range(columns)), heights[part], cells, part)
+        _add_heat(draft, list(range(columns)), heights[part], cells, part)
     count = cells.values.size
     _add_points(draft, cells, cells.texts, [(x, y) for y in heights for x in range(columns)], list(range(count)))
     if own is not None:
@@ -209,24 +208,18 @@ def _cell_grid(
         texts = ["" if column != columns // 2 else own.texts[0] for column in range(columns)]  # one in the middle
         _add_points(draft, own, texts, [(x, top) for x in range(columns)], [count] * columns)
     _add_frames(draft, cells, own, heights, top)
+    thick: dict[str, Any] = {"line": {"color": style.ACCENT, "width": 4}}
     if chosen == OWN and own is not None:
-        _frame(draft, 0, top, 0.48, columns - 1, line={"color": style.ACCENT, "width": 4})
+        _frame(draft, 0, top, 0.48, columns - 1, **thick)
     elif chosen is not None and chosen != OWN and (cell := cell_of(chosen, rows, poolings)):
-        row, column = cell
-        _frame(draft, column, heights[row], 0.48, line={"color": style.ACCENT, "width": 4})
+        _frame(draft, cell[1], heights[cell[0]], 0.48, **thick)
     draft.x_axes(tickvals=list(range(columns)), ticktext=list(poolings), side="top", **style.STILL)
-    draft.y_axes(
-        tickvals=[*heights, *([] if own is None else [top])],
-        ticktext=[*labels, *([] if own is None else ["default"])],
-        range=[-0.5, top + 0.5],
-        **style.STILL,
-    )
-    return draft.figure(
-        38 + CELL_HEIGHT * (len(rows) + (own is not None)),
-        margin={"b": 8},  # nothing is written below the cells
-        hoverdistance=-1,  # unlimited, so that the whole of a wide cell responds
-        showlegend=False,
-    )
+    if own is not None:
+        heights, labels = [*heights, top], [*labels, "default"]
+    draft.y_axes(tickvals=heights, ticktext=list(labels), range=[-0.5, top + 0.5], **style.STILL)
+    height = 38 + CELL_HEIGHT * len(labels)
+    # nothing is written below the cells; the distance of hover is unlimited, so that the whole of a wide cell responds
+    return draft.figure(height, margin={"b": 8}, hoverdistance=-1, showlegend=False)
 
 
 def heights_of(rows: tuple[Row, ...]) -> list[float]:
@@ -241,7 +234,8 @@ def _add_heat(
     low, high, colours = cells.scale
     heat = np.where(cells.coloured, cells.values, np.nan)[rows]
     scale: dict[str, Any] = {"zmin": low, "zmax": high, "colorscale": colours, "showscale": False}
-    draft.add("heatmap", x=x, y=y, z=heat, xgap=2, ygap=2, hoverinfo="skip", **scale)
+    if heat.size:
+        draft.add("heatmap", x=x, y=y, z=heat, xgap=2, ygap=2, hoverinfo="skip", **scale)
 
 
 def _add_points(
@@ -257,8 +251,7 @@ def _add_points(
     for themed in (False, True):
         inside = [at for at, cell in enumerate(of_cell) if coloured[cell] != themed]
         if inside:
-            draft.add(
-                "scatter",
+            draft.points(
                 x=[places[at][0] for at in inside],
                 y=[places[at][1] for at in inside],
                 mode="markers+text",

@@ -26,8 +26,7 @@ def ranked(ranking: Ranking, measure: str, height: int) -> go.Figure:
     for at in range(count):
         score, low, high = (float(numbers[at]) for numbers in (ranking.scores, ranking.low, ranking.high))
         colour = style.GAIN if alone and at == 0 else style.QUIET
-        draft.add(
-            "scatter",
+        draft.points(
             x=[score],
             y=[at],
             mode="markers+text",
@@ -40,21 +39,26 @@ def ranked(ranking: Ranking, measure: str, height: int) -> go.Figure:
             f"({in_words.interval(low, high)})<extra></extra>",
             showlegend=False,
         )
-    letters = sorted({one for letter in ranking.letters[:count] for one in letter})
+    _axes(draft, names, measure)
+    _add_groups(draft, ranking.letters[:count])
+    return draft.figure(height, margin={"l": 8, "t": 10, "b": 42})
+
+
+def _add_groups(draft: style.Draft, letters_of: Sequence[str]) -> None:
+    """A bar through the models of each group, by the letters of each model, in the right panel."""
+    letters = sorted({one for letter in letters_of for one in letter})
     for column, letter in enumerate(letters):
-        rows = [at for at in range(count) if letter in ranking.letters[at]]
-        draft.add(
-            "scatter",
+        rows = [at for at, of_model in enumerate(letters_of) if letter in of_model]
+        draft.curve(
+            style.ACCENT,
             col=2,
+            width=8,
             x=[column] * len(rows),
             y=rows,
-            mode="lines+markers",
-            line={"color": style.ACCENT, "width": 8},
             marker={"size": 12, "color": style.ACCENT},
             hovertemplate=f"group {letter}: no significant difference<extra></extra>",
             showlegend=False,
         )
-    _axes(draft, names, measure)
     draft.x_axes(
         col=2,
         domain=[GROUPS, 1],
@@ -64,16 +68,14 @@ def ranked(ranking: Ranking, measure: str, height: int) -> go.Figure:
         range=[-0.6, max(2.0, len(letters) - 0.4)],
         **style.STILL,
     )
-    draft.y_axes(col=2, showticklabels=False, range=[count - 0.5, -0.8], **style.STILL)
-    return draft.figure(height, margin={"l": 8, "t": 10, "b": 42})
+    draft.y_axes(col=2, showticklabels=False, range=[len(letters_of) - 0.5, -0.8], **style.STILL)
 
 
 def unranked(scores: Sequence[tuple[str, float]], measure: str, height: int) -> go.Figure:
     """The scores of models of which no difference can be judged, the best on top."""
     draft = style.Draft(1, 2)
     shown = sorted(scores, key=lambda one: -one[1])[:MOST]
-    draft.add(
-        "scatter",
+    draft.points(
         x=[score for _, score in shown],
         y=list(range(len(shown))),
         mode="markers+text",

@@ -29,7 +29,6 @@ STEP_HEIGHT = 430
 STEP_MARGIN = {"t": 12}
 _SHADE = "rgba(140, 107, 177, 0.2)"  # the colour of the line, faint
 _MARKED: dict[str, Any] = {  # not a star, which marks the best step in the score figure
-    "mode": "markers",
     "marker": {"symbol": "circle", "size": 14, "color": ACCENT, "line": {"width": 1, "color": "#000000"}},
     "hoverinfo": "skip",
     "name": "this step",
@@ -56,14 +55,12 @@ def dev_scores(
     for number, seed, own in by_seed(lines):
         evaluations = [line for line in own if isinstance(line, Evaluation)]
         points = with_gaps(evaluations)
-        draft.add(
-            "scatter",
+        draft.curve(
+            **_seed_style(number),
+            size=6,
             x=[one and one.step for one in points],
             y=[one and one.dev for one in points],  # None without a correlation: a gap, never 0
-            mode="lines+markers",
             name=f"seed {seed}" if _several(lines) else "tuned",
-            line=_line(number),
-            marker={"size": 6},
             hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.2f}}<extra></extra>",
         )
         best += {one.stage: one for one in evaluations if one.best}.values()
@@ -106,9 +103,7 @@ def _add_base(draft: Draft, base: float | None, same_reading: float | None) -> N
         (same_reading, "base, trained layer & pooling", "dot"),
     ):
         if score is not None:
-            draft.line(y=score, color=QUIET, dash=dash, width=1.5)
-            text = f"{name} {in_words.number(score, 1)}"
-            draft.note(text, x=1, xref="paper", xanchor="right", y=score, yanchor="bottom")
+            draft.level(score, f"{name} {in_words.number(score, 1)}", dash=dash, right=True)
 
 
 def losses(lines: Lines, total: int = 0, parts: Sequence[str] = ()) -> go.Figure:
@@ -117,9 +112,8 @@ def losses(lines: Lines, total: int = 0, parts: Sequence[str] = ()) -> go.Figure
     for number, seed, own in by_seed(lines):
         steps = [line for line in own if isinstance(line, TrainingStep) and line.smooth is not None]
         shown = with_gaps(steps)
-        common: dict[str, Any] = {"x": [one and one.step for one in shown], "mode": "lines", "legendgroup": str(number)}
-        draft.add(
-            "scatter",
+        common: dict[str, Any] = {"x": [one and one.step for one in shown], "legendgroup": str(number)}
+        draft.path(
             **common,
             y=[one and one.loss for one in shown],
             name=f"seed {seed}, not smoothed",
@@ -128,8 +122,7 @@ def losses(lines: Lines, total: int = 0, parts: Sequence[str] = ()) -> go.Figure
             line={"color": _line(number)["color"], "width": 1},
             hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.3g}}<extra></extra>",
         )
-        draft.add(
-            "scatter",
+        draft.path(
             **common,
             y=[one and one.smooth for one in shown],
             name=f"seed {seed}",
@@ -157,16 +150,17 @@ def geometry(lines: Lines, total: int = 0, parts: Sequence[str] = ()) -> go.Figu
             (3, "uniformity", None, "uniformity"),
         ):
             known = with_gaps([line for line in own if getattr(line, name, None) is not None])
-            draft.add(
-                "scatter",
+            seed_style = _seed_style(number)
+            draft.curve(
+                seed_style["colour"],
+                dash=dash or seed_style["dash"],
+                size=6,
                 row=row,
                 x=[one and one.step for one in known],
                 y=[one and getattr(one, name) for one in known],
                 mode="lines" if row == 1 else "lines+markers",
                 name=f"seed {seed}" if _several(lines) else label,
                 showlegend=name == "positive" or (name == "negative" and not _several(lines)),
-                line={**_line(number), **({"dash": dash} if dash else {})},
-                marker={"size": 6},
                 hovertemplate=f"seed {seed}, step %{{x}}: {label} %{{y:.3f}}<extra></extra>",
             )
     step_axis(draft, lines, total, parts, rows=3)
@@ -189,10 +183,15 @@ def _several(lines: Lines) -> bool:
     return len({line.number for line in lines}) > 1
 
 
-def _line(number: int) -> dict[str, Any]:
-    """The style of a seed's line, the same in every figure."""
+def _seed_style(number: int) -> dict[str, Any]:
+    """The colour and dashes of a seed's line, the same in every figure."""
     rounds, place = divmod(number, len(SEED_COLOURS))
-    return {"color": SEED_COLOURS[place], "width": 2.5, "dash": DASHES[rounds % len(DASHES)]}
+    return {"colour": SEED_COLOURS[place], "dash": DASHES[rounds % len(DASHES)]}
+
+
+def _line(number: int) -> dict[str, Any]:
+    seed_style = _seed_style(number)
+    return {"color": seed_style["colour"], "width": 2.5, "dash": seed_style["dash"]}
 
 
 def with_gaps(lines: Sequence[Line]) -> list[Line | None]:
@@ -278,7 +277,7 @@ def alignment_and_uniformity(evaluations: Sequence[Evaluation], at: int) -> go.F
     )
     for one in known:
         if one.step == evaluations[at].step:
-            draft.add("scatter", x=[one.uniformity], y=[one.alignment], **_MARKED)
+            draft.points(x=[one.uniformity], y=[one.alignment], **_MARKED)
     for one in known[:1]:
         draft.note("before", x=one.uniformity, y=one.alignment, showarrow=True, ax=24, ay=-18)
     draft.x_axes(title="uniformity (lower is better)", zeroline=False)
@@ -317,7 +316,7 @@ def score_by_step(
     if math.isnan(scores[at]):
         draft.note("no correlation at this step", x=0.5, y=0.5, xref="paper", yref="paper")
     else:
-        draft.add("scatter", x=[steps[at]], y=[scores[at]], **_MARKED)
+        draft.points(x=[steps[at]], y=[scores[at]], **_MARKED)
     draft.x_axes(title="step", zeroline=False)
     draft.y_axes(title=f"{metric} × 100", zeroline=False)
     # the same top margin as the grids

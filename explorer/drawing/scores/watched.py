@@ -29,16 +29,15 @@ def watched_cosines(lines: Lines, pairs: Sequence[WatchedPair], total: int = 0, 
             known = [line for line in own if isinstance(line, Evaluation) and place < len(line.cosines)]
             points = with_gaps(known)
             values = [one and one.cosines[place] for one in points]
-            draft.add(
-                "scatter",
+            draft.curve(
+                colour,
+                dash=DASHES[number % len(DASHES)],
+                size=6,
                 x=[one and one.step for one in points],
                 y=values,
-                mode="lines+markers",
                 name=hover_text(f"{pair.kind}: {_named(pair)}"),
                 legendgroup=str(place),
                 showlegend=number == 0,
-                line={"color": colour, "width": 2.5, "dash": DASHES[number % len(DASHES)]},
-                marker={"size": 6},
                 hovertemplate=f"{sentences}<br>seed {seed}, step %{{x}}: %{{y:.3f}}<extra></extra>",
             )
             if known:

@@ -38,32 +38,8 @@ def by_layer(sides: Sequence[CurvesOfSide]) -> go.Figure:
     """A panel for each side. The points of the chosen pair have side and layer as their number: `place_of`."""
     draft = style.Draft(cols=len(sides), across=0.06, titles=[style.short_text(side.title, 54) for side in sides])
     for column, side in enumerate(sides, start=1):
-        first = column == 1
         layers = np.arange(len(side.cosines))
-        here: dict[str, Any] = {"col": column, "hoverinfo": "skip"}
-        if side.random is not None:
-            mean, low, high = side.random
-            band: dict[str, Any] = {
-                "x": [*layers, *layers[::-1]],
-                "y": [*high, *low[::-1]],
-                "mode": "lines",
-                "line": {"width": 0},
-            }
-            draft.add("scatter", **here, **band, fill="toself", fillcolor=_BAND, name="90 % of random pairs",
-                      showlegend=first)  # fmt: skip
-            draft.path(**here, x=layers, y=mean, name="mean of random pairs", showlegend=first,
-                      line={"color": style.QUIET, "dash": "dot", "width": 2})  # fmt: skip
-        x, y = lines(side.cosines)
-        count = side.cosines.shape[1]
-        draft.path(**here, x=x, y=y, name="a pair", showlegend=first,
-                  opacity=0.5 if count <= 100 else 0.2, line={"color": style.QUIET, "width": 1})  # fmt: skip
-        for kind, (colour, dash) in MARKS.items():
-            some = [cosines for cosines, same in side.marked if same == kind]
-            if some:
-                x, y = lines(np.stack(some, axis=1))
-                name = "marked as same" if kind else "marked as different"
-                draft.path(**here, x=x, y=y, name=name, showlegend=first,
-                          line={"color": colour, "dash": dash, "width": 2.5})  # fmt: skip
+        _add_lines(draft, side, layers, {"col": column, "showlegend": column == 1, "hoverinfo": "skip"})
         if side.chosen is not None:
             draft.curve(
                 style.ACCENT,
@@ -73,7 +49,7 @@ def by_layer(sides: Sequence[CurvesOfSide]) -> go.Figure:
                 x=layers,
                 y=side.chosen,
                 name="the chosen pair",
-                showlegend=first,
+                showlegend=column == 1,
                 customdata=[1000 * (column - 1) + layer for layer in layers.tolist()],
                 text=[in_words.number(cosine, 3) for cosine in side.chosen.tolist()],
                 hovertemplate="layer %{x}: %{text}; click to use it<extra></extra>",
@@ -86,6 +62,25 @@ def by_layer(sides: Sequence[CurvesOfSide]) -> go.Figure:
     return draft.figure(
         HEIGHT, margin={"t": 30, "b": 90}, legend={"yref": "container", "y": 0, "yanchor": "bottom"}, showlegend=True
     )
+
+
+def _add_lines(draft: style.Draft, side: CurvesOfSide, layers: NDArray[np.intp], panel: dict[str, Any]) -> None:
+    """Random pairs as a band, all pairs, and those that are marked, in the panel of a side."""
+    if side.random is not None:
+        mean, low, high = side.random
+        band = {"x": [*layers, *layers[::-1]], "y": [*high, *low[::-1]], "fill": "toself", "fillcolor": _BAND}
+        draft.path(**panel, **band, name="90 % of random pairs", line={"width": 0})
+        line = {"color": style.QUIET, "dash": "dot", "width": 2}
+        draft.path(**panel, x=layers, y=mean, name="mean of random pairs", line=line)
+    x, y = lines(side.cosines)
+    opacity = 0.5 if side.cosines.shape[1] <= 100 else 0.2
+    draft.path(**panel, x=x, y=y, name="a pair", opacity=opacity, line={"color": style.QUIET, "width": 1})
+    for kind, (colour, dash) in MARKS.items():
+        some = [cosines for cosines, same in side.marked if same == kind]
+        if some:
+            x, y = lines(np.stack(some, axis=1))
+            name = "marked as same" if kind else "marked as different"
+            draft.path(**panel, x=x, y=y, name=name, line={"color": colour, "dash": dash, "width": 2.5})
 
 
 def place_of(number: int) -> tuple[int, int]:

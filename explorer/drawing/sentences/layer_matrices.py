@@ -250,14 +250,13 @@ def _axes(draft: style.Draft, panel: _Panel, column: int, order: NDArray[np.intp
     draft.y_axes(row=1, col=column, range=[count - 0.5, -0.5], domain=[_BOTTOM, 1], **named)
     some = range(0, count, 1 if count <= LABELLED else -(-count // 10))
     numbers: dict[str, Any] = {
-        "mode": "text",
-        "hoverinfo": "skip",
+        "row": 1,
+        "col": column,
         "cliponaxis": False,
         "textfont": {"size": 11 if count <= 20 else 9},
     }
-    here = {"row": 1, "col": column}
     texts = [str(order[place] + 1) for place in some]
-    draft.add("scatter", **here, **numbers, x=list(some), y=[-0.5] * len(some), text=texts, textposition="top center")
+    draft.texts(**numbers, x=list(some), y=[-0.5] * len(some), text=texts, textposition="top center")
     if column == 1:
         every = range(count) if count <= LABELLED else some
         # isolated, since right-to-left text would otherwise change the position of the number
@@ -267,9 +266,7 @@ def _axes(draft: style.Draft, panel: _Panel, column: int, order: NDArray[np.intp
             else str(order[place] + 1)
             for place in every
         ]
-        draft.add(
-            "scatter", **here, **numbers, x=[-0.5] * len(every), y=list(every), text=labels, textposition="middle left"
-        )
+        draft.texts(**numbers, x=[-0.5] * len(every), y=list(every), text=labels, textposition="middle left")
     draft.note(
         panel.title, xref=f"x{column if column > 1 else ''} domain", x=0, xanchor="left", yref="paper", y=1,
         yanchor="bottom", yshift=16, font={"size": 13},

@@ -149,7 +149,7 @@ def content(
     texts: Sequence[str],
     names: Sequence[str],
     places: NDArray[np.floating],
-    found: Frames,
+    frames: Frames,
     shades: Shades,
     *,
     title: str,
@@ -173,12 +173,7 @@ def content(
         "shades": _packed(shades.numbers, "u1"),
         "legend": shades.legend,
         "values": shades.values,
-        "near": _packed(found.near, "<i4"),
-        "own": _packed(found.cosines, "<f4"),
-        "before": _packed(found.before, "<f4"),
-        "after": _packed(found.after, "<f4"),
-        "moved": None if found.moved is None else _packed(found.moved, "<f4"),
-        "nearest": found.nearest,
+        **_neighbours(frames),
         "whole": WHOLE,
         "title": title,
         "most": list(most),
@@ -188,6 +183,18 @@ def content(
         "regions": [[name, [list(spot) for spot in where]] for name, where in regions],
         "ends": sides,
         "inks": list(SIDES if sides else OTHER_INKS),
+    }
+
+
+def _neighbours(frames: Frames) -> dict[str, Any]:
+    """The nearest sentences of each in every frame, and how far it moves between the first and the last."""
+    return {
+        "near": _packed(frames.near, "<i4"),
+        "own": _packed(frames.cosines, "<f4"),
+        "before": _packed(frames.before, "<f4"),
+        "after": _packed(frames.after, "<f4"),
+        "moved": None if frames.moved is None else _packed(frames.moved, "<f4"),
+        "nearest": frames.nearest,
     }
 
 

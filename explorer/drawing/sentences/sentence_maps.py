@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from explorer import in_words
 from explorer.data.set_items import Attribute
 from explorer.data.text_sets import Sentences
-from explorer.drawing.style import GRID_SCALE, MODEL_COLOURS, QUIET, Draft, hover_text, segments, short_text
+from explorer.drawing.style import GRID_SCALE, MODEL_COLOURS, QUIET, Draft, hover_text, short_text
 
 Places = NDArray[np.float32]
 
@@ -82,31 +82,35 @@ def flat_map(
     for name, shade, ends in _lines(places, described):
         line = {"color": shade, "width": 1.5}
         draft.path(**ends, name=name, showlegend=False, hoverinfo="skip", line=line, opacity=0.6)
-    kind = "scatter" if len(places) <= SHARP else "scattergl"
     size = _size(len(places))
-    lit = None if selected is None else set(selected)
     for at, points in _points(places, described, colour, size):
         draft.add(
-            kind,
+            "scatter" if len(places) <= SHARP else "scattergl",
             **points,
             customdata=at.astype(np.int32),
-            selectedpoints=None if lit is None else [row for row, place in enumerate(at.tolist()) if place in lit],
+            selectedpoints=None if selected is None else np.flatnonzero(np.isin(at, selected)).tolist(),
             selected={"marker": {"opacity": 1, "size": size + 4}},
             unselected={"marker": {"opacity": 0.15}},
         )
     if len(places) < FEW:
-        draft.add(
-            "scatter",
+        draft.texts(
             x=places[:, 0],
             y=places[:, 1],
-            mode="text",
             text=[short_text(text, 28) for text in described.texts],
             textposition="top center",
             textfont={"size": 10},
-            hoverinfo="skip",
             showlegend=False,
         )
-    (left, right), _ = span
+    _add_names(draft, clusters, span[0])
+    axis: dict[str, Any] = {"showticklabels": False, "zeroline": False, "showgrid": False, "title": None}
+    draft.x_axes(range=span[0], constrain="domain", **axis)
+    draft.y_axes(range=span[1], scaleanchor="x", constrain="domain", **axis)
+    return draft.figure(HEIGHT, margin=MARGIN, legend=LEGEND, dragmode="lasso")
+
+
+def _add_names(draft: Draft, clusters: Sequence[tuple[str, tuple[float, float]]], across: tuple[float, float]) -> None:
+    """The names of clusters at their centres; `across` is the range of x."""
+    left, right = across
     for name, (x, y) in clusters:
         label, share = short_text(name, 40), (x - left) / (right - left)
         half = HALF * len(label)  # a name at the edge is written towards the middle
@@ -119,10 +123,6 @@ def flat_map(
             bgcolor="rgba(27,42,46,0.72)",
             borderpad=2,
         )
-    axis: dict[str, Any] = {"showticklabels": False, "zeroline": False, "showgrid": False, "title": None}
-    draft.x_axes(range=span[0], constrain="domain", **axis)
-    draft.y_axes(range=span[1], scaleanchor="x", constrain="domain", **axis)
-    return draft.figure(HEIGHT, margin=MARGIN, legend=LEGEND, dragmode="lasso")
 
 
 def deep_map(
@@ -167,6 +167,13 @@ def _lines(places: Places, described: Sentences) -> Iterator[tuple[str, str, dic
         ends = np.array([line for line in described.lines if kinds[line[0]] == name], dtype=np.intp)
         of_name = (group.colour for group in groups(described.columns[0]) if group.name == name)
         yield name, next(of_name, None) or QUIET, _axes(segments(places[ends[:, 0]], places[ends[:, 1]]))
+
+
+def segments(starts: NDArray[Any], ends: NDArray[Any]) -> NDArray[np.float32]:
+    """Points (point, axis) of lines from starts to ends (line, axis), with a gap after each line."""
+    points = np.full((len(starts) * 3, starts.shape[1]), np.nan, dtype=np.float32)
+    points[0::3], points[1::3] = starts, ends
+    return points
 
 
 def _points(
