@@ -24,8 +24,8 @@ from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.head_facts import RolePrompts
+from explorer.encoding.tune.adapters import effective
 from explorer.encoding.tune.editing import Edit
-from explorer.encoding.tune.tunable import effective
 from explorer.gathering import gathered, mean_of_all
 from explorer.knobs import Values, knob
 from explorer.losses import info_nce, info_nce_hard

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
+from explorer.encoding.tune.adapters import plain_weights
 from explorer.encoding.tune.tunable import Tunable
 from explorer.methods._method import Method
 
@@ -16,7 +17,8 @@ from explorer.methods._method import Method
 def changing(method: Method) -> dict[str, Tensor]:
     """Every weight and buffer that training may change, each once: not those of constant parts or beside adapters."""
     fixed = {id(tensor) for part in method.constant() for tensor in (*part.parameters(), *part.buffers())}
-    fixed |= {id(weight) for part in method.modules() if isinstance(part, Tunable) for weight in part.untouched()}
+    with_adapters = [part.model for part in method.modules() if isinstance(part, Tunable) and part.adapters]
+    fixed |= {id(weight) for model in with_adapters for weight in plain_weights(model).values()}
     kept = {**dict(method.named_parameters()), **kept_buffers(method)}
     return {name: tensor for name, tensor in kept.items() if id(tensor) not in fixed}
 

@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 from explorer.data.text_sets import Corpus, Kind
 from explorer.data.wordnet import Need
-from explorer.encoding.read.encoder import States, in_order
+from explorer.encoding.read.batching import in_order
+from explorer.encoding.read.encoder import States
 from explorer.encoding.read.head import Head
 from explorer.encoding.tune.editing import Edit
 from explorer.encoding.tune.tunable import Tunable

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from explorer.data.text_sets import LABELLED_TEXTS, SENTENCES, TRIPLETS, Corpus
-from explorer.encoding.tune.tunable import ATTENTION, TARGETS, Lora
+from explorer.encoding.tune.adapters import ATTENTION, TARGETS, Lora
 from explorer.errors import BadChoice, TooFewRows
 from explorer.knobs import Knobs, Values, knob, percent_in, whole_in
 from explorer.optimizers import Group, adamw, learning_rate

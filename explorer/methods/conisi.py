@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from explorer.data.text_sets import SENTENCES
 from explorer.data.wordnet import WORDNET, antonym
-from explorer.encoding.read.encoder import in_order
+from explorer.encoding.read.batching import in_order
 from explorer.encoding.read.sentence_pairs import Composer
 from explorer.gathering import gathered, of_all
 from explorer.knobs import Values

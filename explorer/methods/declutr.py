@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from explorer.data.text_sets import DOCUMENTS, Corpus
 from explorer.encoding.load import language_models
-from explorer.encoding.read.encoder import in_order
+from explorer.encoding.read.batching import in_order
 from explorer.encoding.read.sentence_pairs import Composer
 from explorer.errors import BadChoice
 from explorer.gathering import gathered, mean_of_all

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from explorer.data.text_sets import SENTENCES
-from explorer.encoding.read.encoder import in_order
+from explorer.encoding.read.batching import in_order
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.parts.token_convolution import TokenConvolution
 from explorer.encoding.read.pooling import pool_mean

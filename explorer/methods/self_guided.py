@@ -12,9 +12,10 @@ from torch import Tensor, nn
 
 from explorer import losses
 from explorer.data.text_sets import BACK_TRANSLATIONS, SENTENCES
-from explorer.encoding.read.encoder import in_order
+from explorer.encoding.read.batching import in_order
 from explorer.encoding.read.pooling import FUNCTIONS
-from explorer.encoding.tune.tunable import effective
+from explorer.encoding.tune import editing
+from explorer.encoding.tune.adapters import effective
 from explorer.errors import BadChoice
 from explorer.gathering import gathered
 from explorer.knobs import Values
@@ -72,13 +73,13 @@ class SelfGuided(Pooled):
             )
         self.width = declared.width(self.base.width)
         self.guide = self.base.frozen()
-        self.base.embeddings.requires_grad_(False)
+        editing.embeddings(self.base.model).requires_grad_(False)
         self.project = projection_head(self.width) if self.projection else nn.Identity()
         self._trained_names = [name for name, weight in effective(self.base.model).items() if weight.requires_grad]
 
     def constant(self) -> tuple[nn.Module, ...]:
         """The frozen copy and the embeddings."""
-        return self.guide, self.base.embeddings
+        return self.guide, editing.embeddings(self.base.model)
 
     def without_dropout(self) -> tuple[nn.Module, ...]:
         """The frozen copy, unless it is set."""

@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from explorer import losses
 from explorer.data.text_sets import LABELLED_TEXTS, SCORED_PAIRS, Corpus
-from explorer.encoding.read.encoder import in_order
+from explorer.encoding.read.batching import in_order
 from explorer.encoding.read.sentence_pairs import Composer
 from explorer.errors import BadChoice, WrongColumns
 from explorer.gathering import gathered

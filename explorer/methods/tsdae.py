@@ -13,8 +13,9 @@ from torch.nn import functional
 from explorer.data.text_sets import SENTENCES
 from explorer.encoding.load.loading import ONE_AT_A_TIME
 from explorer.encoding.locate import families
+from explorer.encoding.tune.adapters import adapt, adapted, plain_weights
 from explorer.encoding.tune.editing import use_fast_dropout
-from explorer.encoding.tune.tunable import Tunable, adapt, adapted, plain_weights
+from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
 from explorer.gathering import mean_of_all
 from explorer.knobs import Values

@@ -22,7 +22,7 @@ from explorer.encoding.export import exporting
 from explorer.encoding.load import loading
 from explorer.encoding.locate import lookup, model_names
 from explorer.encoding.read import attention, pooling
-from explorer.encoding.tune.tunable import ALL_LINEAR
+from explorer.encoding.tune.adapters import ALL_LINEAR
 from explorer.measuring.scores import layer_scores, measure, similarity
 from explorer.measuring.sentences.word_pairs import WORDS, keep, key, word_pair
 from explorer.places import examples_folder

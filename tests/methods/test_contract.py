@@ -11,7 +11,8 @@ import torch
 
 from explorer import methods
 from explorer.data.text_sets import KINDS
-from explorer.encoding.tune.tunable import TARGETS, Lora, Tunable
+from explorer.encoding.tune.adapters import TARGETS, Lora
+from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
 from explorer.methods import ADAPTERS, Fitting, Method, Schedule, changing, knobs_of
 from explorer.methods._method import PAPERS

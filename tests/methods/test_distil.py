@@ -13,7 +13,8 @@ from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.parts.word_weights import WordWeights
 from explorer.encoding.read.pooling import FIRST_LAST
 from explorer.encoding.tune import editing
-from explorer.encoding.tune.tunable import ALL_LINEAR, Lora, Tunable
+from explorer.encoding.tune.adapters import ALL_LINEAR, Lora
+from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.evaluating.kinds import judge_of
 from explorer.methods import Fitting, post_processing

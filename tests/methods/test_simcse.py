@@ -136,7 +136,7 @@ def test_every_weight_learns_the_dense_layer_too(base, name):
     method(*COLUMNS[method.rows]).backward()
     assert all(weight.requires_grad for weight in method.parameters())
     assert method.dense.weight.grad.abs().max() > 1e-4
-    embedded = method.base.embeddings.word_embeddings.weight.grad
+    embedded = method.base.model.embeddings.word_embeddings.weight.grad
     read = {number for column in COLUMNS[method.rows] for row in base.encoder.tokens(column).ids for number in row}
     moved = {number for number, gradient in enumerate(embedded) if gradient.any()}
     assert moved == read, "the embeddings of the words in the batch learn, and no others"

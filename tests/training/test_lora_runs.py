@@ -8,7 +8,7 @@ import torch
 from safetensors.torch import load_file
 
 from explorer.encoding.export.exporting import export
-from explorer.encoding.tune.tunable import ALL_LINEAR
+from explorer.encoding.tune.adapters import ALL_LINEAR
 from explorer.progress import Phase, finish
 from explorer.training.loop import estimate as estimates
 from explorer.training.loop.estimate import estimate

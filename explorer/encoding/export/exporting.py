@@ -30,7 +30,7 @@ from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.layer_reading import LayerReading
 from explorer.encoding.read.parts import LIBRARY
 from explorer.encoding.read.pooling import POOLINGS, layers_of, switched
-from explorer.encoding.tune import tunable
+from explorer.encoding.tune import adapters
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
 from explorer.places import whole_folder
@@ -192,8 +192,8 @@ def adapter_factors(base: nn.Module, tuned: nn.Module, rank: int) -> Factors:
     Eckart and Young 1936: it keeps the largest singular values. Both factors have the same share of them, so that
     neither leaves the range of half precision.
     """
-    before, after, found = dict(base.named_parameters()), tunable.effective(tuned), {}
-    for name in tunable.targeted(base, tunable.ALL_LINEAR):
+    before, after, found = dict(base.named_parameters()), adapters.effective(tuned), {}
+    for name in adapters.targeted(base, adapters.ALL_LINEAR):
         change = after[f"{name}.weight"].float() - before[f"{name}.weight"].float()
         if not change.any():
             continue
@@ -209,12 +209,12 @@ def apply_adapter(tuned: nn.Module, base: nn.Module, adapter: Factors) -> None:
 
     A model that was trained as an adapter keeps its own, of the same rank, with these factors.
     """
-    before, after, adapted = dict(base.named_parameters()), tunable.plain_weights(tuned), dict(tunable.adapted(tuned))
+    before, after, adapted = dict(base.named_parameters()), adapters.plain_weights(tuned), dict(adapters.adapted(tuned))
     for name, weight in after.items():
         weight.copy_(before[name])
     for name, (inner, outer) in adapter.items():
         if name in adapted:
-            tunable.set_factors(adapted[name], inner.float(), outer.float())
+            adapters.set_factors(adapted[name], inner.float(), outer.float())
         else:
             after[f"{name}.weight"].add_(outer.float() @ inner.float())
 

@@ -70,14 +70,14 @@ def check(folder: Path, free: float | None = None) -> Path:
             "for example tokenizer.json or vocab.txt; without them every word would be unknown."
         )
     check_room(count(place, config), "float32", hardware.free_memory() if free is None else free)
-
-    def largest() -> int:  # of pickles, which are not opened, the number of values
-        files = layout.weights(place)
-        shapes = (shape for one in files for shape in weights.outline(one, _FEWEST_BYTES))
-        return max(chain.from_iterable(shapes), default=0)
-
-    check_sizes(path, config, largest)
+    check_sizes(path, config, lambda: _largest(place))
     return place
+
+
+def _largest(place: Path) -> int:
+    """The largest size of any weight; of pickles, which are not opened, the number of values."""
+    shapes = (shape for file in layout.weights(place) for shape in weights.outline(file, _FEWEST_BYTES))
+    return max(chain.from_iterable(shapes), default=0)
 
 
 def check_type(place: Path, config: dict[str, Any]) -> None:

@@ -222,23 +222,16 @@ def head(folder: Path) -> Head | None:
         )
     if normalize:
         configuration.of_vectors(listed[-1].folder)
-    include_prompt, layers = True, None
+    dense = tuple(steps[module.kind].opened(module.folder) for module in middle)
     if start[1] == "LayerReading":
         poolings, layers = layer_reading.opened(listed[1].folder)
+        prompt, roles = _prompts(folder, include_prompt=True)
     else:
-        stated = configuration.of_vectors(listed[1].folder, *_POOLING)
-        include_prompt = bool(stated.include_prompt)
+        layers, stated = None, configuration.of_vectors(listed[1].folder, *_POOLING)
         poolings = _pooled(listed[1].folder, stated)
         poolings = poolings if blended is None else (_of_layers(blended.folder, poolings),)
-    prompt, roles = _prompts(folder, include_prompt)
-    return Head(
-        poolings=poolings,
-        layers=layers,
-        dense=tuple(steps[module.kind].opened(module.folder) for module in middle),
-        normalize=normalize,
-        prompt=prompt,
-        roles=roles,
-    )
+        prompt, roles = _prompts(folder, include_prompt=bool(stated.include_prompt))
+    return Head(poolings=poolings, layers=layers, dense=dense, normalize=normalize, prompt=prompt, roles=roles)
 
 
 def limits(transformer: Path) -> configuration.TransformerModule:
@@ -293,18 +286,18 @@ def _of_layers(place: Path, poolings: tuple[str, ...]) -> str:
     return pooling.title_of(poolings[0], tuple(layers))
 
 
-def _prompts(folder: Path, pooled: bool) -> tuple[str, RolePrompts]:
+def _prompts(folder: Path, include_prompt: bool) -> tuple[str, RolePrompts]:
     """The prompt of sentences, and those of queries and documents, as encode, encode_query and encode_document add."""
     stated = configuration.read(folder / "config_sentence_transformers.json", configuration.SentenceTransformer)
     prompts = stated.prompts or {}
     prompt = prompts.get(stated.default_prompt_name or "") or ""
-    if prompt and not pooled:
+    if prompt and not include_prompt:
         raise UnsupportedModel(
             f"{folder} puts the prompt '{prompt}' before every sentence but excludes it from the pooling "
             "(include_prompt: false), which Strata does not support. Remove default_prompt_name from "
             "config_sentence_transformers.json to encode sentences without it."
         )
-    return prompt, RolePrompts(prompts.get("query") or "", prompts.get("document") or "", pooled)
+    return prompt, RolePrompts(prompts.get("query") or "", prompts.get("document") or "", include_prompt)
 
 
 def simcse_head(transformer: Path) -> Head | None:

@@ -18,7 +18,8 @@ from explorer.encoding.load import checking, hardware, loading, model_tokenizer
 from explorer.encoding.load.loading import ONE_AT_A_TIME, in_words
 from explorer.encoding.locate import families, layout, model_names
 from explorer.encoding.locate.model_names import Found
-from explorer.encoding.read.encoder import Encoder, States, batches
+from explorer.encoding.read.batching import batches
+from explorer.encoding.read.encoder import Encoder, States
 
 if TYPE_CHECKING:
     from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase

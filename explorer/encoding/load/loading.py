@@ -128,7 +128,7 @@ def _first(has: Callable[[Path], object], adapter: Path | None, folder: Path) ->
 @contextmanager
 def in_words(name: str, folder: Path) -> Iterator[None]:
     """Turn an error of transformers or torch into one that names the next step."""
-    from explorer.encoding.read.encoder import tokenizer_errors
+    from explorer.encoding.read.tokenising import tokenizer_errors
 
     try:
         with tokenizer_errors(f"of '{name}'"):
@@ -203,13 +203,21 @@ def opened(
             adapter_kwargs={"subfolder": layout.ADAPTER},
             **options,
         )
-    found: PreTrainedModel = model
-    owners = {name: type(found.get_submodule(name.rpartition(".")[0])).__name__ for name in report["missing_keys"]}
+    _check_report(model, report, folder, config)
+    if adapter is not None:
+        weights.merge_adapter(model, adapter)
+    loaded: PreTrainedModel = model
+    return loaded
+
+
+def _check_report(model: PreTrainedModel, report: dict[str, Any], folder: Path, config: PreTrainedConfig) -> None:
+    """Refuse a model whose weights are not all in its files, by what transformers reports of loading them."""
+    owners = {name: type(model.get_submodule(name.rpartition(".")[0])).__name__ for name in report["missing_keys"]}
     # sinusoidal positions are computed: the files of WMT19 do not hold them
     missing = sorted(
         name for name, owner in owners.items() if families.POOLER not in name and "Sinusoidal" not in owner
     )
-    misfits = sorted(f"{name} {list(found)} for {list(due)}" for name, found, due in report["mismatched_keys"])
+    misfits = sorted(f"{name} {list(saved)} for {list(due)}" for name, saved, due in report["mismatched_keys"])
     if (missing or misfits) and "AutoModel" in (getattr(config, "auto_map", None) or {}):
         raise errors.RemoteCodeRefused(
             f"{folder} calls itself '{config.model_type}', but its weights fit only the Python code that comes with "
@@ -225,9 +233,6 @@ def opened(
             f"{folder} has {len(misfits)} weights of another shape than its config.json says ({_few(misfits)}). "
             "Copy the config.json that was saved with the weights."
         )
-    if adapter is not None:
-        weights.merge_adapter(found, adapter)
-    return found
 
 
 @contextmanager

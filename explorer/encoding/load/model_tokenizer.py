@@ -48,22 +48,14 @@ def load(folder: Path, config: PreTrainedConfig | None = None) -> PreTrainedToke
     from transformers import AutoTokenizer
     from transformers.tokenization_utils_base import get_fast_tokenizer_file
 
-    path = folder / "tokenizer_config.json"
-    stated = configuration.read(path, configuration.TokenizerConfig)
-    for name in ("extra_ids", "offset"):
-        number = getattr(stated, name) or 0
-        if number > MADE_UP:
-            raise UnsupportedModel(
-                f"{path} asks for {number:,} added tokens ({name}); Strata accepts {MADE_UP:,}, since more could use "
-                f"up all memory. {_OTHER}"
-            )
+    stated = _settings(folder)
     try:
         check_file(folder / get_fast_tokenizer_file(stated.fast_tokenizer_files))
-        found = AutoTokenizer.from_pretrained(folder, config=config, local_files_only=True, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(folder, config=config, local_files_only=True, trust_remote_code=False)
         # whatever files it was made from
-        check_tokens(folder, (token.content for token in found.added_tokens_decoder.values()))
-        if found.is_fast:
-            check(folder, found.backend_tokenizer)
+        check_tokens(folder, (token.content for token in tokenizer.added_tokens_decoder.values()))
+        if tokenizer.is_fast:
+            check(folder, tokenizer.backend_tokenizer)
     except ModelError:
         raise
     except Exception as error:
@@ -78,14 +70,27 @@ def load(folder: Path, config: PreTrainedConfig | None = None) -> PreTrainedToke
             "download its files again. A tokenizer.json is read without any further package; a spiece.model or "
             "tokenizer.model needs sentencepiece (pip install sentencepiece)."
         ) from error
-    if len(found) <= len(found.all_special_ids):
+    if len(tokenizer) <= len(tokenizer.all_special_ids):
         raise TokenizerMissing(
-            f"The tokenizer in {folder} knows {len(found)} tokens, all of them special: every word would be "
+            f"The tokenizer in {folder} knows {len(tokenizer)} tokens, all of them special: every word would be "
             "unknown. Copy or download its vocabulary again."
         )
-    if found.pad_token is None:
-        found.pad_token = found.eos_token or found.unk_token or found.convert_ids_to_tokens(0)
-    return found
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token or tokenizer.convert_ids_to_tokens(0)
+    return tokenizer
+
+
+def _settings(folder: Path) -> configuration.TokenizerConfig:
+    path = folder / "tokenizer_config.json"
+    stated = configuration.read(path, configuration.TokenizerConfig)
+    for name in ("extra_ids", "offset"):
+        number = getattr(stated, name) or 0
+        if number > MADE_UP:
+            raise UnsupportedModel(
+                f"{path} asks for {number:,} added tokens ({name}); Strata accepts {MADE_UP:,}, since more could use "
+                f"up all memory. {_OTHER}"
+            )
+    return stated
 
 
 def check_vocabulary(tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel, name: str) -> None:

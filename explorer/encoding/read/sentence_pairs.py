@@ -11,7 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from explorer.encoding.read.encoder import Encoder, tokenizer_errors
+from explorer.encoding.read.encoder import Encoder
+from explorer.encoding.read.tokenising import tokenizer_errors
 from explorer.errors import UnsupportedModel
 
 if TYPE_CHECKING:

@@ -39,6 +39,14 @@ def entrance(model: PreTrainedModel) -> nn.Module:
     return found
 
 
+def embeddings(model: PreTrainedModel) -> nn.Module:
+    """The embedding block: words, positions and their norm, if the family has them in one module."""
+    parts, rows = dict(model.named_children()), families.tried(model.config.model_type)
+    blocks = (parts[row.embeddings] for row in rows if row.embeddings in parts)
+    found: nn.Module = next(blocks, model.get_input_embeddings())
+    return found
+
+
 def position_ids(model: PreTrainedModel, name: str, ids: Tensor) -> Tensor:
     """The position ids (sentence, token) that a model would give these tokens."""
     require_position_ids(model, name)

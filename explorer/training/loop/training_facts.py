@@ -11,7 +11,7 @@ import torch
 
 from explorer.data import sources
 from explorer.encoding.read.head_facts import HeadFacts
-from explorer.encoding.tune.tunable import effective
+from explorer.encoding.tune.adapters import effective
 from explorer.measuring.comparing.learned_facts import NOTHING, pack_items_changes
 from explorer.measuring.comparing.nothing_learned import (
     BELOW,

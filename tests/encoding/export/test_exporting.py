@@ -29,7 +29,8 @@ from explorer.encoding.read.parts.dense import ACTIVATIONS
 from explorer.encoding.read.parts.layer_attention import LayerAttention
 from explorer.encoding.read.parts.layer_norm import LayerNorm
 from explorer.encoding.read.pooling import FUNCTIONS, GRID_POOLINGS, POOLINGS, Pooling, Reading, Row, is_pooling, parse
-from explorer.encoding.tune.tunable import ALL_LINEAR, Lora, Tunable
+from explorer.encoding.tune.adapters import ALL_LINEAR, Lora
+from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
 from explorer.measuring.sentences.sentence_pair import token_pair
 from explorer.measuring.sentences.sentence_vectors import of_reading

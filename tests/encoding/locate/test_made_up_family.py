@@ -19,7 +19,7 @@ from explorer.encoding.locate import families, layout
 from explorer.encoding.locate.families import Family
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import DECODER_POOLINGS, GRID_POOLINGS
-from explorer.encoding.tune import editing, tunable
+from explorer.encoding.tune import adapters, editing
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
 from tests.spoiling import configure, encoder_of
@@ -163,7 +163,7 @@ def test_without_its_row_nothing_of_its_own_is_known(copy, folder, monkeypatch):
     with pytest.raises(UnsupportedModel, match="does not say how many layers"):
         layout.last_layer(folder)
     assert paths(copy.model, [editing.entrance(copy.model)]) == ["embeddings"], "as in other families, and wrong"
-    assert tunable.targeted(copy.model, tunable.ATTENTION) == ()
+    assert adapters.targeted(copy.model, adapters.ATTENTION) == ()
     with pytest.raises(UnsupportedModel, match="heads Strata cannot drop"):
         editing.heads_joined(copy.model, "tiny")
 
@@ -192,7 +192,7 @@ def test_an_absurd_size_is_refused_before_it_is_built(folder, tmp_path, name, nu
 
 
 def test_its_edited_embeddings_are_layer_0(copy):
-    assert copy.embeddings is copy.model.ground
+    assert editing.embeddings(copy.model) is copy.model.ground
     states = copy.states(SENTENCES, edit=lambda embedded, _: torch.ones_like(embedded))
     assert torch.equal(states.hidden[0], torch.ones_like(states.hidden[0]))
 
@@ -217,11 +217,11 @@ def test_its_heads_are_dropped(copy):
 
 
 def test_its_query_and_value_get_adapters_and_it_is_cut_after_any_layer(copy):
-    names = tunable.targets_of(copy.model, "tiny", tunable.ATTENTION)
+    names = adapters.targets_of(copy.model, "tiny", adapters.ATTENTION)
     assert names == tuple(f"tiers.{number}.mixer.fused" for number in range(3))
-    adapted = Tunable(copy.encoder, POSITIONS, tunable.Lora(2, 4.0, tunable.ATTENTION))
+    adapted = Tunable(copy.encoder, POSITIONS, adapters.Lora(2, 4.0, adapters.ATTENTION))
     adapted.states(SENTENCES).hidden[-1].pow(2).sum().backward()
-    assert {path for path, layer in tunable.adapted(adapted.model) if layer.weight is not None} == {*names}
+    assert {path for path, layer in adapters.adapted(adapted.model) if layer.weight is not None} == {*names}
     for layer in range(4):
         part = editing.cut(copy.encoder, layer)
         assert torch.allclose(

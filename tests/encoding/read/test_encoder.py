@@ -7,7 +7,8 @@ import torch
 
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
-from explorer.encoding.read.encoder import BUSY, COLUMNS, ROWS, Encoder, batches, passes
+from explorer.encoding.read.batching import BUSY, COLUMNS, ROWS, batches, passes
+from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.pooling import DECODER_POOLINGS, GRID_POOLINGS, POOLINGS, Reading, Row
 from explorer.errors import BadChoice
 from tests.device import DEVICE

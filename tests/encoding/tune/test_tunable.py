@@ -10,8 +10,9 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.encoder import Encoder
-from explorer.encoding.tune import tunable
-from explorer.encoding.tune.tunable import ALL_LINEAR, ATTENTION, TARGETS, Lora, Tunable
+from explorer.encoding.tune import adapters, editing, tunable
+from explorer.encoding.tune.adapters import ALL_LINEAR, ATTENTION, TARGETS, Lora
+from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, UnsupportedModel
 from explorer.methods import follow
 from explorer.training.loop.measured_facts import Adapters
@@ -87,7 +88,7 @@ def test_padding_changes_nothing(encoder):
 def test_the_embedding_block_is_all_before_the_first_layer_and_attention_means_query_and_value_of_each_block(family):
     kind, encoder = family
     copy = Tunable(encoder, POSITIONS)
-    copy.embeddings.requires_grad_(False)
+    editing.embeddings(copy.model).requires_grad_(False)
     block = {name for name, weight in copy.model.named_parameters() if not weight.requires_grad}
     assert block
     copy.requires_grad_(True)
@@ -96,7 +97,7 @@ def test_the_embedding_block_is_all_before_the_first_layer_and_attention_means_q
     gradients = torch.autograd.grad(first, list(copy.model.parameters()), allow_unused=True)
     before = {name for name, gradient in zip(names, gradients, strict=True) if gradient is not None}
     assert before == block | BEYOND.get(kind, set())
-    paths = [path for path, _ in tunable.adapted(adapted(encoder).model)]
+    paths = [path for path, _ in adapters.adapted(adapted(encoder).model)]
     names = NAMES.get(kind, ("query", "value"))
     assert len(paths) == BLOCKS.get(kind, LAYERS) * len(names)
     assert {path.rpartition(".")[2] for path in paths} == set(names)
@@ -104,9 +105,9 @@ def test_the_embedding_block_is_all_before_the_first_layer_and_attention_means_q
 
 def test_with_the_embeddings_held_all_the_rest_still_learns(encoder):
     copy = Tunable(encoder, POSITIONS)
-    copy.embeddings.requires_grad_(False)
+    editing.embeddings(copy.model).requires_grad_(False)
     copy.states(SENTENCES).hidden[-1].square().sum().backward()
-    held = {id(weight) for weight in copy.embeddings.parameters()}
+    held = {id(weight) for weight in editing.embeddings(copy.model).parameters()}
     for name, weight in copy.named_parameters():
         assert (weight.grad is None) == (id(weight) in held), name
 
@@ -238,7 +239,7 @@ def test_an_encoder_with_new_adapters_encodes_as_before_to_the_bit(encoder, targ
 
 
 def test_all_linear_means_every_matrix_that_is_no_embedding(encoder):
-    paths = {path for path, _ in tunable.adapted(adapted(encoder, ALL_LINEAR).model)}
+    paths = {path for path, _ in adapters.adapted(adapted(encoder, ALL_LINEAR).model)}
     assert paths == {path for path, layer in encoder.model.named_modules() if isinstance(layer, nn.Linear | Conv1D)}
 
 
@@ -258,7 +259,7 @@ def test_nothing_but_adapters_is_trained_and_all_of_them_are(encoder, targets):
 def test_a_merged_weight_is_the_old_one_plus_the_scaled_product_of_both_matrices(encoder):
     tuned = learned(encoder)
     merged = dict(tuned.plain().named_parameters())
-    for path, layer in tunable.adapted(tuned.model):
+    for path, layer in adapters.adapted(tuned.model):
         down, up = (matrix["default"].weight.detach() for matrix in (layer.lora_A, layer.lora_B))
         old = encoder.model.get_submodule(path).weight
         transposed = isinstance(encoder.model.get_submodule(path), Conv1D)
@@ -285,7 +286,7 @@ def test_the_merged_model_has_the_names_of_the_base_and_encodes_as_with_adapters
 def test_copies_share_what_no_adapter_changes_and_nothing_that_is_trained(encoder):
     tuned = learned(encoder)
     frozen, another = tuned.frozen(), tuned.another()
-    paths = {f"{path}.weight" for path, _ in tunable.adapted(tuned.model)}
+    paths = {f"{path}.weight" for path, _ in adapters.adapted(tuned.model)}
     base = dict(encoder.model.named_parameters())
     for name, weight in frozen.model.named_parameters():
         assert not weight.requires_grad
@@ -322,11 +323,11 @@ def test_an_encoder_without_attention_names_what_is_allowed():
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "intermediate_size": 8, "vocab_size": 9}
     model = FNetModel(FNetConfig(**sizes), add_pooling_layer=False)
     with pytest.raises(UnsupportedModel, match=r"'x' is a fnet without .* query or value\. Set lora_targets to 'al"):
-        tunable.targets_of(model, "x", ATTENTION)
+        adapters.targets_of(model, "x", ATTENTION)
     model.encoder.layer = nn.ModuleList()
     model.embeddings.projection = nn.Identity()
     with pytest.raises(UnsupportedModel, match=r"a linear layer\. Set lora_rank to 0\.$"):
-        tunable.targets_of(model, "x", ALL_LINEAR)
+        adapters.targets_of(model, "x", ALL_LINEAR)
 
 
 def test_an_encoder_that_returns_attention_shares_its_weights_and_computes_as_one_that_is_loaded_so(tmp_path):

@@ -1,0 +1,179 @@
+"""Turn sentences into the token ids of a model: after its prompt, in its case, up to its limit."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from explorer.encoding.read.head import Head
+from explorer.encoding.read.head_facts import NO_PROMPTS, RolePrompts
+from explorer.errors import BadChoice, TokenizerMissing, UnsupportedModel
+from explorer.progress import Progress, Work
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Sentences as token ids, in the caller's order, and how many were truncated."""
+
+    ids: list[list[int]]
+    truncated: int
+
+
+class Tokenising:
+    """The tokenizer of a model with its prompt and its limit. Threads can share it."""
+
+    at_once = 8192  # texts that are tokenised between two progress reports
+
+    def __init__(
+        self, name: str, tokenizer: PreTrainedTokenizerBase, max_length: int, head: Head | None, *, lower_case: bool
+    ) -> None:
+        self.name = name
+        self.max_length = max_length
+        self.head = head
+        self.lower_case = lower_case
+        self._tokenizer = tokenizer
+        # a fast tokenizer keeps padding and truncation as state, so two threads would get wrong tokens
+        self._tokenizer_lock = threading.Lock()
+
+    @property
+    def default_head(self) -> Head:
+        """The model default: the declared head, else the mean, as in sentence-transformers."""
+        return self.head or Head(("mean",))
+
+    @property
+    def role_prompts(self) -> RolePrompts:
+        """The prompts of queries and documents in training and its evaluation.
+
+        There are none if every sentence has a prompt, which the tokenizer adds.
+        """
+        return NO_PROMPTS if self.default_head.prompt else self.default_head.roles
+
+    def limit(self, max_length: int | None = None) -> int:
+        """The most tokens of a sentence."""
+        if max_length is None:
+            return self.max_length
+        if not 3 <= max_length <= self.max_length:  # 3: [CLS], a word, [SEP]
+            raise BadChoice(
+                f"A maximum length of {max_length} tokens is not possible: {self.name} allows 3 to "
+                f"{self.max_length}. Choose a length in that range, or none for all {self.max_length}."
+            )
+        return max_length
+
+    def tokens(self, sentences: Sequence[str], max_length: int | None = None, prompt: str | None = None) -> Tokens:
+        """Sentences as token ids after a prompt (default: the model's), truncated to `max_length` (the model's)."""
+        limit = self.limit(max_length)
+        prompt = self.default_head.prompt if prompt is None else prompt
+        texts = [prompt + text for text in sentences]
+        if self.lower_case:
+            texts = [text.lower() for text in texts]
+        with self._tokenizer_lock:
+            ids = self._numbers(texts)
+            too_long = [place for place, numbers in enumerate(ids) if len(numbers) > limit]
+            if too_long:
+                cut = self._numbers([texts[place] for place in too_long], truncation=True, max_length=limit)
+                for place, numbers in zip(too_long, cut, strict=True):
+                    ids[place] = numbers
+                self._check_cut(cut, limit)
+        return Tokens(ids=ids, truncated=len(too_long))
+
+    def tokenised(self, texts: Sequence[str], max_length: int | None = None, prompt: str | None = None) -> Work[Tokens]:
+        """Many texts as `tokens` gives them, in parts, so that the work can be stopped."""
+        ids, truncated = [], 0
+        for start in range(0, len(texts), self.at_once):
+            yield Progress("tokenising sentences", start, len(texts))
+            some = self.tokens(texts[start : start + self.at_once], max_length, prompt)
+            ids += some.ids
+            truncated += some.truncated
+        return Tokens(ids, truncated)
+
+    def lengths(self, sentences: Sequence[str], prompt: str | None = None) -> list[int]:
+        """How many tokens each sentence has after a prompt (default: the model's), none of them cut."""
+        prompt = self.default_head.prompt if prompt is None else prompt
+        texts = [prompt + text for text in sentences]
+        with self._tokenizer_lock:
+            return [len(ids) for ids in self._numbers([text.lower() if self.lower_case else text for text in texts])]
+
+    def spans(self, sentence: str) -> tuple[str, list[tuple[int, int, int]]]:
+        """A sentence as it is tokenised, and of each of its tokens the word, the start and the end in it."""
+        text = sentence.lower() if self.lower_case else sentence
+        with self._tokenizer_lock, tokenizer_errors(f"of '{self.name}'"):
+            found = self._tokenizer(text, return_offsets_mapping=True, add_special_tokens=False, verbose=False)
+        tokens = zip(found.word_ids(), found["offset_mapping"], strict=True)
+        return text, [(word or 0, start, end) for word, (start, end) in tokens if end > start]
+
+    def words(self, sentence: str, limit: int) -> tuple[list[int], list[tuple[int, int, int] | None], int]:
+        """A sentence's token ids, truncated; the word of each with its start and end; and how many it has untruncated.
+
+        The word is None for special tokens and those of the prompt.
+        """
+        text, begin = self.default_head.prompt + sentence, len(self.default_head.prompt)
+        text = text.lower() if self.lower_case else text
+        with self._tokenizer_lock, tokenizer_errors(f"of '{self.name}'"):
+            found = self._tokenizer(text, return_offsets_mapping=True, verbose=False)
+            count = len(found["input_ids"])
+            if count > limit:
+                cut = {"truncation": True, "max_length": limit}
+                found = self._tokenizer(text, return_offsets_mapping=True, verbose=False, **cut)
+        self._check_cut([found["input_ids"]], limit)
+        spans = [
+            None if word is None or end <= begin else (word, max(start - begin, 0), end - begin)
+            for word, (start, end) in zip(found.word_ids(), found["offset_mapping"], strict=True)
+        ]
+        return found["input_ids"] or [self._padding()], spans, count
+
+    def _check_cut(self, ids: Sequence[Sequence[int]], limit: int) -> None:
+        if max(map(len, ids), default=0) > limit:
+            raise UnsupportedModel(
+                f"'{self.name}' cannot truncate a sentence to {limit} tokens: the post_processor in its tokenizer.json "
+                "puts it in more than once. Copy the tokenizer.json that was saved with the weights."
+            )
+
+    def _numbers(self, texts: list[str], **options: object) -> list[list[int]]:
+        with tokenizer_errors(f"of '{self.name}'"):
+            ids: list[list[int]] = self._tokenizer(
+                texts, return_attention_mask=False, return_token_type_ids=False, verbose=False, **options
+            )["input_ids"]
+        # a sentence without tokens (an empty one, in a model without [CLS]) is encoded as its padding
+        return [numbers or [self._padding()] for numbers in ids]
+
+    def tokenizer(self) -> PreTrainedTokenizerBase:
+        """A copy of the tokenizer with this encoder's limit, padded on the right."""
+        with self._tokenizer_lock:
+            own = copy.deepcopy(self._tokenizer)
+        own.model_max_length, own.padding_side = self.max_length, "right"
+        return own
+
+    def texts(self, ids: Sequence[int]) -> tuple[str, ...]:
+        """The text of each token."""
+        with self._tokenizer_lock, tokenizer_errors(f"of '{self.name}'"):
+            return tuple(self._tokenizer.decode([number], clean_up_tokenization_spaces=False) for number in ids)
+
+    def _padding(self) -> int:
+        number: int = self._tokenizer.pad_token_id  # loading ensures that there is one
+        return number
+
+
+@contextmanager
+def tokenizer_errors(tokenizer: str) -> Iterator[None]:
+    """Turn errors of the tokenizers library into a model error: plain Exceptions, and panics, which are none.
+
+    The tokenizer is named in the error. An interrupt or the end of the process is no panic.
+    """
+    try:
+        yield
+    except BaseException as error:
+        # PanicException is of pyo3, which exports no such name
+        if type(error) is not Exception and type(error).__name__ != "PanicException":
+            raise
+        reason = " ".join(str(error).split())[:200]
+        raise TokenizerMissing(
+            f"The tokenizer {tokenizer} is damaged: the tokenizers library broke off ({reason}). Copy or download its "
+            "files again."
+        ) from error
