@@ -26,6 +26,7 @@ from explorer.methods._additions import (
     pooling_knob,
     temperature_knob,
 )
+from explorer.methods._batches import Batch, Feed, NoDuplicates
 from explorer.methods._changing import changing, kept_buffers, random_states, set_random_states, sow, untouched
 from explorer.methods._class_layer import ClassLayer
 from explorer.methods._few_rows import few_rows, fitted_names, unless_chosen
@@ -41,7 +42,7 @@ from explorer.methods._presets import (
     released_values,
     start_values,
 )
-from explorer.methods._schedule import ADAPTERS, ENCODERS, Batch, Feed, NoDuplicates, Sampler, Schedule
+from explorer.methods._schedule import ADAPTERS, ENCODERS, Sampler, Schedule
 
 __all__ = [
     "ADAPTERS",

@@ -13,7 +13,7 @@ from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.parts.layer_attention import ACTIVATIONS, NORMALISERS, LayerAttention
 from explorer.encoding.read.pooling import FIRST_LAST, FIRST_LAST_FROM_0, titled
 from explorer.knobs import Values
-from explorer.methods import UNEVEN, Method, Schedule, _additions, cited, knob
+from explorer.methods import UNEVEN, Method, Schedule, _objectives, cited, knob
 
 # by name: poolings of the last layers, then the poolings that are query and value of the attention; in Table 2's order
 POOLERS: dict[str, tuple[tuple[str, ...], tuple[str, str] | None]] = {
@@ -118,7 +118,7 @@ class LayerAttentionPooling(Method):
         return Head(poolings, (Dense(self.dense.weight, self.dense.bias, "Tanh"),), layers=layers)
 
 
-class LayerAttentionAlone(LayerAttentionPooling, _additions.InfoNCEOnSentences):
+class LayerAttentionAlone(LayerAttentionPooling, _objectives.InfoNCEOnSentences):
     """Layer attention without labels: SimCSE on a vector pooled from every layer.
 
     Oh, Kim, Lee, Huang and Lim 2022, equation 7 (Don't Judge a Language Model by Its Last Layer). Batch size and
@@ -135,7 +135,7 @@ class LayerAttentionAlone(LayerAttentionPooling, _additions.InfoNCEOnSentences):
     }
 
 
-class LayerAttentionPairs(LayerAttentionPooling, _additions.InfoNCEOnPairs):
+class LayerAttentionPairs(LayerAttentionPooling, _objectives.InfoNCEOnPairs):
     """Layer attention on pairs: SimCSE on pairs, with a vector pooled from every layer.
 
     Oh, Kim, Lee, Huang and Lim 2022, equation 6. Batch size and learning rate are those of Table 4 for BERT-base;
@@ -148,7 +148,7 @@ class LayerAttentionPairs(LayerAttentionPooling, _additions.InfoNCEOnPairs):
     by_family = ON_LABELS
 
 
-class LayerAttentionTriplets(LayerAttentionPooling, _additions.InfoNCEOnTriplets):
+class LayerAttentionTriplets(LayerAttentionPooling, _objectives.InfoNCEOnTriplets):
     """Layer attention on triplets: SimCSE with hard negatives on a vector pooled from every layer.
 
     Oh, Kim, Lee, Huang and Lim 2022, equation 8, and the objective of its Table 2. Batch size and learning rate are
@@ -175,7 +175,7 @@ class LayerAttentionTriplets(LayerAttentionPooling, _additions.InfoNCEOnTriplets
     }
 
 
-class LayerAttentionDiffCSE(LayerAttentionPooling, _additions.ReplacedTokenDetection):
+class LayerAttentionDiffCSE(LayerAttentionPooling, _objectives.ReplacedTokenDetection):
     """Layer attention with DiffCSE: detect replaced words from a vector pooled from every layer.
 
     Oh, Kim, Lee, Huang and Lim 2022, Table 5: DiffCSE (Chuang and others 2022) without batch norm, its projector
@@ -185,6 +185,6 @@ class LayerAttentionDiffCSE(LayerAttentionPooling, _additions.ReplacedTokenDetec
     # the trained model's vector is the one that the discriminator uses
     name = "layer-attention-diffcse"
     when_to_use = "To study attention over layers: it gained more on [CLS] than DiffCSE alone."
-    released: ClassVar[Values] = {**LayerAttentionPooling.released, **_additions.ReplacedTokenDetection.released}
-    training_only = _additions.DETECTION_PARTS
+    released: ClassVar[Values] = {**LayerAttentionPooling.released, **_objectives.ReplacedTokenDetection.released}
+    training_only = _objectives.DETECTION_PARTS
     schedule = Schedule(batch_size=64, learning_rate=3e-5, max_length=32, epochs=2, evaluate_every=125)

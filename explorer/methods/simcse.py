@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from explorer.encoding.read.head import Dense, Head
 from explorer.gathering import gathered, own_share
 from explorer.knobs import Values
-from explorer.methods import Pooled, Schedule, _additions, cited, knob
+from explorer.methods import Pooled, Schedule, _objectives, cited, knob
 
 PROJECTORS = ("batch norm", "tanh")  # of DiffCSE
 
@@ -63,7 +63,7 @@ class KeptDenseHead(DenseHead):
         return self.with_dense() if self.keep_head else self.pooled
 
 
-class SimCSE(DenseHead, _additions.InfoNCEOnSentences):
+class SimCSE(DenseHead, _objectives.InfoNCEOnSentences):
     """SimCSE without labels: the same sentence under two dropout masks is a positive pair.
 
     Gao, Yao and Chen 2021, equation 4. The dense layer is used in training only (section 6.3); settings as in their
@@ -82,7 +82,7 @@ class SimCSE(DenseHead, _additions.InfoNCEOnSentences):
     }
 
 
-class SimCSEPairs(KeptDenseHead, _additions.InfoNCEOnPairs):
+class SimCSEPairs(KeptDenseHead, _objectives.InfoNCEOnPairs):
     """SimCSE on pairs: a sentence and one that it entails are a positive pair.
 
     Gao, Yao and Chen 2021, section 4: premise and entailed hypothesis, the others of the batch as negatives. The
@@ -93,7 +93,7 @@ class SimCSEPairs(KeptDenseHead, _additions.InfoNCEOnPairs):
     when_to_use = "Pairs, and [CLS] must be the vector; with SNLI, the model default did not improve."
 
 
-class SimCSETriplets(KeptDenseHead, _additions.InfoNCEOnTriplets):
+class SimCSETriplets(KeptDenseHead, _objectives.InfoNCEOnTriplets):
     """SimCSE on triplets: as on pairs, with a contradiction as a hard negative per row.
 
     Gao, Yao and Chen 2021, equation 5. `weight` is added to the logit of the row's own hard negative: 0 in SimCSE's
@@ -104,7 +104,7 @@ class SimCSETriplets(KeptDenseHead, _additions.InfoNCEOnTriplets):
     when_to_use = "Triplets, and [CLS] must be the vector; with SNLI, the model default did not improve."
 
 
-class DiffCSE(_additions.ReplacedTokenDetection, Pooled):
+class DiffCSE(_objectives.ReplacedTokenDetection, Pooled):
     """DiffCSE: SimCSE without labels, plus detecting replaced words from the sentence's vector.
 
     Chuang and others 2022, equations 1 to 4 and appendix A. The projector is used in training only: the trained model
@@ -114,7 +114,7 @@ class DiffCSE(_additions.ReplacedTokenDetection, Pooled):
     # trains sensitivity to edits that change the meaning, in addition to SimCSE's invariance to dropout
     name = "diffcse"
     when_to_use = "Only sentences and time for many updates: 200 of 16 rows gave [CLS] one point."
-    training_only = (*_additions.DETECTION_PARTS, "project")
+    training_only = (*_objectives.DETECTION_PARTS, "project")
     schedule = Schedule(batch_size=64, learning_rate=7e-6, max_length=32, epochs=2, evaluate_every=125)
 
     projector: str = knob(

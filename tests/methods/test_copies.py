@@ -5,9 +5,9 @@ import torch
 
 from explorer import losses, methods
 from explorer.encoding.tune.tunable import Tunable
+from explorer.methods import contrastive_tension as ct
 from explorer.methods import follow
-from explorer.methods import second_copies as ct
-from explorer.methods.second_copies import predictor
+from explorer.methods.momentum_copies import predictor
 from explorer.progress import finish
 from tests.independent.models import NO_DROPOUT
 from tests.methods.rows import FIRST, MANY, SECOND, seeded, vectors_of
