@@ -73,6 +73,6 @@ with summary:
     query_view.summary(found, len(searched) - itself)
 judged = [JUDGED] if corpus.task else []
 if first_screen.tabs([*judged, CORPUS]) == CORPUS:
-    neighbours.changes(sides, searched, one, two, k)
+    neighbours.changes(sides, searched, (one, two), k)
 elif corpus.task:
     neighbours.query_changes(sides, corpus.task, searched.texts, (one.index, two.index))

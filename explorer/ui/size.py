@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -103,14 +103,8 @@ def request(choice: sidebar_choice.Choice, found: Found, row: DeltaGenerator) ->
             help="Sentences like those that will be encoded. Those of the evaluation set are left out. More than there "
             "are dimensions are needed.",
         )
-    knobs = SizeOptions.knobs
     with row, first_screen.settings("Sizes"):
-        typed = {
-            "poolings": controls.draw(FORM, replace(knobs["poolings"], default=(MODEL_DEFAULT, "mean"))),
-            "dimensions": controls.draw(FORM, knobs["dimensions"], width="stretch"),
-            "cut_by": controls.segments_of(knobs["cut_by"], WAY),
-            "stored": controls.draw(FORM, knobs["stored"]),
-        }
+        typed = _typed_sizes()
         others = st.multiselect(
             "Other encoders in the same picture",
             sidebar.encoders(),
@@ -121,13 +115,23 @@ def request(choice: sidebar_choice.Choice, found: Found, row: DeltaGenerator) ->
             accept_new_options=True,
             help="Such as runs of the method distil, under their model default.",
         )
-        options = SizeOptions(**controls.checked(typed, knobs))
+        options = SizeOptions(**controls.checked(typed, SizeOptions.knobs))
     named = choice.evaluation_set if on == PAIRS else sources.identity(on)
     given = sidebar_choice.evaluated_on(named)
     sentences, with_these = cached.searched(text), tuple(map(cached.found, others))
     if given is None:
         return None
     return SizeRequest(found, given, named, sentences, options, with_these, choice.settings.max_length)
+
+
+def _typed_sizes() -> dict[str, Any]:
+    knobs = SizeOptions.knobs
+    return {
+        "poolings": controls.draw(FORM, replace(knobs["poolings"], default=(MODEL_DEFAULT, "mean"))),
+        "dimensions": controls.draw(FORM, knobs["dimensions"], width="stretch"),
+        "cut_by": controls.segments_of(knobs["cut_by"], WAY),
+        "stored": controls.draw(FORM, knobs["stored"]),
+    }
 
 
 def picture(subject: SizeRequest, line: DeltaGenerator) -> Picture | None:

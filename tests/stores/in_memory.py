@@ -138,7 +138,7 @@ def indexes(desk: Desk, x: Any) -> Hashable:
 
 def neighbour_overlap(desk: Desk, x: Any) -> Hashable:
     desk.patch.setattr(neighbours.st, "subheader", lambda *_: None)
-    return key_of(desk, neighbours, lambda: neighbours.changes(sides(x), named(x.sentences, x), None, None, x.k))
+    return key_of(desk, neighbours, lambda: neighbours.changes(sides(x), named(x.sentences, x), (), x.k))
 
 
 def judged_scores(desk: Desk, x: Any) -> Hashable:

@@ -1,7 +1,8 @@
 """Choose what is compared, score A and B on the same pairs, compute the verdict, and export it all."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 
 import streamlit as st
@@ -20,6 +21,7 @@ from explorer.measuring.comparing.learned_facts import Learned
 from explorer.measuring.comparing.splits import SplitChanges
 from explorer.measuring.scores import best_cell, bootstrap
 from explorer.measuring.sentences.word_pairs import ExplainedPairs, of_pairs
+from explorer.progress import Work
 from explorer.training.record.run_results import verdict_on
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, loaded_encoders, sidebar_choice
@@ -203,8 +205,7 @@ def _adding_up(rows: in_words.Rows) -> in_words.Rows:
 
 def export(compared: Compared, probes: Learned | None, split: SplitChanges | None) -> None:
     """The table as a file, and the report, which has the groups of `split` and what is best on the chosen dev set."""
-    rows = compared.cells()
-    if rows:
+    if rows := compared.cells():
         downloads.table(_adding_up(rows), lines=12, signed=("difference", "low", "high"))
         downloads.rows(rows, compared.stem, "Table (CSV)")
     sides, settings = compared.sides, compared.choices[0].settings
@@ -213,15 +214,11 @@ def export(compared: Compared, probes: Learned | None, split: SplitChanges | Non
     picked = None if here is None else pick(here, compared.choices, compared.metric)
     compared = replace(compared, picked=picked, probes=probes or Learned(), split=split)
     # the report needs the geometry and the words of pairs: first a button that computes them, then one that downloads
-    readings = compared.about.one_reading, compared.about.other_reading
-    weighed = dict(zip("AB", zip(compared.found, readings, strict=True), strict=True))
-    pairs = [(one.first, one.second) for one in compared.probes.pairs]
-    models = [(found.digest, reading.title) for found, reading in weighed.values()]
-    key = f"words of the report {models} {text_sets.digest_of(chain(*pairs))} {settings.max_length}"
+    key, weigh = _words(compared, settings.max_length)
     what = f"{[(side.measured, side.reading.title) for side in sides]} {pooling}"
     is_measured = not has_geometry or geometry_view.is_there(sides, pooling, settings)
-    there = is_measured and (not pairs or jobs.known(key) is not None)
-    if not there and st.session_state.get(_ASKED) != what:
+    is_weighed = not compared.probes.pairs or jobs.known(key) is not None
+    if not (is_measured and is_weighed) and st.session_state.get(_ASKED) != what:
         st.button(
             "Create report (HTML)",
             key="create report",
@@ -234,20 +231,25 @@ def export(compared: Compared, probes: Learned | None, split: SplitChanges | Non
     geometry = geometry_view.found(sides, pooling, settings) if has_geometry else None
     if has_geometry and geometry is None:
         return
-    words: ExplainedPairs | None = jobs.result(
-        key,
-        "Weighing the words of the report's pairs",
-        lambda: of_pairs(weighed, pairs, loaded_encoders.attending, settings.max_length),
-    )
+    words: ExplainedPairs | None = jobs.result(key, "Weighing the words of the report's pairs", weigh)
     if words is None:
         return
-    whole, explained = replace(compared, geometry=geometry), words
     downloads.file(
         FILE,
-        lambda: report(whole, pooling, explained),
+        partial(report, replace(compared, geometry=geometry), pooling, words),
         f"{downloads.file_name(f'{compared.stem} {sides[0].pairs.name}')}.html",
         "text/html",
         icon=":material/description:",
         help="One self-contained file: figures, tables, what improved and got worse, measurement settings, and the "
         "command that repeats it.",
     )
+
+
+def _words(compared: Compared, max_length: int | None) -> tuple[str, Callable[[], Work[ExplainedPairs]]]:
+    """The job key of the words of the pairs that show what was learned, and the work that weighs them."""
+    readings = compared.about.one_reading, compared.about.other_reading
+    weighed = dict(zip("AB", zip(compared.found, readings, strict=True), strict=True))
+    pairs = [(one.first, one.second) for one in compared.probes.pairs]
+    models = [(found.digest, reading.title) for found, reading in weighed.values()]
+    key = f"words of the report {models} {text_sets.digest_of(chain(*pairs))} {max_length}"
+    return key, lambda: of_pairs(weighed, pairs, loaded_encoders.attending, max_length)

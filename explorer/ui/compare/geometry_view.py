@@ -118,31 +118,11 @@ def show(geometry: layer_geometry.LayerGeometry, differences: bootstrap.Interval
     if len(geometry.layers) > 1:
         left, right = st.columns(2, gap="medium")
         with right:
-            if geometry.alike:
-                st.markdown("**Drift by layer**", help=layer_geometry.HOW_TO_READ)
-                downloads.draw(
-                    drawn.drift_by_layer(geometry, differences),
-                    config=downloads.config("drift"),
-                    alt="CKA, shift and the score difference by layer. The table below has the numbers.",
-                )
-                st.caption(layer_geometry.HOW_TO_READ)
-            if layer_geometry.not_comparable(geometry):
-                st.info(layer_geometry.not_comparable(geometry), icon=":material/difference:")
+            _drift(geometry, differences)
     else:
         left = st.container()
     with left:
-        st.markdown(
-            "**Alignment and uniformity**",
-            help="Alignment: mean squared distance of positive pairs. Uniformity: how evenly all vectors spread. Lower "
-            "is better for both."
-            + " The arrow points from A to B, at the chosen layers & poolings."
-            * (len(geometry.layers) > 1),
-        )
-        downloads.draw(
-            drawn.alignment_by_uniformity(geometry),
-            config=downloads.config("alignment-uniformity"),
-            alt="Each layer by its uniformity and alignment. The table below has the numbers.",
-        )
+        _alignment(geometry)
     with st.expander("Geometry table"):
         rows, moved = layer_geometry.geometry_rows(geometry), layer_geometry.drift_rows(geometry, differences)
         columns = {
@@ -154,6 +134,33 @@ def show(geometry: layer_geometry.LayerGeometry, differences: bootstrap.Interval
         if moved:
             downloads.table(moved)
             downloads.rows(moved, f"{stem} drift", "Drift (CSV)")
+
+
+def _drift(geometry: layer_geometry.LayerGeometry, differences: bootstrap.Interval | None) -> None:
+    if geometry.alike:
+        st.markdown("**Drift by layer**", help=layer_geometry.HOW_TO_READ)
+        downloads.draw(
+            drawn.drift_by_layer(geometry, differences),
+            config=downloads.config("drift"),
+            alt="CKA, shift and the score difference by layer. The table below has the numbers.",
+        )
+        st.caption(layer_geometry.HOW_TO_READ)
+    if layer_geometry.not_comparable(geometry):
+        st.info(layer_geometry.not_comparable(geometry), icon=":material/difference:")
+
+
+def _alignment(geometry: layer_geometry.LayerGeometry) -> None:
+    arrow = " The arrow points from A to B, at the chosen layers & poolings." * (len(geometry.layers) > 1)
+    st.markdown(
+        "**Alignment and uniformity**",
+        help="Alignment: mean squared distance of positive pairs. Uniformity: how evenly all vectors spread. Lower is "
+        f"better for both.{arrow}",
+    )
+    downloads.draw(
+        drawn.alignment_by_uniformity(geometry),
+        config=downloads.config("alignment-uniformity"),
+        alt="Each layer by its uniformity and alignment. The table below has the numbers.",
+    )
 
 
 def alone(choice: sidebar_choice.Choice) -> None:

@@ -51,15 +51,7 @@ def draw(*, scores: bool, judges: bool = False) -> DeltaGenerator:
     if scores:
         _into_address()
     else:
-        # keep what a link says for the controls that this page does not show; only the maximum length is a number
-        st.session_state[_HIDDEN] = True
-        for key in KEPT:
-            if key in st.query_params and key not in st.session_state:
-                text = st.query_params[key]
-                if key != "max_length":
-                    st.session_state[key] = text
-                elif (number := knobs.whole_in(text)) is not None and SHORTEST <= number < 10**9:
-                    st.session_state[key] = number
+        _from_address()
     with first:
         source: str = st.selectbox(
             "Model A",
@@ -81,6 +73,18 @@ def draw(*, scores: bool, judges: bool = False) -> DeltaGenerator:
     with second:
         sidebar_choice.remember(choice, _model_b(choice) if scores else None)
     return job
+
+
+def _from_address() -> None:
+    """Keep what a link says for the controls that this page does not show; only the maximum length is a number."""
+    st.session_state[_HIDDEN] = True
+    for key in KEPT:
+        if key in st.query_params and key not in st.session_state:
+            text = st.query_params[key]
+            if key != "max_length":
+                st.session_state[key] = text
+            elif (number := knobs.whole_in(text)) is not None and SHORTEST <= number < 10**9:
+                st.session_state[key] = number
 
 
 def _into_address() -> None:

@@ -60,9 +60,9 @@ def _drawer() -> None:
         messages.trouble(fault)
 
 
-def _edit() -> None:
-    names = talks.names()
-    at = talk_steps.current()
+def _talk() -> talks.Talk:
+    """The talk that is chosen, or typed as the name of a new one."""
+    names, at = talks.names(), talk_steps.current()
     wanted = st.session_state.get(_CHOSEN) or (at[0].name if at else "") or (names[1] if len(names) > 1 else FIRST_NAME)
     names = names if wanted in names else [*names, wanted]
     chosen = st.selectbox(
@@ -74,7 +74,11 @@ def _edit() -> None:
         accept_new_options=True,
         help="Choose a talk, or type the name of a new one.",
     )
-    talk = talks.read(chosen) if chosen in talks.names() else talks.Talk(chosen)
+    return talks.read(chosen) if chosen in talks.names() else talks.Talk(chosen)
+
+
+def _edit() -> None:
+    talk = _talk()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input("A line of text for this view", key=_TEXT, max_chars=talks.LONGEST)
         st.button(

@@ -74,6 +74,11 @@ def show(
         )
     first_screen.tabs(["Quality of the maps"])
     st.caption(messages.plain(ABOUT.format(found.kind, f"{runs.model_title(side.found.name)} ({found.pooling})")))
+    _quality(found)
+
+
+def _quality(found: frames.LayerFrames) -> None:
+    """How well the map of each layer can be trusted, as a table."""
     st.dataframe(
         [
             {"layer": layer, "trustworthiness": faith.trustworthiness, "neighbours preserved": faith.kept}

@@ -283,22 +283,13 @@ def _selected(mapped: Mapped, selected: tuple[int, ...]) -> None:
             "Clear selection", key="clear selection", icon=":material/deselect:", on_click=map_form.clear_selection
         )
     rows = map_tables.rows(mapped.described, [], selected)
-    numbers = {
-        name: st.column_config.NumberColumn(label, format="%.3f", width=width, help=help)
-        for name, label, width, help in (
-            (MOVED, "moved", 90, "1 minus the cosine of the sentence's vectors in A and B. 0: unchanged."),
-            (CHANGED, CHANGED, 150, "1 minus the Jaccard index of its neighbours in A and B. 0: same, 1: all changed."),
-            ("score of its pairs", None, 140, "Mean gold score of the pairs with this sentence."),
-        )
-    }
-    numbers |= {"words": st.column_config.NumberColumn(format="%d", width="small")}
     which = hashlib.sha256(repr(selected).encode()).hexdigest()[:12]
     event = st.dataframe(
         rows[:SHOWN],
         hide_index=True,
         height=35 * min(8, len(rows) + 1) + 3,
         placeholder=messages.MISSING,
-        column_config={"sentence": st.column_config.TextColumn(width="large"), **numbers},
+        column_config=_columns(),
         on_select="rerun",
         selection_mode="single-row",
         key=f"selected {mapped.subject} {which}",
@@ -313,6 +304,20 @@ def _selected(mapped: Mapped, selected: tuple[int, ...]) -> None:
     if near:
         pick = " Select another sentence in the table above." if len(mapped.described) > 1 else ""
         neighbours(near, mapped.described.texts[sentence], pick)
+
+
+def _columns() -> dict[str, Any]:
+    """The columns of the table of selected sentences."""
+    numbers = {
+        name: st.column_config.NumberColumn(label, format="%.3f", width=width, help=help)
+        for name, label, width, help in (
+            (MOVED, "moved", 90, "1 minus the cosine of the sentence's vectors in A and B. 0: unchanged."),
+            (CHANGED, CHANGED, 150, "1 minus the Jaccard index of its neighbours in A and B. 0: same, 1: all changed."),
+            ("score of its pairs", None, 140, "Mean gold score of the pairs with this sentence."),
+        )
+    }
+    words = st.column_config.NumberColumn(format="%d", width="small")
+    return {"sentence": st.column_config.TextColumn(width="large"), **numbers, "words": words}
 
 
 def neighbours(rows: downloads.Rows, text: str, pick: str = "") -> None:

@@ -20,7 +20,7 @@ from explorer.ui.runs import training_form, training_queue
 from explorer.ui.widgets import controls, downloads
 
 if TYPE_CHECKING:
-    from explorer.studies.plans.advice import Proposal
+    from explorer.studies.plans.advice import AdviceOptions, Proposal
     from explorer.studies.plans.answer import Answer
     from explorer.studies.plans.plan_folder import PlanFolder, PlanStatus
     from explorer.studies.plans.plan_table import PlanTable
@@ -52,10 +52,31 @@ def leave() -> None:
 def form() -> None:
     """The text, the time limit, what is proposed, and the button that starts it."""
     controls.refused()
-    from explorer.studies.plans.advice import AdviceOptions, in_text
-
     st.subheader(TITLE)
     st.caption(ABOUT)
+    source, options = _fields()
+    st.button("All plans", key=LEAVE, icon=":material/checklist:", on_click=leave)
+    if not source or options is None:
+        return
+    proposal = _proposal(source, options)
+    if proposal is None:
+        return
+    _tell(proposal)
+
+    def start() -> None:
+        # the sets elsewhere are chosen once, for runs and plans
+        elsewhere = tuple(st.session_state.get(training_form.ELSEWHERE, proposal.plan.elsewhere))
+        with_sets = replace(proposal, plan=replace(proposal.plan, elsewhere=elsewhere))
+        plan_start.choose(training_queue.start_advice(with_sets).name)
+        leave()
+
+    controls.button(st.container(), "Start", start, key=START, type="primary", icon=":material/play_arrow:")
+
+
+def _fields() -> tuple[str, AdviceOptions | None]:
+    """The text, and the options; None without a time limit."""
+    from explorer.studies.plans.advice import AdviceOptions
+
     knobs, named = AdviceOptions.knobs, sidebar_choice.in_menu()
     columns = st.columns([5, 5, 3, 3])
     with columns[0]:
@@ -71,40 +92,39 @@ def form() -> None:
         minutes = controls.draw(FORM, knobs["minutes"], step=5.0, format="%g", width="stretch")
     with columns[3]:
         longest = controls.draw(FORM, knobs["max_length"], width="stretch", placeholder="usual")
-    st.button("All plans", key=LEAVE, icon=":material/checklist:", on_click=leave)
-    if not source or minutes is None:
-        return
+    if minutes is None:
+        return source, None
     model = sidebar_choice.chosen().source
-    asked = AdviceOptions(model=model, minutes=minutes, test=test, max_length=longest)
-    now = cached.inputs_digest((model,), filter(None, (source, asked.test)))
+    return source, AdviceOptions(model=model, minutes=minutes, test=test, max_length=longest)
+
+
+def _proposal(source: str, options: AdviceOptions) -> Proposal | None:
+    """What is proposed for a text; None while it is being estimated, with progress shown."""
+    now = cached.inputs_digest((options.model,), filter(None, (source, options.test)))
 
     def make() -> Work[Proposal]:
         from explorer.studies.plans import advice, own_data
 
-        data = own_data.read(source, model, test=asked.test)
-        return (yield from advice.proposal(data, asked))
+        data = own_data.read(source, options.model, test=options.test)
+        return (yield from advice.proposal(data, options))
 
-    key = f"advice {now} {source} {asdict(asked)}"
+    key = f"advice {now} {source} {asdict(options)}"
     job = jobs.finished_job(key, "reading the text, and measuring a step of each method", make, jobs.TRAINING)
-    if job is None:
-        return
-    found: Proposal = job.result
-    st.markdown("\n".join(f"- {messages.plain(line)}" for line in found.advice.data.lines))
-    for line in found.cut:
+    return None if job is None else job.result
+
+
+def _tell(proposal: Proposal) -> None:
+    """What the text holds, what is left out of it and of the methods, and what is proposed."""
+    from explorer.studies.plans.advice import in_text
+
+    st.markdown("\n".join(f"- {messages.plain(line)}" for line in proposal.advice.data.lines))
+    for line in proposal.cut:
         st.warning(messages.plain(line), icon=":material/content_cut:")
-    for method, why in found.advice.failures.items():
+    for method, why in proposal.advice.failures.items():
         st.warning(messages.plain(FAILS.format(method, why)), icon=":material/block:")
-    text = f"Model {sources.shown(model)}: {in_text(found)}. About {in_words.duration(found.seconds)}."
+    model, seconds = proposal.advice.options.model, in_words.duration(proposal.seconds)
+    text = f"Model {sources.shown(model)}: {in_text(proposal)}. About {seconds}."
     st.info(messages.plain(text), icon=":material/speed:")
-
-    def start() -> None:
-        # the sets elsewhere are chosen once, for runs and plans
-        chosen = tuple(st.session_state.get(training_form.ELSEWHERE, found.plan.elsewhere))
-        asked_for = replace(found, plan=replace(found.plan, elsewhere=chosen))
-        plan_start.choose(training_queue.start_advice(asked_for).name)
-        leave()
-
-    controls.button(st.container(), "Start", start, key=START, type="primary", icon=":material/play_arrow:")
 
 
 def _text() -> str:

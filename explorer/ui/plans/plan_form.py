@@ -76,20 +76,11 @@ def plan(name: str) -> Plan | None:
         return None
     if not seeds or judged_on is None or budget is None:
         return None
+    dev, test, elsewhere = judged_on
+    rows_of = name, methods, models, (text,), settings, grid
+    values: str = st.session_state[VALUES]
     return Plan(
-        name,
-        methods,
-        models,
-        (text,),
-        settings,
-        grid,
-        seeds=seeds,
-        dev=judged_on[0],
-        test=judged_on[1],
-        elsewhere=judged_on[2],
-        values=st.session_state[VALUES],
-        tasks=tasks,
-        budget=budget,
+        *rows_of, seeds=seeds, dev=dev, test=test, elsewhere=elsewhere, values=values, tasks=tasks, budget=budget
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer import errors, places, work_folder
 from explorer.data import sources
@@ -41,20 +42,8 @@ def form() -> None:
     plan = plan_form.plan(FORM) if given is None else given
     with answer:
         found = _checked(replace(plan, name=FORM)) if plan is not None else None
-    if st.session_state.pop(_STARTED, False):
-        st.session_state[NAME] = ""  # the next plan has another name
-    names = (f"plan-{number}" for number in itertools.count(1))
-    free = next(name for name in names if not (places.runs_folder() / "plans" / name).exists())
-    usual = plan.name if given is not None and plan is not None else free
-    typed = line.text_input(
-        "Plan name",
-        key=NAME,
-        width=280,
-        placeholder=usual,
-        persist_state="session",
-        help="The names of its runs begin with it: letters, digits, '-', '_' and '.'. Optional.",
-    )
-    named = replace(plan, name=typed.strip() or usual) if plan is not None else None
+    name = _name(line, given.name if given is not None else "")
+    named = replace(plan, name=name) if plan is not None else None
 
     def start(named: Plan) -> None:
         choose(training_queue.start_plan(named).name)
@@ -77,6 +66,23 @@ def form() -> None:
     st.caption("The same plan from the command line:")
     st.code("python -m explorer plan plan.yaml", language=None, wrap_lines=True)
     downloads.file("plan.yaml", plan_file.as_yaml(named), "plan.yaml", "application/yaml", key="plan yaml")
+
+
+def _name(line: DeltaGenerator, of_file: str) -> str:
+    """The name that is typed, or else that of the file, or one that no plan has."""
+    if st.session_state.pop(_STARTED, False):
+        st.session_state[NAME] = ""  # the next plan has another name
+    names = (f"plan-{number}" for number in itertools.count(1))
+    usual = of_file or next(name for name in names if not (places.runs_folder() / "plans" / name).exists())
+    typed: str = line.text_input(
+        "Plan name",
+        key=NAME,
+        width=280,
+        placeholder=usual,
+        persist_state="session",
+        help="The names of its runs begin with it: letters, digits, '-', '_' and '.'. Optional.",
+    )
+    return typed.strip() or usual
 
 
 def _uploaded() -> Plan | None:

@@ -81,10 +81,9 @@ def show(folder: PlanFolder) -> None:
     answer, figure = first_screen.answer(), first_screen.figure()
     # a plan that is not finished may be resumed in another tab
     every = 1.0 if status.live else None if status.state == "finished" else IDLE
-    with answer:
-        st.fragment(_progress, run_every=every)(folder, plan, found, (status.live, stamp))
     rows, best = plan_report.scored(found), plan_report.verdict(found)
     with answer:
+        st.fragment(_progress, run_every=every)(folder, plan, found, (status.live, stamp))
         if not advice.answered(folder, found, status):
             for text in (best, plan_report.forgotten(found)):
                 if text is not None:

@@ -162,25 +162,17 @@ def _columns(
 
     `shown` are metric and aggregation.
     """
-    metric, aggregate = shown
-    first = steps[0]
-    columns = st.columns(3, gap="small")
+    (metric, aggregate), first, columns = shown, steps[0], st.columns(3, gap="small")
     with columns[0]:
         st.markdown(f"**At step {steps[at]}**")
         span = grid.span_of(*scores, metric=metric, aggregate=aggregate)
         height = _grid(scores[at], metric, aggregate, reading, span)
     with columns[1]:
         st.markdown(f"**Change since step {first}**")
+        change, both = changed[at], comparison.Comparison(scores[0], scores[at], reading, reading)
+        widest, name = max(one.widest for one in changed), f"since step {first}"
         downloads.draw(
-            grid.difference_grid(
-                comparison.Comparison(scores[0], scores[at], reading, reading),
-                metric,
-                aggregate,
-                changed[at].grid,
-                changed[at].own,
-                widest=max(change.widest for change in changed),
-                name=f"since step {first}",
-            ),
+            grid.difference_grid(both, metric, aggregate, change.grid, change.own, widest=widest, name=name),
             key=CHANGED,
             on_select=lambda: sidebar.choose_clicked(CHANGED, scores[0]),
             selection_mode="points",

@@ -43,19 +43,11 @@ def show(
     travel, sentences = known
     with row:
         kind = _projection(["PCA", "UMAP"] if len(sentences) >= projection.LEAST else ["PCA"])
-    share = in_words.percent(travel.shown)
-    how = f"PCA: the first two principal components of all steps together, with {share} of the variance."
-    if kind == "UMAP":
-        places = _by_umap(run, seed, steps, travel)
-        if places is None:
-            return ""
-        travel = replace(travel, places=places)
-        how = (
-            f"{ALIGNED} {min(SETTINGS.neighbours, len(sentences))} neighbours by cosine, min_dist "
-            f"{SETTINGS.min_dist:g}, {projection.rounds(len(sentences))} epochs, seed {SETTINGS.seed}."
-        )
+    places = _by_umap(run, seed, steps, travel) if kind == "UMAP" else travel.places
+    if places is None:
+        return ""
+    travel = replace(travel, places=places)
     subject = digest_of([repr(stamp(run, seed, steps))])
-
     moving.show(
         _content(f"{subject} {kind}", travel, sentences, compared, _names(run, evaluations), kind),
         subject=f"{subject} {kind}",
@@ -68,10 +60,21 @@ def show(
     )
     quality = map_quality(run, seed, steps, at, kind, travel.places[at])
     return (
-        f"{len(sentences)} sentences of {of} under the trained layer & pooling. {how} At step "
-        f"{steps[at]}: {quality.text} Colour: 1 minus the cosine of a sentence's vector with its vector at the first "
-        f"step; mean at this step {float(np.mean(travel.turned[at])):.3f} (0: unchanged)."
+        f"{len(sentences)} sentences of {of} under the trained layer & pooling. {_how(kind, travel, len(sentences))} "
+        f"At step {steps[at]}: {quality.text} Colour: 1 minus the cosine of a sentence's vector with its vector at the "
+        f"first step; mean at this step {float(np.mean(travel.turned[at])):.3f} (0: unchanged)."
     )
+
+
+def _how(kind: str, travel: projection.Travel, sentences: int) -> str:
+    """How the maps were made."""
+    if kind == "UMAP":
+        return (
+            f"{ALIGNED} {min(SETTINGS.neighbours, sentences)} neighbours by cosine, min_dist "
+            f"{SETTINGS.min_dist:g}, {projection.rounds(sentences)} epochs, seed {SETTINGS.seed}."
+        )
+    share = in_words.percent(travel.shown)
+    return f"PCA: the first two principal components of all steps together, with {share} of the variance."
 
 
 def _projection(kinds: list[str]) -> str:

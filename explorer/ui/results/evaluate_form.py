@@ -80,7 +80,10 @@ def show() -> None:
         _tell_troubles(found)
     with st.container():  # a place of its own: otherwise an error would move the fold below, which closes it
         controls.refused()
-    _fields()
+    _models()
+    _tasks()
+    with st.expander("Settings", icon=":material/tune:"):
+        _settings()
     _buttons(_chosen())
 
 
@@ -93,7 +96,7 @@ def _chosen() -> EvaluationChoice:
     return EvaluationChoice(tuple(dict.fromkeys(models)), tuple(dict.fromkeys(tasks)), typed)
 
 
-def _fields() -> None:
+def _models() -> None:
     st.multiselect(
         "Models",
         _with_chosen([*sidebar.encoders(), BAG, BM25], MODELS),
@@ -109,6 +112,9 @@ def _fields() -> None:
         f"{BAG} compares shared words, and the path of a file of word vectors (GloVe) is a model too, both on scored "
         f"pairs only; {BM25} searches by words, on retrieval sets only.",
     )
+
+
+def _tasks() -> None:
     st.multiselect(
         "Suites",
         list(suites()),
@@ -139,21 +145,22 @@ def _fields() -> None:
         "Two sentences and a score in each row, or a text and its label. For more than 20 MB, type the file's path "
         "instead.",
     )
-    with st.expander("Settings", icon=":material/tune:"):
-        for name, knob in fields().items():
-            if name == "titles":  # a menu of the usual choices: a form rarely needs more than one layer & pooling
-                one = replace(knob, default="", help=f"automatic: {knob.empty}. {knob.help}")
-                controls.draw(
-                    FORM,
-                    one,
-                    offered=TITLE_NAMES,
-                    format_func=lambda title: TITLE_NAMES.get(title, title),
-                    width=controls.WIDTH,
-                )
-            elif name == "max_length":
-                controls.draw(FORM, knob, placeholder=f"{knob.empty}; 64 for search")
-            else:
-                controls.draw(FORM, knob)
+
+
+def _settings() -> None:
+    for name, knob in fields().items():
+        if name == "titles":  # a menu of the usual choices: a form rarely needs more than one layer & pooling
+            controls.draw(
+                FORM,
+                replace(knob, default="", help=f"automatic: {knob.empty}. {knob.help}"),
+                offered=TITLE_NAMES,
+                format_func=lambda title: TITLE_NAMES.get(title, title),
+                width=controls.WIDTH,
+            )
+        elif name == "max_length":
+            controls.draw(FORM, knob, placeholder=f"{knob.empty}; 64 for search")
+        else:
+            controls.draw(FORM, knob)
 
 
 def _with_chosen(options: list[str], key: str) -> list[str]:
@@ -183,14 +190,7 @@ def _buttons(choice: EvaluationChoice) -> None:
         saved = AGAIN if choice.typed.get("again") else SAVED
         st.caption(f"{' × '.join(counts[:2])} = {counts[2]}: {', '.join([*names, *more])}. {saved}")
     line = st.container(horizontal=True)
-    controls.callback_button(
-        "Evaluate",
-        start,
-        place=line,
-        key=START,
-        icon=":material/play_arrow:",
-        type="primary",
-    )
+    controls.callback_button("Evaluate", start, place=line, key=START, icon=":material/play_arrow:", type="primary")
     estimate = job_buttons.button(
         line,
         "Estimate time",
@@ -202,19 +202,23 @@ def _buttons(choice: EvaluationChoice) -> None:
         "Nothing is saved.",
     )
     if estimate is not None:
-        found: EvaluationResult = estimate.result
-        usual, most = in_words.duration(found.seconds), in_words.duration(found.at_most)
-        about = f"about {usual}{'' if usual == most else f', at most {most}'}"
-        text = f"{counted(len(found.costs), 'result')} to measure: {about}." if found.costs else "Nothing to measure."
-        if found.reused:
-            text += f" {len(found.reused):,} {'is' if len(found.reused) == 1 else 'are'} saved already."
-        if any(cost is None for _, _, cost in found.costs):
-            text += " Models without a transformer are not in the estimate."
-        st.info(text, icon=":material/speed:")
-        known = ((model, task, cost.cut.text) for model, task, cost in found.costs if cost and cost.cut)
-        if cut := tuple(f"{task}, {model}: {text}" for model, task, text in known if text):
-            st.warning(_listed(CUT, cut), icon=":material/content_cut:")
-        _tell_troubles(found)
+        _tell_estimate(estimate.result)
+
+
+def _tell_estimate(expected: EvaluationResult) -> None:
+    """What there is to measure and how long it takes, and the texts that are cut."""
+    usual, most = in_words.duration(expected.seconds), in_words.duration(expected.at_most)
+    about, results = f"about {usual}{'' if usual == most else f', at most {most}'}", len(expected.costs)
+    text = f"{counted(results, 'result')} to measure: {about}." if results else "Nothing to measure."
+    if expected.reused:
+        text += f" {len(expected.reused):,} {'is' if len(expected.reused) == 1 else 'are'} saved already."
+    if any(cost is None for _, _, cost in expected.costs):
+        text += " Models without a transformer are not in the estimate."
+    st.info(text, icon=":material/speed:")
+    known = ((model, task, cost.cut.text) for model, task, cost in expected.costs if cost and cost.cut)
+    if cut := tuple(f"{task}, {model}: {text}" for model, task, text in known if text):
+        st.warning(_listed(CUT, cut), icon=":material/content_cut:")
+    _tell_troubles(expected)
 
 
 def estimate_key(choice: EvaluationChoice) -> str:

@@ -39,28 +39,7 @@ class FilteredResults:
 
 def chosen(results: Sequence[result_files.Result]) -> FilteredResults:
     """Draw the controls: one row, and what is set rarely behind a button."""
-    rows, known = result_table.models(results), kinds.published()
-    places = {task: place for place, task in enumerate(known)}
-    # every task once, in the order of their suites, then by name
-    tasks = sorted(
-        {result.task.digest: result.task for result in results}.values(),
-        key=lambda task: (places.get(task.name, len(known)), task.name, task.folder),
-    )
-    suites = list(dict.fromkeys(map(suite_of, tasks)))
-    suite = st.selectbox(
-        "Suite",
-        [*suites, ALL],
-        key=SUITE,
-        bind="query-params",
-        width=185,
-        help=f"{OTHERS}: files of your own. {RUNS}: as each run scored itself. {ALL}: without {RUNS}, since no "
-        "other model could have an average.",
-    )
-    if suite == ALL:  # less the test sets that only runs scored themselves on, if any other is left
-        shown = [one for one in tasks if one.kind != scored_task.RUN_TEST] or tasks
-    else:
-        shown = [one for one in tasks if suite_of(one) == (suite or suites[0])]
-    shown = _under_some_settings(shown)
+    rows, shown = result_table.models(results), _under_some_settings(_in_a_suite(results))
     digests = {task.digest for task in shown}
     measures = dict.fromkeys(name for one in results if one.task.digest in digests for name in one.measured.measures)
     measure = st.selectbox(
@@ -91,6 +70,29 @@ def chosen(results: Sequence[result_files.Result]) -> FilteredResults:
         renamed = _renamed(kept)
     lacking, by = result_table.without_base(kept, rows, shown), None if measure in (None, MAIN) else measure
     return FilteredResults(renamed, tuple(shown), title or MODEL_DEFAULT, by, lacking)
+
+
+def _in_a_suite(results: Sequence[result_files.Result]) -> list[scored_task.ScoredTask]:
+    """The tasks of the suite to choose, each once, in the order of their suites, then by name."""
+    known = kinds.published()
+    places = {task: place for place, task in enumerate(known)}
+    tasks = sorted(
+        {result.task.digest: result.task for result in results}.values(),
+        key=lambda task: (places.get(task.name, len(known)), task.name, task.folder),
+    )
+    suites = list(dict.fromkeys(map(suite_of, tasks)))
+    suite = st.selectbox(
+        "Suite",
+        [*suites, ALL],
+        key=SUITE,
+        bind="query-params",
+        width=185,
+        help=f"{OTHERS}: files of your own. {RUNS}: as each run scored itself. {ALL}: without {RUNS}, since no "
+        "other model could have an average.",
+    )
+    if suite == ALL:  # less the test sets that only runs scored themselves on, if any other is left
+        return [one for one in tasks if one.kind != scored_task.RUN_TEST] or tasks
+    return [one for one in tasks if suite_of(one) == (suite or suites[0])]
 
 
 def _renamed(rows: tuple[result_table.ModelRow, ...]) -> tuple[result_table.ModelRow, ...]:

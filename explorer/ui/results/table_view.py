@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -72,15 +72,8 @@ def show(chosen: FilteredResults) -> None:
     letters = dict(zip(groups.names, groups.letters, strict=True)) if groups else {}
     columns, rows = result_table.cells(chosen.rows, chosen.tasks, chosen.title, chosen.measure, letters)
     header = list(map(str, columns))
-    labels = {task.digest: title for task, title in zip(chosen.tasks, header[1:], strict=False)}
+    titles = header[1 : 1 + len(chosen.tasks)]
     average = next((str(column) for column in columns if column.name == _average(chosen)), "")
-    # of columns in which a number has a deviation or says of how many seeds it is: else its width is of numbers alone
-    width = {
-        title: max(NARROW, CHARACTER * max(len(title), *(len(str(row[place] or "")) for row in rows)) + EDGES)
-        for place, title in enumerate(header)
-        if any(isinstance(cell := row[place], table_formats.Number) and (cell.std or cell.lacking) for row in rows)
-    }
-    widest_name = max(NAME, *(CHARACTER * min(LONGEST, len(row.name)) for row in chosen.rows))
     st.dataframe(
         _numbers(chosen, columns, rows),
         hide_index=True,
@@ -88,23 +81,9 @@ def show(chosen: FilteredResults) -> None:
         placeholder="",
         # what decides comes first: many tasks are wider than the screen
         column_order=sorted(header, key=lambda name: (name != "model", name != average, name != result_table.GROUP)),
-        column_config={
-            "model": st.column_config.TextColumn(pinned=True, width=widest_name),
-            **{
-                labels[task.digest]: st.column_config.Column(
-                    width=width.get(labels[task.digest]),
-                    help=messages.plain(scored_task.described(task)),
-                )
-                for task in chosen.tasks
-            },
-            average: st.column_config.Column(
-                help=AVERAGE_OF.format(", ".join(task.name for task in chosen.tasks)),
-                width=width.get(average),
-            ),
-            result_table.GROUP: st.column_config.TextColumn(help=LETTERS),
-        },
+        column_config=_column_config(chosen, header, rows, average),
     )
-    of = f"{len(chosen.tasks)} tasks" if len(chosen.tasks) > MOST_NAMED else ", ".join(labels.values())
+    of = f"{len(chosen.tasks)} tasks" if len(chosen.tasks) > MOST_NAMED else ", ".join(titles)
     about = f" {AVERAGE_OF.format(messages.plain(of))}" if average else f" {NO_AVERAGE}" * (len(chosen.tasks) > 1)
     what = COSTS_ARE if chosen.measure in scored_task.COSTS else SCORES_ARE
     st.caption(f"{what} {EXPLAINED}{about}")
@@ -122,6 +101,29 @@ def show(chosen: FilteredResults) -> None:
             key="results as mteb",
             help="Every saved result, with all layers & poolings, in the layout that mteb's loader reads.",
         )
+
+
+def _column_config(
+    chosen: FilteredResults, header: Sequence[str], rows: table_formats.Rows, average: str
+) -> dict[str, Any]:
+    """The width of each column, and what it is on hover."""
+    # of columns in which a number has a deviation or says of how many seeds it is: else its width is of numbers alone
+    width = {
+        title: max(NARROW, CHARACTER * max(len(title), *(len(str(row[place] or "")) for row in rows)) + EDGES)
+        for place, title in enumerate(header)
+        if any(isinstance(cell := row[place], table_formats.Number) and (cell.std or cell.lacking) for row in rows)
+    }
+    about = {
+        title: messages.plain(scored_task.described(task))
+        for title, task in zip(header[1:], chosen.tasks, strict=False)
+    }
+    about[average] = AVERAGE_OF.format(", ".join(task.name for task in chosen.tasks))
+    widest_name = max(NAME, *(CHARACTER * min(LONGEST, len(row.name)) for row in chosen.rows))
+    return {
+        "model": st.column_config.TextColumn(pinned=True, width=widest_name),
+        **{title: st.column_config.Column(width=width.get(title), help=text) for title, text in about.items()},
+        result_table.GROUP: st.column_config.TextColumn(help=LETTERS),
+    }
 
 
 def ranking_text(ranking: rank_groups.Ranking, tasks: int, measure: str) -> str:
@@ -242,26 +244,26 @@ def show_published(chosen: FilteredResults) -> None:
     table: list[dict[str, object]] = []
     if kind == SCORES:
         cells = {label: measured.cell(task, chosen.title, rows[0].measure(task.name)) for label, task in tasks.items()}
-        scores = {label: None if cell is None else cell.mean for label, cell in cells.items()}
-        table.append({"model": measured.name, "base": HERE, "pooling": chosen.title, **scores})
+        table.append({"model": measured.name, "base": HERE, "pooling": chosen.title, **_means(cells)})
     for row in rows:
         if kind == DIFFERENCES:
             numbers = {label: row.difference(measured, task, chosen.title) for label, task in tasks.items()}
         else:
-            of_paper = {label: row.cell(task.name) for label, task in tasks.items()}
-            numbers = {label: None if cell is None else cell.mean for label, cell in of_paper.items()}
+            numbers = _means({label: row.cell(task.name) for label, task in tasks.items()})
         table.append({"model": row.model, "base": row.base, "pooling": row.pooling, **numbers})
+    text_column = st.column_config.TextColumn
     st.dataframe(
         downloads.with_signs(table, list(tasks) if kind == DIFFERENCES else ()),
         hide_index=True,
         placeholder="",
-        column_config={
-            "model": st.column_config.TextColumn(pinned=True, width="medium"),
-            "pooling": st.column_config.TextColumn(width=POOLING),
-        },
+        column_config={"model": text_column(pinned=True, width="medium"), "pooling": text_column(width=POOLING)},
     )
     differs = result_table.what_differs(rows, measured, list(tasks.values()), chosen.title)
     st.caption(f"What differs from the paper: {messages.plain('; '.join(differs))}.")
+
+
+def _means(cells: Mapping[str, table_formats.Number | None]) -> dict[str, float | None]:
+    return {label: None if cell is None else cell.mean for label, cell in cells.items()}
 
 
 def show_by_layer(chosen: FilteredResults) -> None:
@@ -291,7 +293,11 @@ def show_by_layer(chosen: FilteredResults) -> None:
         alt=f"Scores of {len(chosen.rows)} models by layer under {pooling}, one figure for each of {len(tasks)} tasks.",
     )
     st.caption("The lines are those of the first seed of each recipe.")
-    # of each retrieval set, the layer & pooling that its queries choose, with its score on queries left for that
+    _chosen_by_queries(chosen, labels)
+
+
+def _chosen_by_queries(chosen: FilteredResults, labels: Mapping[str, str]) -> None:
+    """Of each retrieval set, the layer & pooling that its queries choose, with its score on queries left for that."""
     rows = [
         {
             "task": labels[task.digest],

@@ -1,6 +1,6 @@
 """Search with each side, and show how neighbours and judged queries changed from A to B over the whole corpus."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import streamlit as st
@@ -95,8 +95,7 @@ def _key(reader: sidebar_choice.Reader, corpus: text_sets.Sentences) -> str:
 def changes(
     readers: tuple[sidebar_choice.Reader, ...],
     corpus: text_sets.Sentences,
-    one: query_results.SearchSide,
-    other: query_results.SearchSide,
+    sides: Sequence[query_results.SearchSide],
     k: int,
 ) -> None:
     """Numbers, a histogram, and the sentences whose neighbours changed most and least from A to B."""
@@ -107,7 +106,7 @@ def changes(
     found: vector_index.Overlap | None = jobs.result(
         f"neighbours {' '.join(_key(reader, corpus) for reader in readers)} {k}",
         f"Neighbours of {len(corpus):,} sentences",
-        lambda: vector_index.overlap(one.index, other.index, k),
+        lambda: vector_index.overlap(sides[0].index, sides[1].index, k),
     )
     if found is None:
         return
@@ -118,6 +117,25 @@ def changes(
         f"Each sentence is a query once; it is left out of its own results. Jaccard@{found.k}: neighbours shared by A "
         "and B, divided by all neighbours of either. 1: the same neighbours. 0: none in common."
     )
+    _cards(found)
+    downloads.draw(
+        neighbours_kept(found),
+        config=downloads.config("neighbours"),
+        alt="Number of sentences by number of neighbours kept. The download lists every sentence.",
+    )
+
+    def items(most_changed: bool) -> Iterator[tuple[int, str, str]]:
+        for place in found.order(most_changed=most_changed)[:SHOWN].tolist():
+            share = in_words.number(found.jaccard[place])
+            yield place, corpus.texts[place], f"{found.kept[place]} of {found.k} kept · Jaccard {share}"
+
+    _two_lists({"Changed most": items(True), "Changed least": items(False)})
+    rows = query_results.changed_rows(found, corpus.texts, most_changed=True)
+    downloads.rows(rows, "neighbourhoods", "All sentences (CSV)")
+
+
+def _cards(found: vector_index.Overlap) -> None:
+    """How many neighbours are shared, on average and by sentence."""
     counts = found.counts()
     cards = st.container(horizontal=True)
     jaccard = "0 to 1. High: A and B have similar neighbourhoods. It shows the size of the change, not its quality."
@@ -132,21 +150,18 @@ def changes(
     every, none = "Sentences with the same neighbours in A and B.", "Sentences without a common neighbour in A and B."
     messages.number(cards, "All kept", counted(int(counts[-1]), "sentence"), border=True, help=every)
     messages.number(cards, NONE_KEPT, counted(int(counts[0]), "sentence"), border=True, help=none)
-    downloads.draw(
-        neighbours_kept(found),
-        config=downloads.config("neighbours"),
-        alt="Number of sentences by number of neighbours kept. The download lists every sentence.",
-    )
-    columns = st.columns(2, gap="medium")
-    for column, title, most_changed in ((columns[0], "Changed most", True), (columns[1], "Changed least", False)):
+
+
+def _two_lists(lists: Mapping[str, Iterator[tuple[int, str, str]]]) -> None:
+    """Two lists next to each other, by title: of each item its place, its text and a note."""
+    for column, (title, items) in zip(st.columns(2, gap="medium"), lists.items(), strict=True):
         with column:
             st.markdown(f"**{title}**")
-            for rank, place in enumerate(found.order(most_changed=most_changed)[:SHOWN].tolist(), start=1):
-                share = in_words.number(found.jaccard[place])
-                note = f":small[{found.kept[place]} of {found.k} kept · Jaccard {share}]"
-                query_view.item(f"{title} {place}", rank, corpus.texts[place], note)
-    rows = query_results.changed_rows(found, corpus.texts, most_changed=True)
-    downloads.rows(rows, "neighbourhoods", "All sentences (CSV)")
+            rank = 0
+            for rank, (place, text, note) in enumerate(items, start=1):
+                query_view.item(f"{title} {place}", rank, text, f":small[{note}]")
+            if not rank:
+                st.caption("No query.")
 
 
 def choose_judged_query(task: retrieval_sets.RetrievalSet, query: str | None) -> None:
@@ -214,33 +229,33 @@ def query_changes(
         st.info(NO_SCORE, icon=":material/search_off:")
         return
     found = QueryChanges(task, *scores)
-    gap = found.difference
+    _query_cards(found, scores)
     better, worse, same = found.counts
-    cards = st.container(horizontal=True)
-    mean = "The mean nDCG@10 × 100 of all judged queries. Higher is better, at most 100."
-    for name, of_side in zip("AB", scores, strict=True):
-        messages.number(cards, f"nDCG@10 of {name}", f"{100 * of_side.mean():.2f}", border=True, help=mean)
-    difference = in_words.gap(*(100 * of_side.mean() for of_side in scores))
-    interval = f"{verdict.CI} {in_words.ends(difference, float(gap.low), float(gap.high))}"
-    text = in_words.signed(difference)
-    messages.number(cards, "B − A", text, interval, border=True, help="Above 0: B is better.")
     st.caption(f"{len(task):,} queries: {better:,} improved, {worse:,} got worse, {same:,} have the same score.")
-    columns = st.columns(2, gap="medium")
-    for column, title, improved in ((columns[0], "Improved most", True), (columns[1], "Got worse most", False)):
-        with column:
-            st.markdown(f"**{title}**")
-            queries = found.changed(improved=improved)[:SHOWN]
-            if not queries:
-                st.caption("No query.")
-            for rank, query in enumerate(queries, start=1):
-                both = in_words.arrow(100 * found.before[query], 100 * found.after[query], digits=1)
-                share = in_words.percent(found.shared[query])
-                note = f":small[nDCG@10 {both} · {share} of its words in a relevant document]"
-                query_view.item(f"{title} {query}", rank, task.queries[query], note)
+
+    def items(improved: bool) -> Iterator[tuple[int, str, str]]:
+        for query in found.changed(improved=improved)[:SHOWN]:
+            both = in_words.arrow(100 * found.before[query], 100 * found.after[query], digits=1)
+            share = in_words.percent(found.shared[query])
+            yield query, task.queries[query], f"nDCG@10 {both} · {share} of its words in a relevant document"
+
+    _two_lists({"Improved most": items(True), "Got worse most": items(False)})
     groups = downloads.with_signs(found.groups(), ("B - A",))
     signed = {"B - A": "B − A"}
     st.dataframe(groups, hide_index=True, key="groups of judged queries", column_config=signed)
     downloads.rows(found.query_rows(), f"queries {task.name}", "All queries (CSV)")
+
+
+def _query_cards(changed: QueryChanges, scores: Sequence[np.typing.NDArray[np.float64]]) -> None:
+    """The means of both sides, and their difference with its interval."""
+    cards = st.container(horizontal=True)
+    mean = "The mean nDCG@10 × 100 of all judged queries. Higher is better, at most 100."
+    for name, of_side in zip("AB", scores, strict=True):
+        messages.number(cards, f"nDCG@10 of {name}", f"{100 * of_side.mean():.2f}", border=True, help=mean)
+    difference, gap = in_words.gap(*(100 * of_side.mean() for of_side in scores)), changed.difference
+    interval = f"{verdict.CI} {in_words.ends(difference, float(gap.low), float(gap.high))}"
+    text = in_words.signed(difference)
+    messages.number(cards, "B − A", text, interval, border=True, help="Above 0: B is better.")
 
 
 def _scores(

@@ -1,6 +1,6 @@
 """Which layer distinguishes the sentences: the cosine of every pair by layer, and marks that name a layer & pooling."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -153,7 +153,6 @@ def _figure(found: Seen, layers: tuple[LayerCosines, ...], marks: tuple[Mark, ..
     readings = [of.layers(found.pooling(number)) for number, of in enumerate(layers)]
     if not all(readings):
         return
-    pair = found.pair()
 
     def choose_clicked() -> None:
         number = controls.clicked_place(FIGURE)
@@ -161,27 +160,9 @@ def _figure(found: Seen, layers: tuple[LayerCosines, ...], marks: tuple[Mark, ..
             side, layer = drawn.place_of(number)
             CHOOSE[found.sides[side].name](readings[side][layer])
 
-    sides = []
-    for number, (side, of_side, random) in enumerate(zip(found.sides, layers, found.random, strict=True)):
-        rows = [of_side.readings.index(reading) for reading in readings[number]]
-        first = found.layers[number]
-        own = first.pairs[[first.readings.index(reading) for reading in readings[number]]].astype(np.float64)
-
-        def line(one: str, other: str, of_side: LayerCosines = of_side, number: int = number) -> NDArray[np.float64]:
-            return np.array([of_side.cosine(reading, one, other) for reading in readings[number]])
-
-        there = pair is not None and {*pair} <= {*of_side.sentences} and pair[0] != pair[1]
-        sides.append(
-            drawn.CurvesOfSide(
-                f"{side.name}  {runs.model_title(side.found.name)}, {found.pooling(number)} of each layer",
-                own,
-                [(line(mark.first, mark.second), mark.same) for mark in marks],
-                line(*pair) if there and pair is not None else None,
-                None if random is None else np.stack([random.mean, random.low, random.high])[:, rows],
-            )
-        )
+    of_sides = enumerate(zip(layers, readings, strict=True))
     downloads.draw(
-        drawn.by_layer(sides),
+        drawn.by_layer([_curves(found, number, *of_side, marks) for number, of_side in of_sides]),
         height=drawn.HEIGHT,
         presented=drawn.PRESENTED,
         key=FIGURE,
@@ -191,3 +172,23 @@ def _figure(found: Seen, layers: tuple[LayerCosines, ...], marks: tuple[Mark, ..
         alt="The cosine of every pair by layer. The file of every layer & pooling under Export has the numbers.",
     )
     st.caption("Click a point of the chosen pair to use that layer & pooling on every page.")
+
+
+def _curves(
+    found: Seen, number: int, cosines: LayerCosines, readings: Sequence[Reading], marks: tuple[Mark, ...]
+) -> drawn.CurvesOfSide:
+    """The curves of a side: of all pairs, of the marked and the chosen ones, and of random pairs."""
+    side, first, random, pair = found.sides[number], found.layers[number], found.random[number], found.pair()
+    rows = [cosines.readings.index(reading) for reading in readings]
+
+    def line(a: str, b: str) -> NDArray[np.float64]:
+        return np.array([cosines.cosine(reading, a, b) for reading in readings])
+
+    there = pair is not None and {*pair} <= {*cosines.sentences} and pair[0] != pair[1]
+    return drawn.CurvesOfSide(
+        f"{side.name}  {runs.model_title(side.found.name)}, {found.pooling(number)} of each layer",
+        first.pairs[[first.readings.index(reading) for reading in readings]].astype(np.float64),
+        [(line(mark.first, mark.second), mark.same) for mark in marks],
+        line(*pair) if there and pair is not None else None,
+        None if random is None else np.stack([random.mean, random.low, random.high])[:, rows],
+    )

@@ -270,18 +270,11 @@ def offer_pairs(pairs: text_sets.GradedPairs) -> None:
     why_not = split.no_halves if few else split.no_halves or split.no_parts
     if why_not:
         st.warning(messages.plain(why_not), icon=":material/call_split:")
-
-    def keep_and_open(page: str) -> None:
-        given = sets.keep(pairs)
-        sidebar.choose_set(given)
-        if page:
-            address = page_list.advise_on(sources.written(given)) if page == PLANS else {}
-            page_list.open_page(page, page_list.train_on_own_pairs(given) if page == TRAIN else address)
-
+    refused = "" if few or not split.no_parts else messages.plain(split.no_parts)
     with st.container(horizontal=True):
         controls.callback_button(
             "Find the best layer on them",
-            partial(keep_and_open, LAYERS),
+            partial(_keep_and_open, pairs, LAYERS),
             key="find best layer",
             type="primary",
             icon=":material/layers:",
@@ -291,17 +284,11 @@ def offer_pairs(pairs: text_sets.GradedPairs) -> None:
             ("Train on them", "train on pairs", ":material/model_training:", TRAIN, _TRAIN_HELP),
             (page_list.SHOULD_I, "advise on pairs", ":material/help:", PLANS, _ADVISE_HELP),
         ):
-            controls.callback_button(
-                label,
-                partial(keep_and_open, page),
-                key=key,
-                icon=icon,
-                disabled=bool(split.no_parts) and not few,
-                help=messages.plain(split.no_parts) if split.no_parts and not few else help,
-            )
+            open_it = partial(_keep_and_open, pairs, page)
+            controls.callback_button(label, open_it, key=key, icon=icon, disabled=bool(refused), help=refused or help)
         controls.callback_button(
             "Use these pairs",
-            partial(keep_and_open, ""),
+            partial(_keep_and_open, pairs, ""),
             key="use pairs",
             icon=":material/check:",
             help="Chooses them in the sidebar, and stays here.",
@@ -310,6 +297,15 @@ def offer_pairs(pairs: text_sets.GradedPairs) -> None:
     own = chosen.kind == sets.SetKind.UPLOADED and sidebar_choice.on_this_disk(chosen)
     if own and cached.graded_pairs(chosen).digest == pairs.digest:
         st.success(CHOSEN.format(messages.plain(chosen.title)), icon=":material/check:")
+
+
+def _keep_and_open(pairs: text_sets.GradedPairs, page: str) -> None:
+    """Keep the pairs, choose them in the sidebar, and open a page for them, if one is named."""
+    given = sets.keep(pairs)
+    sidebar.choose_set(given)
+    if page:
+        address = page_list.advise_on(sources.written(given)) if page == PLANS else {}
+        page_list.open_page(page, page_list.train_on_own_pairs(given) if page == TRAIN else address)
 
 
 def _split_in_words(pairs: text_sets.GradedPairs, split: splitting.Summary) -> str:

@@ -70,14 +70,10 @@ def recipe(row: DeltaGenerator, answer: DeltaGenerator, panes: Mapping[str, Delt
     card = training_form.MethodCard(plain.kind, family)
     knob_form.follow_encoder(card, plain)
     with panes[ABOUT]:
-        text_and_method.about(card)
-        text_and_method.choose_columns(sources, card.kind.rows)
-        corpus = _corpus() if card.kind.rows.pairs_up and any(map(is_file, sources)) else None
-        page_list.offer_advice(sources)
+        corpus = _about(card, sources)
     with answer:
         ready = text_and_method.ready(card)
-        keeps = bool(knob_form.value(card, KEEP_DUPLICATES))
-        rows = text_and_method.rows(sources, card, keeps, panes[ABOUT])
+        rows = text_and_method.rows(sources, card, bool(knob_form.value(card, KEEP_DUPLICATES)), panes[ABOUT])
         text_and_method.explain(sources, card, rows is not None)
     with panes[ABOUT]:
         text_and_method.every(sources)
@@ -88,22 +84,14 @@ def recipe(row: DeltaGenerator, answer: DeltaGenerator, panes: Mapping[str, Delt
         before = stage_form.stages(sources, text_and_method.columns(sources, card.kind.rows), family, plan)
     with panes[SETS]:
         judging = _judging(sources, card, answer)
-    judged_on = () if judging is None else (judging.dev, *judging.tests)
-    batch = int((settings or {}).get("batch_size", card.knobs["batch_size"].default)) if card.kind.trains() else 1
     is_shown = is_demonstration(model, sources, card) and not st.session_state.get(stage_form.STAGES)
-    lead = ABOUT_DEMONSTRATION if is_shown else FINE_TUNES.format(messages.plain(shown(model))) if model else ""
-    head.markdown(lead)
+    head.markdown(ABOUT_DEMONSTRATION if is_shown else FINE_TUNES.format(messages.plain(shown(model))) if model else "")
     with answer:
         if rows is not None and settings is not None and judging and card.kind.rows == text_sets.SCORED_PAIRS:
-            named = tuple(name for name in judged_on if name not in OWN_ROWS)
-            rows = text_and_method.left(sources, card.kind.rows, named, batch)
-        if rows is not None and settings is not None:
-            try:
-                folds = judging.folds if judging is not None and judging.is_cross_fitted else 0
-                steps.caption(plan(card, settings, rows, judged_on.count(HELD_OUT), folds))
-            except errors.StrataError as error:  # `rows` is more than there are, or less than a batch
-                messages.trouble(error)
-                return None
+            named = tuple(name for name in (judging.dev, *judging.tests) if name not in OWN_ROWS)
+            rows = text_and_method.left(sources, card.kind.rows, named, _batch_size(card, settings))
+        if rows is not None and settings is not None and not _show_plan(steps, card, settings, rows, judging):
+            return None
         return _checked(card, model if there and ready else None, sources, rows, settings, judging, before, corpus)
 
 
@@ -122,7 +110,7 @@ def _checked(
         return None
     if not text_and_method.generators_ready(card, model, sources, settings):
         return None
-    batch = int(settings.get("batch_size", card.knobs["batch_size"].default)) if card.kind.trains() else 1
+    batch = _batch_size(card, settings)
     if card.kind.items(settings, rows) < batch and card.kind.trains():
         messages.trouble(TOO_FEW_ROWS.format(rows, batch))
         return None
@@ -137,6 +125,33 @@ def _checked(
     except errors.StrataError as error:
         messages.trouble(error)
         return None
+
+
+def _show_plan(
+    place: DeltaGenerator, card: training_form.MethodCard, settings: knobs.Values, rows: int, judging: Recipe | None
+) -> bool:
+    """Show what the rows become, in the place; False if they do not make a training, with the error shown."""
+    judged_on = () if judging is None else (judging.dev, *judging.tests)
+    folds = judging.folds if judging is not None and judging.is_cross_fitted else 0
+    try:
+        place.caption(plan(card, settings, rows, judged_on.count(HELD_OUT), folds))
+    except errors.StrataError as error:  # `rows` is more than there are, or less than a batch
+        messages.trouble(error)
+        return False
+    return True
+
+
+def _batch_size(card: training_form.MethodCard, settings: knobs.Values) -> int:
+    return int(settings.get("batch_size", card.knobs["batch_size"].default)) if card.kind.trains() else 1
+
+
+def _about(card: training_form.MethodCard, sources: tuple[str, ...]) -> str | None:
+    """What the method is, and the columns of the text; the corpus of held-out queries, if one is typed."""
+    text_and_method.about(card)
+    text_and_method.choose_columns(sources, card.kind.rows)
+    corpus = _corpus() if card.kind.rows.pairs_up and any(map(is_file, sources)) else None
+    page_list.offer_advice(sources)
+    return corpus
 
 
 def _corpus() -> str | None:
@@ -332,17 +347,10 @@ def _judging(sources: tuple[str, ...], card: training_form.MethodCard, answer: D
         return None
     from explorer.training.recipe import Recipe
 
-    main = None if test == training_form.NO_TEST else test
+    data, main = sources or Recipe.data, None if test == training_form.NO_TEST else test
     try:
         return Recipe(
-            card.name,
-            data=sources or Recipe.data,
-            columns=columns,
-            dev=dev,
-            test=main,
-            more_tests=more,
-            elsewhere=elsewhere,
-            seeds=seeds,
+            card.name, data=data, columns=columns, dev=dev, test=main, more_tests=more, elsewhere=elsewhere, seeds=seeds
         )
     except errors.StrataError as error:
         messages.trouble(error)

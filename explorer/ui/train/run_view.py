@@ -149,33 +149,12 @@ def _under_way(run: Run, status: statuses.Status) -> None:
 def actions(run: Run) -> None:
     """The buttons; a run under way can only be duplicated."""
     status, name = training_queue.standing(run), f"name for {run.name}"
-
-    def duplicate() -> None:
-        recipe_form.fill(run.recipe())
-        training_form.leave()
-
-    def train_again() -> None:
-        recipe = run.recipe()
-        kept = {name: value for name, value in recipe.made_with.items() if name in (THREADS, PROCESSOR)}
-        training_form.choose(training_queue.start(replace(recipe, made_with=kept)))
-
-    def rename() -> None:
-        new = str(st.session_state[name]).strip()
-        if not new:
-            raise errors.BadChoice("The new name is empty. Type letters, digits, '-', '_' and '.'.")
-        if new != run.name:
-            training_form.choose(training_queue.rename(run, new))
-
-    def delete() -> None:
-        training_queue.delete(run)
-        training_form.leave()
-
     run_status.heading(run.called, "example, read-only" if run.is_example else status.state)
     with st.container(horizontal=True):
         st.button("New run", key="run new", icon=":material/add:", on_click=training_form.leave, help="Open the form.")
         controls.callback_button(
             "Duplicate and edit",
-            duplicate,
+            partial(_duplicate, run),
             key="run duplicate",
             icon=":material/content_copy:",
             help="Fills the form with this run's recipe.",
@@ -183,7 +162,7 @@ def actions(run: Run) -> None:
         if run.is_example:
             controls.callback_button(
                 "Train it again",
-                train_again,
+                partial(_train_again, run),
                 key="run again",
                 type="primary",
                 icon=":material/replay:",
@@ -196,10 +175,34 @@ def actions(run: Run) -> None:
             controls.callback_button("Resume", resume, key="run resume", icon=":material/resume:")
         with st.popover("Rename", icon=":material/edit:"):
             st.text_input("New name", run.name, key=name)
-            controls.callback_button("Rename run", rename, key="run rename")
+            controls.callback_button("Rename run", partial(_rename, run, name), key="run rename")
         with st.popover("Delete", icon=":material/delete:"):
             st.write("This deletes the run's folder and its model. It cannot be undone.")
-            controls.callback_button("Delete run", delete, key="run delete", type="primary")
+            controls.callback_button("Delete run", partial(_delete, run), key="run delete", type="primary")
+
+
+def _duplicate(run: Run) -> None:
+    recipe_form.fill(run.recipe())
+    training_form.leave()
+
+
+def _train_again(run: Run) -> None:
+    recipe = run.recipe()
+    kept = {name: value for name, value in recipe.made_with.items() if name in (THREADS, PROCESSOR)}
+    training_form.choose(training_queue.start(replace(recipe, made_with=kept)))
+
+
+def _rename(run: Run, key: str) -> None:
+    new = str(st.session_state[key]).strip()
+    if not new:
+        raise errors.BadChoice("The new name is empty. Type letters, digits, '-', '_' and '.'.")
+    if new != run.name:
+        training_form.choose(training_queue.rename(run, new))
+
+
+def _delete(run: Run) -> None:
+    training_queue.delete(run)
+    training_form.leave()
 
 
 def card(run: Run, status: statuses.Status) -> None:

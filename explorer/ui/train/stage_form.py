@@ -92,44 +92,20 @@ def _key(number: int, what: str) -> str:
 def _stage(
     place: int, number: int, of_run: tuple[tuple[str, ...], dict[str, str]], encoders: str, plan: Plan
 ) -> Stage | None:
-    from explorer.methods import few_rows, suggested
+    from explorer.methods import few_rows
     from explorer.training.recipe import Stage
 
-    cards = {name: card for name, card in training_form.methods().items() if card.kind.trains_encoder()}
-    key, state = _key(number, "method"), st.session_state
-    if state.get(key) not in cards:
-        state[key] = suggested(text_sets.SENTENCES, 1) or next(iter(cards))
     with st.container(border=True):
         line = st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute")
         line.markdown(f"**Stage {place}, before this run's own training**")
         line.button(REMOVE, key=_key(number, "remove"), icon=":material/close:", on_click=partial(_remove, number))
         left, right = st.columns(2, gap="medium")
         with left:
-            chosen: list[str] = st.multiselect(
-                "Text of the stage",
-                text_and_method.offered(state.get(_key(number, "text"), ())),
-                key=_key(number, "text"),
-                format_func=sidebar_choice.in_menu(),
-                accept_new_options=True,
-                persist_state="session",
-                placeholder=SAME_TEXT,
-                on_change=lambda: state.pop(_key(number, "columns"), None),
-                help="A name, or the path of a file on this machine. Empty: the text of the run.",
-            )
+            text = _text(number)
         with right:
-            name: str = st.selectbox(
-                "Method of the stage",
-                list(cards),
-                key=key,
-                persist_state="session",
-                help="Those that train the encoder.",
-            )
-            card = StageCard(cards[name].kind, encoders, number)
+            card = StageCard(_method(number).kind, encoders, number)
             st.caption(f"{messages.plain(card.kind.title())} Trains on {card.kind.rows.title}.")
-        text, columns = tuple(dict.fromkeys(one.strip() for one in chosen if one.strip())), of_run[1]
-        if text:
-            columns = state.get(_key(number, "columns"), {})
-        text = text or of_run[0]
+        text, columns = (text, st.session_state.get(_key(number, "columns"), {})) if text else of_run
         rows = _rows(text, card, columns)
         if rows is not None:
             few = few_rows(card.kind, rows)
@@ -145,7 +121,37 @@ def _stage(
         except StrataError as error:
             messages.trouble(error)
             return None
-        return Stage(name, text, columns, settings)
+        return Stage(card.kind.name, text, columns, settings)
+
+
+def _method(number: int) -> training_form.MethodCard:
+    """The method of a stage, one of those that train the encoder."""
+    from explorer.methods import suggested
+
+    cards = {name: card for name, card in training_form.methods().items() if card.kind.trains_encoder()}
+    key, state = _key(number, "method"), st.session_state
+    if state.get(key) not in cards:
+        state[key] = suggested(text_sets.SENTENCES, 1) or next(iter(cards))
+    help = "Those that train the encoder."
+    name: str = st.selectbox("Method of the stage", list(cards), key=key, persist_state="session", help=help)
+    return cards[name]
+
+
+def _text(number: int) -> tuple[str, ...]:
+    """The sources of a stage's text; none for the text of the run."""
+    state = st.session_state
+    chosen: list[str] = st.multiselect(
+        "Text of the stage",
+        text_and_method.offered(state.get(_key(number, "text"), ())),
+        key=_key(number, "text"),
+        format_func=sidebar_choice.in_menu(),
+        accept_new_options=True,
+        persist_state="session",
+        placeholder=SAME_TEXT,
+        on_change=lambda: state.pop(_key(number, "columns"), None),
+        help="A name, or the path of a file on this machine. Empty: the text of the run.",
+    )
+    return tuple(dict.fromkeys(one.strip() for one in chosen if one.strip()))
 
 
 def _rows(text: tuple[str, ...], card: StageCard, columns: dict[str, str]) -> int | None:

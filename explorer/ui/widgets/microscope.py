@@ -1,6 +1,6 @@
 """Show two sentences in A and B: layer by layer, token by token, and which words make them similar or different."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -251,6 +251,14 @@ def show_words(sides: tuple[Reader, ...], first: str, second: str, reference: st
             config=downloads.config("words"),
             alt="What each word of either sentence adds to the cosine. The file below has the numbers.",
         )
+    _notes(pairs, reference)
+    _matrices(sides, pairs, (first, second), reference, where)
+    with st.container(horizontal=True):
+        _files(costs, pairs, " ".join(filter(None, ("words", where, digest_of((first, second))[:8]))))
+
+
+def _notes(pairs: Mapping[str, word_pairs.WordPair], reference: str) -> None:
+    """How to read the bars of words, and what is missing in them."""
     st.caption(word_tables.ABOUT.format(messages.plain(reference)))
     st.caption(messages.plain(word_tables.trust(reference)))
     for line in word_tables.cut_notes(pairs):
@@ -259,15 +267,15 @@ def show_words(sides: tuple[Reader, ...], first: str, second: str, reference: st
         st.warning(line, icon=":material/join_inner:")
     if pair_figures.are_folded(pairs):
         st.caption(pair_figures.FOLDED)
-    _matrices(sides, pairs, (first, second), reference, where)
-    with st.container(horizontal=True):
-        stem = " ".join(filter(None, ("words", where, digest_of((first, second))[:8])))
-        if costs:
-            downloads.rows(edit_tables.rows(costs), f"{stem} differences", "Differences (CSV)")
-            downloads.rows(edit_tables.layer_rows(costs), f"{stem} differences by layer", "By layer (CSV)")
-        downloads.rows(word_tables.word_rows(pairs), stem, "Words (CSV)")
-        if len(pairs) > 1 and (found := word_pairs.changes(*pairs.values())):
-            downloads.rows(word_tables.change_rows(found), f"{stem} changes", "Changes (CSV)")
+
+
+def _files(costs: dict[str, EditCosts], pairs: Mapping[str, word_pairs.WordPair], stem: str) -> None:
+    if costs:
+        downloads.rows(edit_tables.rows(costs), f"{stem} differences", "Differences (CSV)")
+        downloads.rows(edit_tables.layer_rows(costs), f"{stem} differences by layer", "By layer (CSV)")
+    downloads.rows(word_tables.word_rows(pairs), stem, "Words (CSV)")
+    if len(pairs) > 1 and (changed := word_pairs.changes(*pairs.values())):
+        downloads.rows(word_tables.change_rows(changed), f"{stem} changes", "Changes (CSV)")
 
 
 def words_over(page: str, sides: tuple[Reader, ...]) -> None:

@@ -40,20 +40,7 @@ def show(
         if number is not None and rested is not None:
             rested(int(number))
 
-    mount(
-        key=key,
-        data={
-            **content,
-            "subject": subject,
-            "selected": list(selected),
-            "revision": revision,
-            "at": at,
-            "jump": jump,
-            "tells": rested is not None,
-            "picture": st.session_state["pictures"] or downloads.FORMATS[0],
-            "file": f"strata-{name}",
-            "alt": alt,
-        },
-        on_selected_change=take,
-        on_at_change=rest,
-    )
+    state = {"subject": subject, "selected": list(selected), "revision": revision, "at": at, "jump": jump}
+    picture = {"picture": st.session_state["pictures"] or downloads.FORMATS[0], "file": f"strata-{name}", "alt": alt}
+    data = {**content, **state, "tells": rested is not None, **picture}
+    mount(key=key, data=data, on_selected_change=take, on_at_change=rest)
