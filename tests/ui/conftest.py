@@ -17,6 +17,7 @@ from streamlit.testing.v1 import AppTest, app_test
 from explorer.data import sample
 from explorer.progress import Progress
 from explorer.ui.access import jobs
+from explorer.ui.train import start_form
 from explorer.ui.widgets import downloads
 from tests import live, trainings
 from tests.csv_columns import faults
@@ -92,6 +93,13 @@ def quick():
     shown = mock.patch("explorer.data.sample.probe_packs", return_value=few)
     with trainings.in_no_time(), trainings.few_probes(), trainings.loaded_once(), shown:
         yield
+
+
+@pytest.fixture(autouse=True)
+def no_training_is_timed_or_previewed_unasked(monkeypatch):
+    """A form of a training tries a step of it and scores its base, which takes longer than the rest of the page."""
+    for name in ("FEW", "FEW_OF_OTHERS", "PREVIEWED"):
+        monkeypatch.setattr(start_form, name, 0)
 
 
 @pytest.fixture(autouse=True)

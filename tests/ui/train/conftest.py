@@ -14,8 +14,6 @@ from tests.visits import by_link
 def no_runs(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
     monkeypatch.delenv("STRATA_DATA", raising=False)
-    monkeypatch.setattr(start_form, "FEW_OF_OTHERS", 0)  # no step is tried, and no base is scored, without being asked
-    monkeypatch.setattr(start_form, "PREVIEWED", 0)
 
 
 @pytest.fixture

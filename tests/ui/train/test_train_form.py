@@ -392,7 +392,8 @@ def test_what_was_typed_is_there_after_a_look_at_another_page(app):
     assert app.text_input(key="recipe seeds").value == "1, 2"
 
 
-def test_a_step_on_few_own_rows_is_tried_without_being_asked(tiny):
+def test_a_step_on_few_own_rows_is_tried_without_being_asked(tiny, monkeypatch):
+    monkeypatch.setattr(start_form, "FEW", 100)
     tiny.run()
     wait_until(lambda: not any(job.live for job in jobs._jobs.values()))
     tiny.run()
