@@ -29,6 +29,7 @@ from explorer.methods import load
 from explorer.progress import Progress, finish
 from explorer.run_folder import Evaluation, TrainingStep
 from explorer.training import running
+from explorer.training.loop import estimate
 from explorer.training.loop.judging import under_heads
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.preparing import prepare
@@ -43,6 +44,7 @@ from tests.tiny_models import SENTENCES, save_tiny, tiny_tokenizer
 ROWS = 24
 TOKENS = 17  # in sentences of probe packs
 FEW_PROBES = "STRATA_TEST_FEW_PROBES"  # for the processes of a test
+TIMED = {name: getattr(estimate, name) for name in ("BATCHES", "TIMES", "TRIED")}  # for an estimate as users get it
 WORDS = sorted({word for sentence in SENTENCES for word in sentence.lower().split()} - {"a", "no"})
 # small enough to be quick; the projection of the self-guided methods is a thousand times the tiny encoder
 # what is trained is kept, however low it scores: on a few made-up rows the base may score best
@@ -158,11 +160,19 @@ def words_of(recipe: Recipe) -> list[str]:
 
 @contextmanager
 def in_no_time() -> Iterator[None]:
-    """On tiny matrices a second thread is only waited for, and there is next to nothing to collect."""
+    """On tiny matrices a second thread is only waited for, and there is next to nothing to collect or to give back.
+
+    What a run times before it begins, for its estimate, takes longer than its few steps: less of it is timed.
+    """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     idle = SimpleNamespace(**{name: lambda: None for name in ("collect", "freeze", "unfreeze")})
-    with mock.patch("explorer.fair_share.gc", idle), mock.patch("accelerate.utils.memory.gc", idle):
+    with (
+        mock.patch("explorer.fair_share.gc", idle),
+        mock.patch("explorer.fair_share.trim"),
+        mock.patch("accelerate.utils.memory.gc", idle),
+        mock.patch.multiple(estimate, BATCHES=1, TIMES=1, TRIED=4),
+    ):
         yield
     torch.set_num_threads(threads)
 

@@ -27,13 +27,19 @@ from explorer.training.record.runs import KEEP
 from explorer.training.record.status import FAILED
 from tests.device import DEVICE
 from tests.tiny_models import save_tiny
-from tests.trainings import new, recipe, train
+from tests.trainings import TIMED, new, recipe, train
 
 pytestmark = pytest.mark.device
 
 
 def learner(place, method="simcse", seed=1, **settings) -> Learner:
     return Learner(finish(prepare(recipe(place, method, settings=settings))), seed, World("float32", DEVICE))
+
+
+@pytest.fixture(autouse=True)
+def timed_as_for_users(monkeypatch):
+    for name, value in TIMED.items():
+        monkeypatch.setattr(estimates, name, value)
 
 
 @pytest.fixture
