@@ -67,7 +67,7 @@ class Comparison(Shown):
         """
         import pandas as pd
 
-        about, columns = self.found.about, judged(self.on).columns
+        about, columns = self.found.about, self.on.shown_columns
         items = changed_items(self.on, columns, about, about, self.metric)
         if items.why_none:
             raise BadChoice(items.why_none)

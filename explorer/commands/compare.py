@@ -13,6 +13,7 @@ from explorer.data import sample, sources
 from explorer.data.graded import sets
 from explorer.data.retrieval_sets import RetrievalSet, among
 from explorer.data.set_items import ItemSet
+from explorer.data.text_sets import related_pairs
 from explorer.encoding.load import declared, loading
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
@@ -114,7 +115,7 @@ def _evaluation_set(options: argparse.Namespace, name: str) -> ItemSet:
     for flag, stated in (("--windows", options.windows), ("--corpus", options.corpus)):
         if stated and not isinstance(given, RetrievalSet):
             raise BadChoice(f"{flag} is for queries with passages, and {given.name} has none. Leave it out.")
-    if options.geometry and judged(given).pairs is None:
+    if options.geometry and related_pairs(given) is None:
         raise BadChoice(
             f"--geometry is of pairs of texts, and {given.name} has single texts with labels. Leave it out, or name "
             "scored pairs, triplets or queries."
@@ -144,7 +145,7 @@ def _on_one_set(options: argparse.Namespace, name: str) -> None:
     readings, given = flags.read(options, ComparedReadings), _evaluation_set(options, name)
     metric = judged(given).measure_named(by.metric)
     dev = _dev_set(options, given, metric)
-    column = splits.named(judged(given).attributes, options.split, given.name) if options.split else None
+    column = splits.named(given.split_columns, options.split, given.name) if options.split else None
     how = settings, metric, by.aggregate, by.seed
     result, picked = output.shown(compared(models, given, readings.of_both(*models), *how)), None
     if dev is not None:
@@ -156,7 +157,7 @@ def _on_one_set(options: argparse.Namespace, name: str) -> None:
     probes = known_probes(models, verdict, [settings])
     if probes is None:
         probes = _encoded_probes(models, result.about, verdict, settings)
-    words, geometry, pairs = ExplainedPairs(), None, judged(given).pairs
+    words, geometry, pairs = ExplainedPairs(), None, related_pairs(given)
     if options.report:
         words = _words(models, result.about, probes, settings)
     if pairs is not None and (options.geometry or options.report):
@@ -166,7 +167,7 @@ def _on_one_set(options: argparse.Namespace, name: str) -> None:
     split = splits.split(comparison, column, metric, intervals=judged_too) if column else None
     named = comparison_report.NamedAs((options.model_a, options.model_b), name, settings, options.dev)
     numbers = comparison, differences, metric, by.aggregate, geometry, picked, verdict, probes
-    findings = comparison_report.Findings(models, given, *numbers, judged(given).columns, named, split)
+    findings = comparison_report.Findings(models, given, *numbers, given.shown_columns, named, split)
     print(comparison_report.as_json(findings) if options.json else comparison_report.as_text(findings))
     if options.report:
         from explorer.drawing.reports.report import report

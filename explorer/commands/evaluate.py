@@ -174,7 +174,7 @@ def _columns(sets: Sets, options: argparse.Namespace) -> group_scores.Columns:
     for task in sets.values():
         if isinstance(task, errors.DataError) or type(task.data) not in [kind.data for kind in kinds.every()]:
             continue
-        for one in kinds.judged(task.data).attributes:
+        for one in task.data.split_columns:
             known[one.name] = None
             if one.name.casefold() == options.split.casefold():
                 found.setdefault((task.kind, task.data.digest), group_scores.SplitColumn(one, task.data.item))

@@ -11,13 +11,14 @@ from explorer.commands.parts import flags, output
 from explorer.data import sources
 from explorer.data.labelled import labelled_sets
 from explorer.data.set_items import ItemSet
+from explorer.data.text_sets import related_pairs
 from explorer.encoding.load import declared, loading
 from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import BadChoice, WrongColumns
-from explorer.evaluating.kinds import held, judged
+from explorer.evaluating.kinds import held
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences import edit_tables, word_pairs, word_tables
 from explorer.places import given_path
@@ -120,14 +121,12 @@ def _pairs_of(source: str, online: bool) -> Pairs:
                 output.say(f"{source}: {dropped}")
             return pairs
     given = given or named_set(source, online)
-    columns = given.text_columns
-    if isinstance(given, labelled_sets.LabelledSet):  # pairs with labels, such as those of MRPC
-        if len(columns) < 2:
-            raise BadChoice(f"--pairs is for pairs of sentences, and {held(given, source)}")
-        return tuple(zip(*columns.values(), strict=True))
-    known = judged(given).pairs
-    assert known is not None, "all other kinds have pairs"
-    return tuple(zip(known.first, known.second, strict=True))
+    if known := related_pairs(given):
+        return tuple(zip(known.first, known.second, strict=True))
+    columns = [*given.text_columns.values()]  # pairs with labels, such as those of MRPC
+    if len(columns) < 2:
+        raise BadChoice(f"--pairs is for pairs of sentences, and {held(given, source)}")
+    return tuple(zip(columns[0], columns[1], strict=True))
 
 
 def _explained(

@@ -62,7 +62,7 @@ def score(options: argparse.Namespace) -> None:
     metric = judged(given).measure_named(by.metric)
     for report in reports:
         output.say(report)
-    column = splits.named(judged(given).attributes, options.split, given.name) if options.split else None
+    column = splits.named(given.split_columns, options.split, given.name) if options.split else None
     if column and options.csv:
         raise BadChoice("--split has no rows in --csv, whose rows are layers & poolings. Choose --json, or the text.")
     found = find(options.model, online=options.online)

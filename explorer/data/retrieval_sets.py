@@ -21,7 +21,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-from explorer.data.set_items import QUERY, Attribute, ItemSet
+from explorer.data.set_items import LENGTH, QUERY, Attribute, ItemSet
 from explorer.data.tables.columns import guess, named_column, plain
 from explorer.data.tables.files import ENDINGS, read_file
 from explorer.data.tables.further_columns import further
@@ -36,6 +36,7 @@ ID, TEXT, TITLE = "_id", "text", "title"
 QUERY_ID, DOCUMENT_ID, GRADE = "query-id", "corpus-id", "score"
 OTHERS = {QUERY_ID: ("qid",), DOCUMENT_ID: ("docid", "pid"), GRADE: ("relevance", "label", "grade")}
 _GRADE = re.compile(r"\s*[0-9]{1,9}\s*")
+PASSAGE_LENGTH = "passage length"  # in words
 SHOWN = 5  # values named in a message
 
 Judged = Mapping[int, int]  # the grade, 1 or more, of each relevant document, by its position
@@ -97,6 +98,17 @@ class RetrievalSet(ItemSet):
         """Each query and what is relevant to it."""
         rows = zip(self.queries, self.judgements, strict=True)
         return [(query, *(self.documents[place] for place in judged)) for query, judged in rows]
+
+    @property
+    def measured_texts(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        """The queries, and their most relevant passages."""
+        queries, passages = self.text_columns.values()
+        return {LENGTH: (queries,), PASSAGE_LENGTH: (passages,)}
+
+    @property
+    def related(self) -> Iterable[tuple[str, str, float]]:
+        """Each query with what is relevant to it."""
+        return ((query, passage, 1.0) for query, *passages in self.row_texts for passage in passages)
 
     def identity_of(self, texts: tuple[str, ...]) -> tuple[str, ...]:
         """The query."""

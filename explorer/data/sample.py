@@ -3,6 +3,7 @@
 A probe pack has pairs with the same meaning, or pairs with one small difference, such as a negation.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import ClassVar
 
 from explorer.data import retrieval_sets, splitting
 from explorer.data.retrieval_sets import RetrievalSet
-from explorer.data.set_items import PAIR, ItemSet
+from explorer.data.set_items import PAIR, Attribute, PairSet
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_file
@@ -55,7 +56,7 @@ class Pack:
 
 
 @dataclass(frozen=True)
-class ProbePairs(ItemSet):
+class ProbePairs(PairSet):
     """The pairs of every pack as an evaluation set."""
 
     name: str
@@ -64,6 +65,7 @@ class ProbePairs(ItemSet):
     same: tuple[bool, ...]  # whether both mean the same: one says the other in other words
     item: ClassVar[str] = PAIR
     scored_as_whole: ClassVar[bool] = True
+    split_columns: ClassVar[tuple[Attribute, ...]] = ()  # a score is of couples of pairs, which a group would break up
 
     @cached_property
     def digest(self) -> str:
@@ -71,13 +73,9 @@ class ProbePairs(ItemSet):
         return digest_of(("probe pairs", *self.first, *self.second, *map(repr, self.same)))
 
     @property
-    def text_columns(self) -> dict[str, tuple[str, ...]]:
-        """Both sentences of each pair."""
-        return {"first": self.first, "second": self.second}
-
-    def identity_of(self, texts: tuple[str, ...]) -> tuple[str, ...]:
-        """Both sentences in either order."""
-        return tuple(sorted(texts))
+    def related(self) -> Iterable[tuple[str, str, float]]:
+        """All pairs: paraphrases with 1."""
+        return zip(self.first, self.second, map(float, self.same), strict=True)
 
 
 @cache

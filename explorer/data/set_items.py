@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from typing import Self
 
+LABEL, LENGTH = "label", "length"  # in words, of the longest text of an item
 PAIR, TRIPLET, QUERY, ROW = "pair", "triplet", "query", "row"  # whatever it is measured by
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")  # scripts without spaces
 
@@ -63,6 +64,40 @@ class ItemSet(ABC):
         return ()
 
     @property
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """What each item has by name, besides further columns of a file: its label, its sub-corpus."""
+        return {}
+
+    @property
+    def shown_columns(self) -> dict[str, tuple[str, ...]]:
+        """The texts of every item, and labels."""
+        return {**self.text_columns, **{name: cells for name, cells in self.names.items() if name == LABEL}}
+
+    @property
+    def measured_texts(self) -> dict[str, tuple[tuple[str, ...], ...]]:
+        """The columns of texts of which the longest is the length of an item, by the name of the length."""
+        return {LENGTH: tuple(self.text_columns.values())}
+
+    @property
+    def split_columns(self) -> tuple[Attribute, ...]:
+        """What scores can be split by: further columns of a file, labels, and the number of words of the texts."""
+        found = {one.name: one for one in self.attributes}
+        cells = {one.cells for one in found.values()}
+        for name, labels in self.names.items():
+            if len({*labels}) > 1 and labels not in cells:
+                found.setdefault(name, Attribute(name, labels))
+        for name, texts in self.measured_texts.items():
+            lengths = _lengths(texts)
+            if len({*lengths}) > 1:
+                found.setdefault(name, Attribute(name, lengths))
+        return tuple(found.values())
+
+    @property
+    def related(self) -> Iterable[tuple[str, str, float]]:
+        """Pairs of texts: those that belong together with 1, those that do not with 0; none of single texts."""
+        return ()
+
+    @property
     def pool(self) -> int:
         """How many passages each item is searched among."""
         return 0
@@ -95,6 +130,28 @@ class ItemSet(ABC):
 
     def __len__(self) -> int:
         return len(next(iter(self.text_columns.values())))
+
+
+@lru_cache(maxsize=16)  # every rerun of a page asks for those of its set
+def _lengths(columns: tuple[tuple[str, ...], ...]) -> tuple[float, ...]:
+    """The words of the longest text of each row."""
+    return tuple(float(max(map(word_count, row))) for row in zip(*columns, strict=True))
+
+
+class PairSet(ItemSet):
+    """A set whose items are two texts each."""
+
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+
+    @property
+    def text_columns(self) -> dict[str, tuple[str, ...]]:
+        """Both texts of each item."""
+        return {"first": self.first, "second": self.second}
+
+    def identity_of(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """Both texts in either order."""
+        return tuple(sorted(texts))
 
 
 def several(item: str) -> str:

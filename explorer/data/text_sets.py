@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import chain
 from typing import ClassVar, Literal, cast
 
-from explorer.data.set_items import PAIR, ROW, TRIPLET, Attribute, ItemSet
+from explorer.data.set_items import PAIR, ROW, TRIPLET, Attribute, ItemSet, PairSet
 
 Columns = tuple[tuple[str, ...] | tuple[float, ...], ...]  # (column, row): sentences or labels, or scores
 # what the sentences of a column mean, compared with those of the first column; "" is the first column itself
@@ -73,9 +73,15 @@ class Triplets(ItemSet):
         """The three texts of each triplet."""
         return {"anchor": self.anchors, "positive": self.positives, "negative": self.negatives}
 
+    @property
+    def related(self) -> Iterable[tuple[str, str, float]]:
+        """Anchors with positives, and with negatives."""
+        for anchor, positive, negative in self.row_texts:
+            yield from ((anchor, positive, 1.0), (anchor, negative, 0.0))
+
 
 @dataclass(frozen=True)
-class GradedPairs(ItemSet):
+class GradedPairs(PairSet):
     """Two sentences per row and a human similarity score."""
 
     name: str
@@ -95,13 +101,9 @@ class GradedPairs(ItemSet):
         return digest_of(("graded pairs", *self.first, *self.second, *map(repr, self.gold), *self.parts))
 
     @property
-    def text_columns(self) -> dict[str, tuple[str, ...]]:
-        """Both sentences of each pair."""
-        return {"first": self.first, "second": self.second}
-
-    def identity_of(self, texts: tuple[str, ...]) -> tuple[str, ...]:
-        """Both sentences in either order."""
-        return tuple(sorted(texts))
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """Sub-corpora and tags."""
+        return {"sub-corpus": self.parts, "tag": self.tags}
 
     @cached_property
     def places(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -114,6 +116,15 @@ class GradedPairs(ItemSet):
         known = set(zip(some.first, some.second, some.gold, some.parts, strict=True))
         rows = zip(self.first, self.second, self.gold, self.parts, strict=True)
         return tuple(row for row, of_row in enumerate(rows) if of_row in known)
+
+
+def related_pairs(given: ItemSet) -> GradedPairs | None:
+    """The pairs of texts of a set: those that belong together have 1, those that do not 0; None of single texts."""
+    if isinstance(given, GradedPairs):
+        return given
+    rows = tuple(given.related)
+    first, second, gold = zip(*rows, strict=True) if rows else ((), (), ())
+    return GradedPairs(given.name, first, second, gold, ("",) * len(rows)) if rows else None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from explorer.data import sample
 from explorer.data.labelled.labelled_sets import LabelledSet
 from explorer.data.retrieval_sets import of_pairs
 from explorer.data.set_items import size_of
-from explorer.data.text_sets import Labelled, Triplets
+from explorer.data.text_sets import Labelled, Triplets, related_pairs
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.pooling import GRID_POOLINGS, MODEL_DEFAULT, OWN, Reading, parse
@@ -149,11 +149,11 @@ def test_items_are_the_texts_that_a_score_is_of_and_their_right_answer():
     sets = sets_of_every_kind()
     for given in sets.values():
         assert len(next(iter(given.text_columns.values()))) == len(given)
-    query, passage = judged(sets["queries"]).columns.values()
+    query, passage = sets["queries"].shown_columns.values()
     rows = sample.triplets()
     assert (query[3], passage[3]) == (rows.anchors[3], rows.positives[3])
-    assert judged(sets["rows"]).pairs is None
-    assert set(judged(sets["triplets"]).pairs.gold) == {0.0, 1.0}
+    assert related_pairs(sets["rows"]) is None
+    assert set(related_pairs(sets["triplets"]).gold) == {0.0, 1.0}
 
 
 TEXTS = ("a man plays a guitar", "no", "the dog runs", "no", "two women talk about the weather", "a man plays a guitar")

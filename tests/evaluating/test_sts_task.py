@@ -11,8 +11,8 @@ from explorer.data import sample, sources
 from explorer.data.graded import sts as published
 from explorer.data.graded.question_pairs import QuestionPairs
 from explorer.data.labelled.labelled_sets import LabelledSet
-from explorer.data.set_items import ItemSet
-from explorer.data.text_sets import Corpus, GradedPairs, Labelled
+from explorer.data.set_items import ItemSet, PairSet
+from explorer.data.text_sets import Corpus, GradedPairs, Labelled, related_pairs
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.pooling import Row
 from explorer.errors import BadChoice, DataError, TooFewRows
@@ -216,13 +216,14 @@ def test_its_cost_is_that_of_its_distinct_texts_and_needs_no_scores(task, subjec
 def test_every_set_that_is_judged_has_a_kind_and_its_texts_are_those_of_its_judge(tiny_encoder, place):
     named = (load() for name, load in kinds.shipped().items() if name != sources.QUORA)
     for given in (*named, sample.pairs(), tasks.load("moods", Options()).data):
-        kind = kinds.judged(given)
+        pairs = related_pairs(given)
         texts = {cell for cells in given.text_columns.values() for cell in cells}
         judge = kinds.judge_of(given, tiny_encoder)
         assert texts <= {*judge.sentences}
-        assert len(next(iter(kind.columns.values()))) == len(given) == len(judge)
-        assert kind.pairs is None or {*kind.pairs.first, *kind.pairs.second} <= {*judge.sentences}
-    assert {one.data for one in kinds.every()} == {*ItemSet.__subclasses__()} - {Corpus, Labelled, QuestionPairs}
+        assert len(next(iter(given.shown_columns.values()))) == len(given) == len(judge)
+        assert pairs is None or {*pairs.first, *pairs.second} <= {*judge.sentences}
+    sets = {*ItemSet.__subclasses__(), *PairSet.__subclasses__()} - {PairSet, Corpus, Labelled, QuestionPairs}
+    assert {one.data for one in kinds.every()} == sets
 
 
 ROWS = "query,passage\nnight birds,Owls hunt at night.\nbaking,Bread rises.\nnight birds,Bats are no birds.\n"

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from explorer.data.graded import sts
 from explorer.data.retrieval_sets import RetrievalSet, retrieval_set
-from explorer.data.set_items import QUERY, ItemSet
+from explorer.data.set_items import QUERY, PairSet
 from explorer.data.tables.files import read_file
 from explorer.data.tables.table import Table
 from explorer.errors import BadScores, SetNotFound, TooFewRows, WrongColumns
@@ -30,7 +30,7 @@ SHOWN = 5  # lines named in a message
 
 
 @dataclass(frozen=True)
-class QuestionPairs(ItemSet):
+class QuestionPairs(PairSet):
     """Two questions per row, and whether they are duplicates; the keys say which questions are the same one."""
 
     name: str
@@ -42,11 +42,6 @@ class QuestionPairs(ItemSet):
     dropped: int = 0  # rows without one of the questions, or with another number of fields
     item: ClassVar[str] = QUERY
     scored_as_whole: ClassVar[bool] = True
-
-    @property
-    def text_columns(self) -> dict[str, tuple[str, ...]]:
-        """Both questions of each row."""
-        return {"first": self.first, "second": self.second}
 
     @property
     def pool(self) -> int:

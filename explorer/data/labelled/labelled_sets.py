@@ -13,7 +13,7 @@ from typing import ClassVar
 from explorer.data import retrieval_sets, sources
 from explorer.data.graded import sts
 from explorer.data.graded.sts import VARIABLE, PublishedSet, Split, data_folder
-from explorer.data.set_items import ROW, Attribute, ItemSet
+from explorer.data.set_items import LABEL, ROW, Attribute, ItemSet
 from explorer.data.tables.columns import plain, table_kind
 from explorer.data.tables.files import ENDINGS, read_file
 from explorer.data.tables.text_rows import Report, read_labelled
@@ -67,6 +67,11 @@ class LabelledSet(ItemSet):
     def text_columns(self) -> dict[str, tuple[str, ...]]:
         """The one or two texts of each row that is scored."""
         return self.scored.text_columns
+
+    @property
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """The labels of these rows."""
+        return {LABEL: self.scored.labels}
 
     @property
     def classes(self) -> tuple[str, ...]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import logging
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -22,7 +22,7 @@ from explorer.data import sources, text_sets
 from explorer.data.graded import sets
 from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.labelled import labelled_sets
-from explorer.data.set_items import Attribute, ItemSet, word_count
+from explorer.data.set_items import ItemSet
 from explorer.data.tables.text_rows import Report
 from explorer.encoding.load import declared
 from explorer.encoding.read.head_facts import RolePrompts
@@ -47,88 +47,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Given = TypeVar("Given", bound=ItemSet)
-TextColumns = dict[str, tuple[str, ...]]  # a text of each item, by heading
-
-LABEL = "label"
-LENGTH, PASSAGE_LENGTH = "length", "passage length"  # in words
 
 
-class SetOfTexts(Judge, Generic[Given]):
-    """An evaluation set, and what its items are as texts."""
-
-    def __init__(self, given: Given) -> None:
-        self.given = given
-        self.name, self.digest, self.item, self.pool = given.name, given.digest, given.item, given.pool
-
-    def __len__(self) -> int:
-        return len(self.given)
-
-    def __eq__(self, other: object) -> bool:
-        """Whether another set of the kind has the same content, and is scored by the same measure."""
-        return isinstance(other, type(self)) and (self.digest, self.measure) == (other.digest, other.measure)
-
-    def __hash__(self) -> int:
-        return hash((type(self), self.digest))
-
-    @cached_property
-    def sentences(self) -> tuple[str, ...]:
-        """The distinct texts of the items."""
-        return self.given.sentences
-
-    @cached_property
-    def texts(self) -> tuple[str, ...]:
-        """What is encoded."""
-        return self.sentences
-
-    @cached_property
-    def gold(self) -> Floats:
-        """What a score compares the items with, if it is not their mean: gold scores, or 1 for each paraphrase."""
-        return np.zeros(len(self))
-
-    @property
-    def columns(self) -> TextColumns:
-        """The texts of every item, and labels."""
-        return dict(self.given.text_columns)
-
-    @property
-    def attributes(self) -> tuple[Attribute, ...]:
-        """What scores can be split by: further columns of a file, labels, and the number of words of the texts."""
-        found = {one.name: one for one in self.given.attributes}
-        cells = {one.cells for one in found.values()}
-        for name, labels in self._labels().items():
-            if len({*labels}) > 1 and labels not in cells:
-                found.setdefault(name, Attribute(name, labels))
-        for name, texts in self._measured_texts().items():
-            lengths = _lengths(texts)
-            if len({*lengths}) > 1:
-                found.setdefault(name, Attribute(name, lengths))
-        return tuple(found.values())
-
-    def _labels(self) -> TextColumns:
-        """What each item has by name, besides further columns of a file."""
-        return {}
-
-    def _measured_texts(self) -> dict[str, tuple[tuple[str, ...], ...]]:
-        """The columns of texts of which the longest is the length of an item, by the name of the length."""
-        return {LENGTH: tuple(self.given.text_columns.values())}
-
-    @property
-    def pairs(self) -> text_sets.GradedPairs | None:
-        """The pairs of texts: those that belong together have 1, those that do not 0; None of single texts."""
-        rows = tuple(self._pairs())
-        first, second, gold = zip(*rows, strict=True) if rows else ((), (), ())
-        return text_sets.GradedPairs(self.name, first, second, gold, ("",) * len(rows)) if rows else None
-
-    def _pairs(self) -> Iterable[tuple[str, str, float]]:
-        return ()
-
-
-class JudgedSet(SetOfTexts[Given]):
+class JudgedSet(Judge, Generic[Given]):
     """An evaluation set, and how vectors are scored on it; a subclass is a kind of set.
 
     It is scored in float32 whatever is chosen, as the verdicts of runs are, so that one number stands on all pages.
     """
 
+    given: Given
     data: ClassVar[type[Any]]  # the sets of this kind
     in_words: ClassVar[str]  # what they have: `triplets`
     place: ClassVar[int] = 0  # among the kinds: a file is of the first kind that reads it
@@ -164,6 +91,11 @@ class JudgedSet(SetOfTexts[Given]):
     def measure(self) -> str:
         """The main measure."""
         return self.measures[0]
+
+    @cached_property
+    def gold(self) -> Floats:
+        """What a score compares the items with, if it is not their mean: gold scores, or 1 for each paraphrase."""
+        return np.zeros(len(self))
 
     @cached_property
     def places(self) -> list[NDArray[np.intp]]:
@@ -211,12 +143,6 @@ class JudgedSet(SetOfTexts[Given]):
             except NotWritable as error:  # return the scores even if they cannot be stored
                 logger.warning("The scores were not stored. %s", error)
         return replace(scores, gold=self.gold)
-
-
-@lru_cache(maxsize=16)  # every rerun of a page asks for those of its set
-def _lengths(columns: tuple[tuple[str, ...], ...]) -> tuple[float, ...]:
-    """The words of the longest text of each row."""
-    return tuple(float(max(map(word_count, row))) for row in zip(*columns, strict=True))
 
 
 def every() -> tuple[type[JudgedSet[Any]], ...]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from explorer.data.labelled import labelled_sets
 from explorer.encoding.read.head_facts import RolePrompts
-from explorer.evaluating.kinds import LABEL, JudgedSet, TextColumns
+from explorer.evaluating.kinds import JudgedSet
 from explorer.evaluating.probes import ProbeData, logistic, order_of, probe_data
 from explorer.measuring.scores.judge import Floats, Judge
 from explorer.progress import finish
@@ -75,14 +75,6 @@ class LabelJudge(JudgedSet[labelled_sets.LabelledSet]):
             found = logistic.predictions_with(data, SEED, self.strength)
         right: Floats = (found == data.scored.y).astype(np.float64)
         return right
-
-    @property
-    def columns(self) -> TextColumns:
-        """The texts of the rows that are scored, and their labels."""
-        return {**self.given.text_columns, **self._labels()}
-
-    def _labels(self) -> TextColumns:
-        return {LABEL: self.given.scored.labels}
 
     @cached_property
     def places(self) -> list[NDArray[np.intp]]:

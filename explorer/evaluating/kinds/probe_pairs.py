@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from explorer.data import sample
-from explorer.data.set_items import Attribute
 from explorer.evaluating.kinds import JudgedSet
 from explorer.measuring.scores import bootstrap, metrics, power
 from explorer.measuring.scores.judge import Floats
@@ -55,11 +53,3 @@ class ProbeJudge(JudgedSet[sample.ProbePairs]):
         """The cosines of the paraphrases."""
         cosines: Floats = self.items(vectors)[self.gold == 1]
         return cosines
-
-    @property
-    def attributes(self) -> tuple[Attribute, ...]:
-        """None: a score is of couples of pairs, which a group would break up."""
-        return ()
-
-    def _pairs(self) -> Iterable[tuple[str, str, float]]:
-        return zip(self.given.first, self.given.second, map(float, self.given.same), strict=True)

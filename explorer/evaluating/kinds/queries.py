@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,7 +15,7 @@ from explorer.encoding.read.head_facts import NO_PROMPTS, RolePrompts
 from explorer.encoding.read.windows import Windows
 from explorer.encoding.read.windows import windows as windows_of
 from explorer.errors import BadChoice, UnsupportedModel
-from explorer.evaluating.kinds import LENGTH, PASSAGE_LENGTH, JudgedSet
+from explorer.evaluating.kinds import JudgedSet
 from explorer.measuring.neighbours import rankings
 from explorer.measuring.neighbours.rankings import MAP, MEASURES, MRR, NDCG, RECALLS
 from explorer.measuring.neighbours.vector_index import IndexSetting
@@ -174,12 +174,6 @@ class RankingJudge(JudgedSet[RetrievalSet]):
         every = correlation.unit(vectors.float().numpy())
         documents, queries = self.places
         return every[documents], every[queries]
-
-    def _measured_texts(self) -> dict[str, tuple[tuple[str, ...], ...]]:
-        return {LENGTH: (self.columns["query"],), PASSAGE_LENGTH: (self.columns["passage"],)}
-
-    def _pairs(self) -> Iterable[tuple[str, str, float]]:
-        return ((query, passage, 1.0) for query, *passages in self.given.row_texts for passage in passages)
 
 
 def check_prompts(prompts: RolePrompts, encoder: Encoder, limit: int) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from explorer.data import sources
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.pooling import Reading
-from explorer.evaluating.kinds import JudgedSet, TextColumns
+from explorer.evaluating.kinds import JudgedSet
 from explorer.measuring.scores import bootstrap, correlation, in_use, metrics, power
 from explorer.measuring.scores.judge import TOP_FIFTH, Floats
 from explorer.measuring.scores.layer_scores import LayerScores
@@ -85,14 +85,6 @@ class PairJudge(JudgedSet[GradedPairs]):
             return {}
         found = {in_use.name(use, in_use.MATCH): (self.gold == self.gold.max()).astype(np.float64)}
         return found | {in_use.name(use, in_use.COSINE, side): items for side, items in sides.items()}
-
-    @property
-    def pairs(self) -> GradedPairs:
-        """The pairs themselves."""
-        return self.given
-
-    def _labels(self) -> TextColumns:
-        return {"sub-corpus": self.given.parts, "tag": self.given.tags}
 
     def key(self, found: Found, settings: Settings) -> str:
         """The key of stored cosines."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from explorer.data import sample, sources
@@ -45,7 +44,3 @@ class TripletJudge(JudgedSet[Triplets]):
     def alike(self, vectors: Tensor) -> Floats:
         """The cosines of anchors and positives."""
         return self.cosines(vectors, 0, 1)
-
-    def _pairs(self) -> Iterable[tuple[str, str, float]]:
-        for anchor, positive, negative in self.given.row_texts:
-            yield from ((anchor, positive, 1.0), (anchor, negative, 0.0))

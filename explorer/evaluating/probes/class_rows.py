@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from explorer.data.set_items import ROW
 from explorer.data.text_sets import Corpus, digest_of
 from explorer.evaluating.probes import pair_features
 from explorer.measuring.scores.judge import Floats, Judge
@@ -25,25 +24,12 @@ class RowsJudge(Judge):
     """
 
     measure = ACCURACY
-    item = ROW
 
-    def __init__(self, rows: Corpus, name: str, classes: tuple[str, ...], folds: Sequence[Sequence[int]] = ()) -> None:
-        self.rows, self.name, self.folds = rows, name, folds
+    def __init__(self, rows: Corpus, classes: tuple[str, ...], folds: Sequence[Sequence[int]] = ()) -> None:
+        super().__init__(rows)
+        self.rows, self.folds = rows, folds
         self.digest = digest_of((rows.digest, *map(repr, folds)))
         self._numbers = {word: number for number, word in enumerate(classes)}
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The distinct sentences."""
-        return self.rows.sentences
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """The distinct sentences, which have no prompts."""
-        return self.texts
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
     def items(self, vectors: Tensor) -> Floats:
         """Whether each row gets its class from a layer that was not fitted to it; NaN without folds."""

@@ -119,9 +119,9 @@ class Task(ABC, Generic[Data]):
         )
 
     @property
-    @abstractmethod
     def texts(self) -> Sequence[str]:
         """What is encoded."""
+        return self.data.sentences
 
     @abstractmethod
     def score(self, subject: Subject, options: Options) -> Work[Measured]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,11 +35,6 @@ class ItemSets(Task[ItemSet]):
         every: tuple[type[kinds.JudgedSet[Any]], ...] = kinds.every()
         read = (kind.read(source, False) for kind in every if not kind.has_protocol)
         return next((cls(source, one) for one in read if one is not None), None)
-
-    @property
-    def texts(self) -> Sequence[str]:
-        """The distinct texts of the items."""
-        return self.data.sentences
 
     def titles(self, subject: Subject, options: Options) -> tuple[str, ...]:
         """The whole grid, which costs little more than one of it, and what is outside of it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -46,11 +46,6 @@ class ScoredPairs(Task[text_sets.GradedPairs]):
         return (
             cls(source, text_rows.graded_pairs(table, mapping)[0]) if mapping.kind == text_sets.SCORED_PAIRS else None
         )
-
-    @property
-    def texts(self) -> Sequence[str]:
-        """The distinct sentences."""
-        return self.data.sentences
 
     def titles(self, subject: Subject, options: Options) -> tuple[str, ...]:
         """The whole grid, which costs no more than one of it, and what is outside of it."""

@@ -9,7 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from explorer import in_words
 from explorer.data import sample
+from explorer.data.set_items import ItemSet
 from explorer.measuring.scores import bootstrap, metrics, power
 
 if TYPE_CHECKING:
@@ -33,21 +34,31 @@ HALF = 0.5  # of cases: what a coin would get right
 class Judge(ABC):
     """An evaluation set, and how the vectors of its texts are scored on it."""
 
-    name: str
-    digest: str  # of the content of the set
-    item: str  # what an item of the set is: `pair`, `query`
-    pool: int = 0  # how many passages each query is searched among
     before: Judge | None = None  # of the base as people use it, if it differs (its own prompts)
 
-    @property
-    @abstractmethod
-    def texts(self) -> tuple[str, ...]:
-        """What is encoded, each text once."""
+    def __init__(self, given: ItemSet) -> None:
+        self.given = given
+        self.name, self.digest, self.item, self.pool = given.name, given.digest, given.item, given.pool
 
-    @property
-    @abstractmethod
+    def __len__(self) -> int:
+        return len(self.given)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether another one is of the same content, and scored by the same measure."""
+        return isinstance(other, type(self)) and (self.digest, self.measure) == (other.digest, other.measure)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.digest))
+
+    @cached_property
     def sentences(self) -> tuple[str, ...]:
         """The texts of its items, without prompts: of queries with what is relevant to them."""
+        return self.given.sentences
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """What is encoded, each text once."""
+        return self.sentences
 
     @property
     @abstractmethod
@@ -58,10 +69,6 @@ class Judge(ABC):
     def in_windows(self) -> int:
         """How many passages are longer than the limit, and read in several windows."""
         return 0
-
-    @abstractmethod
-    def __len__(self) -> int:
-        """The number of items: pairs, or queries."""
 
     @abstractmethod
     def items(self, vectors: Tensor) -> Floats:

@@ -298,7 +298,7 @@ def judge_of(given: ItemSet, texts: Texts, encoder: Encoder, prompts: RolePrompt
     """How a set of a run is scored; its own labelled rows by a layer that is fitted to those of other folds."""
     if isinstance(given, Corpus):
         folds = texts.folds if len(given) == len(texts.corpus) else ()
-        return RowsJudge(given, given.name, texts.corpus.classes, folds)
+        return RowsJudge(given, texts.corpus.classes, folds)
     return kinds.judge_of(given, encoder, prompts)
 
 

@@ -10,11 +10,11 @@ import streamlit as st
 from explorer import in_words
 from explorer.data import sources, text_sets
 from explorer.data.graded import sets
+from explorer.data.text_sets import related_pairs
 from explorer.drawing.reports.report import report
 from explorer.encoding.load import declared
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import StrataError
-from explorer.evaluating.kinds import judged
 from explorer.measuring.comparing.comparison import Comparison, Differences
 from explorer.measuring.comparing.comparison_report import Findings, NamedAs
 from explorer.measuring.comparing.learned_facts import Learned
@@ -99,7 +99,7 @@ def compared(sides: Sides, choices: Choices, comparison: Comparison, metric: str
         metric=metric,
         aggregate=aggregate,
         of_models=verdict,
-        columns=judged(one.pairs).columns,
+        columns=one.pairs.shown_columns,
         named=NamedAs(
             (choices[0].source, choices[1].source),
             sources.written(choices[0].evaluation_set),
@@ -210,7 +210,7 @@ def export(compared: Compared, probes: Learned | None, split: SplitChanges | Non
         downloads.rows(rows, compared.stem, "Table (CSV)")
     sides, settings = compared.sides, compared.choices[0].settings
     here, pooling = sides[0].graded, geometry_view.pooling(*(side.scores for side in sides))
-    has_geometry = judged(sides[0].pairs).pairs is not None
+    has_geometry = related_pairs(sides[0].pairs) is not None
     picked = None if here is None else pick(here, compared.choices, compared.metric)
     compared = replace(compared, picked=picked, probes=probes or Learned(), split=split)
     # the report needs the geometry and the words of pairs: first a button that computes them, then one that downloads

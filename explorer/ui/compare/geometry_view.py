@@ -6,8 +6,8 @@ from functools import partial
 
 import streamlit as st
 
+from explorer.data.text_sets import related_pairs
 from explorer.drawing.scores import curves as drawn
-from explorer.evaluating.kinds import judged
 from explorer.measuring.geometry import layer_geometry
 from explorer.measuring.scores import bootstrap, layer_scores
 from explorer.measuring.scores.measure import Settings
@@ -73,7 +73,7 @@ def is_there(sides: Sides, pooling: str, settings: Settings) -> bool:
 
 def found(sides: Sides, pooling: str, settings: Settings) -> layer_geometry.LayerGeometry | None:
     """The geometry; None while it is being computed, with progress shown."""
-    pairs = judged(sides[0].pairs).pairs
+    pairs = related_pairs(sides[0].pairs)
     if pairs is None:
         st.info(NO_PAIRS, icon=":material/block:")
         return None

@@ -6,7 +6,6 @@ import streamlit as st
 
 from explorer.data.set_items import Attribute, several
 from explorer.drawing.scores import groups
-from explorer.evaluating.kinds import judged
 from explorer.measuring.comparing import splits
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.ui import messages
@@ -22,7 +21,7 @@ HELP = (
 
 def show(compared: Compared) -> None:
     """The menu of columns, and what the chosen one divides; nothing of a set that no column divides."""
-    columns = {one.name: one for one in judged(compared.sides[0].pairs).attributes}
+    columns = {one.name: one for one in compared.sides[0].pairs.split_columns}
     if not columns:
         return
     st.markdown("**Difference by group**", help=HELP)
@@ -53,7 +52,7 @@ def table(compared: Compared) -> None:
 
 def chosen(compared: Compared) -> splits.SplitChanges | None:
     """The differences by the column that was chosen, for the report too; None if there is none."""
-    columns = {one.name: one for one in judged(compared.sides[0].pairs).attributes}
+    columns = {one.name: one for one in compared.sides[0].pairs.split_columns}
     name = st.session_state.get(KEY)
     if name not in columns:
         return None

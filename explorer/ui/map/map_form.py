@@ -13,12 +13,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import map_sentences, sources, uploads
-from explorer.data.set_items import Attribute
+from explorer.data.set_items import LABEL, Attribute
 from explorer.data.tables.files import ENDINGS
 from explorer.data.text_sets import GradedPairs, Sentences, digest_of
 from explorer.data.vectors.opening import is_vectors
 from explorer.errors import StrataError
-from explorer.evaluating.kinds import LABEL, judged
 from explorer.knobs import whole_in
 from explorer.measuring.maps import projection
 from explorer.ui import messages
@@ -136,7 +135,7 @@ def sentences(row: DeltaGenerator, choice: sidebar_choice.Choice) -> Sentences |
             st.info(NO_EXTREMES, icon=":material/block:")
             return None
         else:
-            labels = judged(given).columns.get(LABEL, ())
+            labels = given.shown_columns.get(LABEL, ())
             found = map_sentences.of_set(given.name, given.text_columns, labels)
         return map_sentences.sampled(found, seed=_seed()) if isinstance(found, Sentences) else found
     except StrataError as error:
