@@ -18,7 +18,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # a few sentences are 
 
 import pytest
 
-from tests import live, tiny_wordnet
+from tests import forked_workers, live, tiny_wordnet
 from tests.device import DEVICE
 from tests.products import spared
 
@@ -84,6 +84,12 @@ def pytest_sessionfinish():
 
 
 @pytest.hookimpl(optionalhook=True)  # without pytest-xdist nobody asks
+def pytest_xdist_setupnodes(config, specs):
+    if sys.platform == "linux":
+        forked_workers.fork_from_one(config, specs)
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     from xdist.scheduler import LoadFileScheduling
 
