@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.demonstration import SEEDS, T_975, trained
+from explorer.data.sources import identity
 from explorer.evaluating.kinds import judge_of, run_set
 from explorer.measuring.scores.judge import PACKS, Judge
 from explorer.methods import PAPER, start_values
@@ -76,7 +77,7 @@ def _measured(run: Run, sets: tuple[str, ...]) -> dict[str, list[float]]:
         prepared = finish(preparing.prepare(run.recipe(), mine=False))
         judges: dict[str, Judge] = {}
         for name in sets:
-            judges[name] = judge_of(run_set(name), prepared.encoder)
+            judges[name] = judge_of(run_set(identity(name)), prepared.encoder)
         if PACKS in first.judges:
             judges[PACKS] = first.judges[PACKS]
         best = first.best

@@ -22,7 +22,6 @@ from pathlib import Path
 from statistics import mean
 
 from explorer.__main__ import main as strata
-from explorer.data import sources
 from explorer.data.text_sets import LABELLED_TEXTS
 from explorer.encoding.locate import lookup, model_names
 from explorer.methods import suggested
@@ -106,7 +105,7 @@ def measured(name: str, given: Public, rows: int, draw: int, home: Path) -> dict
         tests.append(written(home / f"{name} test.csv", given.columns, given.test_rows))
     method = given.method or suggested(LABELLED_TEXTS, 1, rows)
     own = of_text(method, (text,)).sets_with(None) or (None, None)
-    first = [own[1]] if own[1] in (sources.HELD_OUT, sources.CROSS_FITTED) else []
+    first = [str(own[1])] if own[1] and own[1].is_own_rows else []
     asked = ["train", method, "--data", text, "--seed", str(draw), "--elsewhere", "none"]
     for test in (*first, *tests):
         asked += ["--test", test]

@@ -11,7 +11,7 @@ import dataclasses
 import difflib
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, TypeVar
@@ -41,8 +41,7 @@ def number_in(text: str) -> float | None:
 
 def percent_in(text: str) -> float | None:
     """The number of percent that a text states, such as `25 %`; None if it states none."""
-    typed = text.strip()
-    return number_in(typed[:-1]) if typed[-1:] == "%" else None
+    return number_in(text.strip()[:-1]) if text.strip().endswith("%") else None
 
 
 @dataclass(frozen=True)
@@ -65,6 +64,7 @@ class Knob:
     rows: Kind | None = None  # only for methods that train on such rows
     paper: bool | int | float | str | None = None  # the paper's value, if it is not the default
     item: Any = str  # the type of a value that may be missing, and of each value of a list or a mapping
+    reads: Callable[[str], Any] = str  # makes the value, an `item`, of its text, which `str` gives back
     title: str = ""  # of its field; its name in words if empty
     titles: Mapping[str, str] = field(default_factory=dict)  # of its choices in a form, where they differ
     empty: str = ""  # what an empty value stands for: `the model's limit`
@@ -118,7 +118,8 @@ class Knob:
     @property
     def kind(self) -> type:
         """The type of its values, or of each value of a list: bool, int, float or str."""
-        return self.item if self.default is None or self.many else type(self.default)
+        own: type = self.item if self.default is None or self.many else type(self.default)
+        return own if self.reads is str else str  # as it is typed
 
     @property
     def allowed(self) -> str:
@@ -142,12 +143,8 @@ class Knob:
             return values if self.many else "a share above 0 %, at most 100 %, or a whole number from 1"
         if self.kind is str:
             return "names with commas between them" if self.many else "a name"
-        if self.many:
-            number = (
-                "whole numbers with commas between them" if self.kind is int else "numbers with commas between them"
-            )
-        else:
-            number = "a whole number" if self.kind is int else "a number"
+        whole = "whole " * (self.kind is int)
+        number = f"{whole}numbers with commas between them" if self.many else f"a {whole}number"
         if self.low is None or self.high is None:
             least = "" if self.low is None else f", {self.text(self.low)} or more"
             return f"{number}{least}" if self.high is None else f"{number}, {self.text(self.high)} or less"
@@ -191,7 +188,7 @@ class Knob:
         elif self.item is tuple:
             found = tuple(self._texts(part, value) for part in parts)
         else:
-            if self.kind is str and not all(isinstance(part, str) for part in parts):
+            if self.kind is str and not all(isinstance(part, (str, self.item)) for part in parts):
                 raise self._refused(value)
             if not self.many or (isinstance(value, str) and not self.repeated):
                 return self.checked(value)
@@ -217,7 +214,7 @@ class Knob:
                 raise self._refused({name: one})
         return value
 
-    def _one(self, part: object, value: object) -> bool | int | float | str:
+    def _one(self, part: object, value: object) -> Any:
         """A part of a value, or the value itself, in its type; an error names the whole value."""
         found = self._read(part)
         if found is None or (self.choices and found not in self.choices):
@@ -228,14 +225,14 @@ class Knob:
                 raise self._refused(value)
         return found
 
-    def _read(self, value: object) -> bool | int | float | str | None:
+    def _read(self, value: object) -> Any:
         """The value in this knob's type; None if it cannot be converted."""
         if self.kind is bool:
             return value if isinstance(value, bool) else _SWITCH.get(str(value).strip().lower())
         if self.part:
             return self._part(value)
         if self.kind is str:
-            return str(value)
+            return value if isinstance(value, self.item) else self.reads(str(value))
         if isinstance(value, bool) or not isinstance(value, (int, float, str)):
             return None
         whole = whole_in(value) if isinstance(value, str) else value if isinstance(value, int) else None
@@ -262,6 +259,12 @@ class Knob:
         given = list(value) if isinstance(value, tuple) else value
         return BadChoice(f"{self.name} cannot be {given!r:.300}. Choose {self.allowed}{usual}. {self.help}")
 
+    def plain(self, value: Any) -> Any:
+        """A value as YAML and JSON hold it."""
+        if self.reads is str or value is None:
+            return _plain(value)
+        return list(map(str, value)) if self.many else str(value)
+
     @property
     def usual(self) -> str:
         """The default in words; what an empty value stands for if there is none."""
@@ -286,10 +289,9 @@ _ITEMS = {str: "text", NUMBER_OR_TEXT: "number, a text, on or off"}
 
 def knob(default: Value, *, help: str, **stated: Any) -> Value:
     """State a setting in a subclass of Knobs, with any field of `Knob`; for the type checker it is its value."""
-    about = {"knob": Knob("", default, help, **stated)}
-    if isinstance(default, dict):
-        return field(default_factory=dict, metadata=about)  # type: ignore[return-value]  # an empty one each
-    return field(default=default, metadata=about)
+    how: dict[str, Any] = {"default_factory": dict} if isinstance(default, dict) else {"default": default}
+    found: Value = field(**how, metadata={"knob": Knob("", default, help, **stated)})
+    return found
 
 
 def needed(*, help: str, **stated: Any) -> str:
@@ -356,8 +358,11 @@ class Knobs:
 
     def stated(self) -> dict[str, Any]:
         """The settings that are not the default, as YAML and JSON hold them; `read` gives the same instance."""
-        values = {name: getattr(self, name) for name in self.declared}
-        return {name: _plain(value) for name, value in values.items() if value != self.declared[name].default}
+        return {name: one for name, one in self.every().items() if getattr(self, name) != self.declared[name].default}
+
+    def every(self) -> dict[str, Any]:
+        """Every setting by name, as YAML and JSON hold it."""
+        return {name: one.plain(getattr(self, name)) for name, one in self.declared.items()}
 
     def set(self, values: Values) -> None:
         """Set these values, and the defaults for the rest."""
@@ -370,7 +375,6 @@ class Knobs:
 
 
 def _plain(value: Any) -> Any:
-    """A value as YAML and JSON hold it."""
     if isinstance(value, Knobs):
         return value.stated()
     if isinstance(value, Mapping):

@@ -191,7 +191,7 @@ def _recipe(
         "seeds": (seeds,) if isinstance(seeds, int) else tuple(seeds),
     }
     fields |= {"columns": dict(columns)} if columns else {}
-    fields |= {} if dev is None else {"dev": str(dev)}
+    fields |= {} if dev is None else {"dev": Recipe.knobs["dev"].checked(str(dev))}
     fields |= {} if test is None else text_defaults.with_tests(_listed(test))
     for one in settings.keys() & Recipe.knobs.keys():
         fields[one] = _listed(settings[one]) if Recipe.knobs[one].many else settings[one]

@@ -3,6 +3,7 @@ import math
 import pickle
 import re
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import pytest
 import yaml
@@ -34,6 +35,12 @@ class Stove(Knobs):
         self.set(values)
 
 
+@dataclass(frozen=True)
+class Spoons(Knobs):
+    large: Fraction = knob(Fraction(1, 2), item=Fraction, reads=Fraction, help="Of a cup.")
+    small: tuple[Fraction, ...] = knob((), item=Fraction, reads=Fraction, repeated=True, help="Of a cup.")
+
+
 class GasStove(Stove):
     gas: bool = knob(True, help="It is one.")
     flame: int = knob(1_000_000, low=1, high=3_000_000, help="Size of it.")
@@ -53,6 +60,18 @@ READ = {  # of a knob: what is given, and the value that it is read as
     "salt": ((1e300, 1e300),),
     "label": ((7, "7"),),
 }
+
+
+def test_a_value_that_is_made_of_a_text_is_read_once_and_stated_as_text():
+    spoons = Spoons("2/3", ("1/4", Fraction(1, 8)))
+    assert (spoons.large, spoons.small) == (Fraction(2, 3), (Fraction(1, 4), Fraction(1, 8)))
+    assert spoons.stated() == {"large": "2/3", "small": ["1/4", "1/8"]}
+    assert Spoons.read(spoons.stated()) == spoons
+    assert (Spoons.knobs["large"].usual, Spoons("1/2").stated()) == ("1/2", {})
+    assert Spoons.knobs["large"].words(spoons.large) == ["--large", "2/3"]
+    for wrong in (3, [3]):
+        with pytest.raises(BadChoice, match="cannot be"):
+            Spoons.read({"large": wrong})
 
 
 @pytest.mark.parametrize(("name", "value", "read"), [(name, *case) for name, cases in READ.items() for case in cases])

@@ -169,9 +169,9 @@ def _where(run: runs.Run, status: Status, out: Path | None) -> list[str]:
     if not run.has_model:
         return lines
     rows = run_results.test_rows_of(run)
-    test = sources.written(rows) if rows is not None else recipe.test
+    test = rows or recipe.test
     model = str(run.model) if out else f"run:{run.name}"
-    words = ["compare", recipe.model, model, *(["--on", test] if test else [])]
+    words = ["compare", recipe.model, model, *(["--on", str(test)] if test else [])]
     return [
         *lines,
         f"Model: {run.model}",

@@ -13,9 +13,9 @@ from pathlib import Path
 from explorer import places
 from explorer.data import sample, sources, text_sets
 from explorer.data.graded import question_pairs, sets, sts
-from explorer.data.graded.sets import SetKind
+from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.labelled import labelled_sets, training_rows
-from explorer.data.sources import CROSS_FITTED, HELD_OUT, is_file
+from explorer.data.sources import is_file
 from explorer.data.splitting import linked
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import guess, scaled, table_kind
@@ -33,7 +33,7 @@ OTHER_SETS = (
 )
 FEW = 500  # rows of one's own text, below which all of them are cross-fitted
 LEAST = 4  # rows that can be: two to train on, and two to judge
-Sets = tuple[str, str]  # a dev set and a test set
+Sets = tuple[SetIdentity, SetIdentity]  # a dev set and a test set
 # 150 MB of vectors for each side of width 384, and as much again for its index
 MOST = 100_000
 
@@ -115,12 +115,11 @@ def matching_sets(
     """
     if named and all(map(_is_own, named)):
         if rows is not None and len(rows) < (few or FEW) and (wanted.is_judged or labels) and _is_divisible(rows):
-            return CROSS_FITTED, CROSS_FITTED
-        return (HELD_OUT, HELD_OUT) if wanted.is_judged else None
+            return sets.CROSS_FITTED, sets.CROSS_FITTED
+        return (sets.HELD_OUT, sets.HELD_OUT) if wanted.is_judged else None
     graded = wanted == text_sets.SCORED_PAIRS
     given = (sets.parts()[0] if graded and source == SAMPLE else sources.identity(source) for source in named)
-    found = next(filter(None, map(sets.of_train_part, given)), None)
-    return None if found is None else (sources.written(found[0]), sources.written(found[1]))
+    return next(filter(None, map(sets.of_train_part, given)), None)
 
 
 def _is_own(source: str) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from explorer.data import sources
 from explorer.data.set_items import PAIR, QUERY, ROW, TRIPLET, ItemSet, several
 from explorer.errors import BadChoice
 
@@ -74,19 +73,6 @@ def check(dev: ItemSet, test: ItemSet) -> SharedRows:
             "test set would choose what it tests. Name another dev set, or another test set."
         )
     return found
-
-
-def check_names(dev: str, tests: Iterable[str]) -> None:
-    """Refuse a test set that is the dev set by its name, before either is read.
-
-    Held-out rows are others each time, and a cross-fitted row is judged by a model that it did not choose.
-    """
-    for test in tests:
-        if dev not in sources.OWN_ROWS and sources.identity(dev) == sources.identity(test):
-            raise BadChoice(
-                f"The dev set and the test set cannot both be '{sources.shown(test)}': a set cannot test what it "
-                "chose. Name another dev set, or another test set."
-            )
 
 
 def _rows(given: ItemSet) -> list[tuple[str, ...]]:

@@ -25,10 +25,9 @@ RETRIEVAL_SETS: Mapping[str, Callable[[], RetrievalSet]] = {
     sample.SEARCH: sample.search,
     QUORA: lambda: question_pairs.load().collection,
 }
-HELD_OUT = "held-out rows"  # of the training text, in place of the name of a set
-CROSS_FITTED = "cross-fitted rows"  # all rows of the training text, each judged by a model that did not see it
+# in place of the name of a set
+HELD_OUT, CROSS_FITTED, AT_HAND = sets.HELD_OUT.name, sets.CROSS_FITTED.name, sets.AT_HAND.name
 OWN_ROWS = HELD_OUT, CROSS_FITTED
-AT_HAND = "at hand"  # in place of the names of sets that need no download
 # the sample's, and the first of the others that is in the folder of published sets
 MAYBE_AT_HAND = (sample.PAIRS, sample.SEARCH, "SICK-R test", "STS-B test")
 _PATH = re.compile(r"[/~.\\]|[A-Za-z]:[\\/]")  # the start of a path on this machine
@@ -37,7 +36,7 @@ _PATH = re.compile(r"[/~.\\]|[A-Za-z]:[\\/]")  # the start of a path on this mac
 def identity(source: str) -> SetIdentity:
     """The identity of the set or uploaded file that a source names; a recipe names the file by its path."""
     uploaded = uploads.name_and_mark(source)
-    return SetIdentity(SetKind.UPLOADED_FILE, *uploaded) if uploaded else sets.read(source)
+    return SetIdentity(SetKind.UPLOADED_FILE, *uploaded, named=source) if uploaded else sets.read(source)
 
 
 def written(given: SetIdentity) -> str:

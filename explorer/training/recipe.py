@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from explorer.data import sample, shared_rows, sources
-from explorer.data.graded import sets
+from explorer.data import sample, sources
+from explorer.data.graded.sets import CROSS_FITTED, SetIdentity, halves
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, StrataError
@@ -22,6 +22,7 @@ MOST_SEEDS = 100
 MOST_STAGES = 9  # before the recipe's own training
 MOST_TESTS = 20
 NONE = "none"  # in place of a set
+OF_SETS: dict[str, Any] = {"item": SetIdentity, "reads": sources.identity, "metavar": "FILE|NAME"}  # settings
 COLUMNS = "The columns of the text by their roles, where they are detected wrongly."
 SETTINGS = "Settings of the method."
 # the settings that a command states first, always, and those that differ, before any others
@@ -56,27 +57,28 @@ class Recipe(Knobs):
         ("sample",), least=1, metavar="FILE|NAME", repeated=True, help="Training text: a file, 'sample', 'STS-B', …."
     )
     columns: Mapping[str, str] = knob({}, typed=False, help=COLUMNS)
-    dev: str = knob(
-        sources.written(sets.halves()[0]),
-        metavar="FILE|NAME",
+    dev: SetIdentity = knob(
+        halves()[0],
+        **OF_SETS,
         help="Dev set, which chooses the best checkpoint: scored pairs, a retrieval set (a BEIR folder, a file of "
         "queries and passages, or 'Sample search'), triplets, 'Probe packs', or 'held-out rows' of pairs and triplets, "
         "usual for own files.",
     )
-    test: str | None = knob(sources.written(sets.halves()[1]), optional=True, typed=False, help="The main test set.")
-    more_tests: tuple[str, ...] = knob(
+    test: SetIdentity | None = knob(halves()[1], **OF_SETS, optional=True, typed=False, help="The main test set.")
+    more_tests: tuple[SetIdentity, ...] = knob(
         (),
         most=MOST_TESTS - 1,
+        **OF_SETS,
         title="Further test sets",
         repeated=True,
         typed=False,
         help="The base and the best checkpoint are evaluated on these too. Each has a comparison of its own.",
     )
-    elsewhere: tuple[str, ...] = knob(
-        (sources.AT_HAND,),
+    elsewhere: tuple[SetIdentity, ...] = knob(
+        (sources.identity(sources.AT_HAND),),
         most=MOST_TESTS,
+        **OF_SETS,
         title="Elsewhere",
-        metavar="FILE|NAME",
         repeated=True,
         help="Sets that show what training costs elsewhere: scored pairs, a retrieval set or triplets, without what is "
         "in the text, the dev set or a test set. 'at hand': 'Sample pairs', 'Sample search', and 'SICK-R test', or "
@@ -130,29 +132,35 @@ class Recipe(Knobs):
     def consistent(self) -> None:
         """Check the settings by the method, sets, folds and stages; settings that are the default are left out."""
         knobs = knobs_of(load(self.method))
-        if self.more_tests and (self.test is None or len(set(self.tests)) < len(self.tests)):
+        tests = self.judged_on[1:]
+        if self.more_tests and (self.test is None or len(set(tests)) < len(tests)):
             raise BadChoice(
-                f"Test sets cannot be {', '.join(self.tests) or 'left out'}: give different ones, the main one first."
+                f"Test sets cannot be {', '.join(tests) or 'left out'}: give different ones, the main one first."
             )
-        shared_rows.check_names(self.dev, self.tests)
+        # held-out rows are others each time, and a cross-fitted row is judged by a model that it did not choose
+        if not self.dev.is_own_rows and (same := [one for one in self.tests if one == self.dev]):
+            raise BadChoice(
+                f"The dev set and the test set cannot both be '{sources.shown(str(same[0]))}': a set cannot test what "
+                "it chose. Name another dev set, or another test set."
+            )
         if len(self.seeds) > 1 and not self.trains:
             raise BadChoice(
                 f"{self.method} uses no random numbers, so every seed gives the same result. Give one seed."
             )
-        elsewhere = tuple(dict.fromkeys(name for name in self.elsewhere if name != NONE))
-        for name in elsewhere:
-            if name in (sample.PROBE_PACKS, *sources.OWN_ROWS):
-                why = "every run is scored on them" if name == sample.PROBE_PACKS else "they are of the training text"
+        elsewhere = tuple(dict.fromkeys(one for one in self.elsewhere if str(one) != NONE))
+        for one in elsewhere:
+            if one.is_own_rows or str(one) == sample.PROBE_PACKS:
+                why = "they are of the training text" if one.is_own_rows else "every run is scored on them"
                 raise BadChoice(
-                    f"elsewhere cannot be {name!r}: {why}. Name other sets, '{sources.AT_HAND}' or '{NONE}'."
+                    f"elsewhere cannot be {str(one)!r}: {why}. Name other sets, '{sources.AT_HAND}' or '{NONE}'."
                 )
         if len(self.watch) not in (0, 2) or not all(one.strip() for one in self.watch):
             raise BadChoice(f"watch cannot be {list(self.watch)!r:.200}. Give it twice, with a sentence each time.")
         self._check_folds()
         values = {name: find(knobs, name).checked(value) for name, value in self.settings.items()}
         settings = {name: value for name, value in values.items() if value != knobs[name].default}
-        for name, one in (("elsewhere", elsewhere), ("settings", settings)):
-            object.__setattr__(self, name, one)
+        object.__setattr__(self, "elsewhere", elsewhere)
+        object.__setattr__(self, "settings", settings)
         object.__setattr__(self, "stages", self._checked_stages())
 
     def _check_folds(self) -> None:
@@ -164,10 +172,10 @@ class Recipe(Knobs):
                     f"'{sources.CROSS_FITTED}'."
                 )
             return
-        if self.dev != sources.CROSS_FITTED:
+        if self.dev != CROSS_FITTED:
             raise BadChoice(
-                f"dev cannot be {sources.shown(self.dev)!r} where a test set is '{sources.CROSS_FITTED}': the folds "
-                f"choose the number of updates. Set dev to '{sources.CROSS_FITTED}', too."
+                f"dev cannot be {sources.shown(str(self.dev))!r} where a test set is '{sources.CROSS_FITTED}': the "
+                f"folds choose the number of updates. Set dev to '{sources.CROSS_FITTED}', too."
             )
         if self.stages:
             raise BadChoice(
@@ -188,7 +196,7 @@ class Recipe(Knobs):
     @property
     def is_cross_fitted(self) -> bool:
         """Whether every row of the text is judged, each by a model that was not trained on it."""
-        return sources.CROSS_FITTED in (self.dev, *self.tests)
+        return CROSS_FITTED in (self.dev, *self.tests)
 
     def _checked_stages(self) -> tuple[Stage, ...]:
         """The stages with every value converted to its type; an error names the stage and the value."""
@@ -257,9 +265,14 @@ class Recipe(Knobs):
         return found
 
     @property
-    def tests(self) -> tuple[str, ...]:
+    def tests(self) -> tuple[SetIdentity, ...]:
         """Every test set, the main one first."""
         return (*([self.test] if self.test else []), *self.more_tests)
+
+    @property
+    def judged_on(self) -> tuple[str, ...]:
+        """The texts that name the dev set and the test sets."""
+        return tuple(map(str, (self.dev, *self.tests)))
 
     @property
     def kind(self) -> type[Method]:
@@ -296,8 +309,7 @@ class Recipe(Knobs):
             words += [word for role, one in stage.columns.items() for word in ("--stage-column", f"{role}={one}")]
             for name, value in own._stated().items():
                 words += ["--stage-set", f"{name}={Knob.text(value)}"]
-        words += ["--dev", self.dev]
-        words += [word for test in self.tests or (NONE,) for word in ("--test", test)]
+        words += ["--dev", str(self.dev), *(word for test in self.tests or (NONE,) for word in ("--test", str(test)))]
         values = self.by_name() | {"elsewhere": self.elsewhere or (NONE,)}
         for name in (*_ORDER, *(name for name in self.knobs if name not in (*_BEFORE, *_ORDER))):
             if name == "seeds" or getattr(self, name) != self.knobs[name].default:
@@ -347,17 +359,14 @@ class Recipe(Knobs):
 
     def as_yaml(self) -> str:
         """The text of recipe.yaml: every setting, default or not."""
-        content = asdict(self) | {"settings": self.every_setting(), "columns": dict(self.columns)}
-        content = {name: list(value) if isinstance(value, tuple) else value for name, value in content.items()}
+        content = self.every() | {"settings": self.every_setting()}
         some = {"elsewhere": self.elsewhere, "elsewhere_most": self.elsewhere, "folds": self.is_cross_fitted}
         some |= {"corpus": self.corpus, "watch": self.watch, "stages": ()}  # the others are always stated
         content = {name: value for name, value in content.items() if some.get(name, True)}
         if self.stages:
             content["stages"] = [
-                {"method": one.method, "data": list(one.data), "columns": dict(one.columns),
-                 "settings": one.every_setting()}
-                for one in self.chain[:-1]
-            ]  # fmt: skip
+                Stage(one.method, one.data, one.columns, one.every_setting()).every() for one in self.chain[:-1]
+            ]
         return safe_yaml.written(content)
 
 

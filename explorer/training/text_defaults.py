@@ -9,7 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 from explorer import methods
-from explorer.data import corpora, sources
+from explorer.data import corpora
+from explorer.data.graded import sets
+from explorer.data.graded.sets import SetIdentity
 from explorer.encoding.locate import model_names
 from explorer.errors import BadChoice, SetNotFound, StrataError
 from explorer.knobs import Knobs, Values, knob
@@ -45,21 +47,21 @@ class TextDefaults:
     settings: Values
     held_out: bool  # whether rows can be held out as a test set
 
-    def sets_with(self, dev: str | None, *, staged: bool = False) -> corpora.Sets | None:
+    def sets_with(self, dev: SetIdentity | None, *, staged: bool = False) -> corpora.Sets | None:
         """The sets of a training whose dev set may be stated, and which may have stages.
 
         Then no rows are cross-fitted, since they choose, too, and each fold would need a model of every stage.
         """
-        if self.sets is None or sources.CROSS_FITTED not in self.sets or dev == sources.CROSS_FITTED:
+        if self.sets is None or sets.CROSS_FITTED not in self.sets or dev == sets.CROSS_FITTED:
             return self.sets
         if dev:
-            return (dev, sources.HELD_OUT) if self.held_out else None
+            return (dev, sets.HELD_OUT) if self.held_out else None
         return unfolded(self.sets) if staged else self.sets
 
 
-def unfolded(sets: corpora.Sets) -> corpora.Sets:
+def unfolded(given: corpora.Sets) -> corpora.Sets:
     """The same with rows that are held out in place of cross-fitted ones."""
-    dev, test = (sources.HELD_OUT if name == sources.CROSS_FITTED else name for name in sets)
+    dev, test = (sets.HELD_OUT if one == sets.CROSS_FITTED else one for one in given)
     return dev, test
 
 
@@ -87,8 +89,8 @@ def _of_text(
         corpus, _ = corpora.corpus(data, kind.rows, dict(columns), online=online, divide=False)
     except SetNotFound:  # its sets are known by their names
         return TextDefaults(0, corpora.matching_sets(data, kind.rows), {}, kind.rows.is_judged)
-    sets = corpora.matching_sets(data, kind.rows, corpus if kind.trains() else None, labels=kind.predicts())
-    return TextDefaults(len(corpus), sets, few_rows(kind, len(corpus)), kind.rows.is_judged)
+    found = corpora.matching_sets(data, kind.rows, corpus if kind.trains() else None, labels=kind.predicts())
+    return TextDefaults(len(corpus), found, few_rows(kind, len(corpus)), kind.rows.is_judged)
 
 
 def fitting(data: Sequence[str]) -> tuple[str, Suggestion]:
@@ -129,11 +131,11 @@ def recipe_with(
     if not repeated:
         text = fields.get("data", recipe.data), fields.get("columns", recipe.columns)
         with suppress(StrataError):  # the training says what is wrong with the text
-            found = of_text(kind.name, *text, online=online)
-            sets = found.sets_with(fields.get("dev"), staged=bool(fields.get("stages", recipe.stages)))
-            fields = dict(zip(("dev", "test"), sets or (), strict=False)) | fields
+            own = of_text(kind.name, *text, online=online)
+            usual = own.sets_with(fields.get("dev"), staged=bool(fields.get("stages", recipe.stages)))
+            fields = dict(zip(("dev", "test"), usual or (), strict=False)) | fields
             if values == methods.DEFAULTS:
-                chosen |= methods.unless_chosen(found.settings, chosen)
-    if _NEW & {name for name, value in fields.items() if value != getattr(recipe, name)}:
-        fields["made_with"] = {}
-    return replace(recipe, settings=chosen, **fields)
+                chosen |= methods.unless_chosen(own.settings, chosen)
+    found = replace(recipe, settings=chosen, **fields)
+    is_new = any(getattr(found, name) != getattr(recipe, name) for name in _NEW & {*fields})
+    return replace(found, made_with={}) if is_new else found

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from explorer.data import sample, shared_rows
+from explorer.data.sources import identity
 from explorer.evaluating.kinds import run_set
 from explorer.measuring.comparing import headline
 from explorer.measuring.scores.verdict import CHOSE, WORDS
@@ -76,7 +77,7 @@ def test_a_set_with_all_rows_of_the_dev_set_is_refused_and_one_with_some_says_ho
         assert "refused" not in {one.name for one in runs.every(place.runs)}
     given = [*without(words, "--test"), "--test", joined, "--name", "overlapping", "--json"]
     code, out, err = said(*given)
-    found = shared_rows.shared(*(run_set(str(one)) for one in (place.dev, joined)))
+    found = shared_rows.shared(*(run_set(identity(str(one))) for one in (place.dev, joined)))
     assert (found.rows, found.of) == (12, 21)
     run = runs.find("overlapping")
     assert run.status().facts.shared == found

@@ -55,15 +55,15 @@ def names(place) -> set[str]:
 @pytest.mark.parametrize("method", ["cosent", "simcse"])
 def test_a_text_of_a_published_set_is_developed_and_tested_on_that_set_unless_others_are_named(method, text, own):
     for words, expected in (
-        ([], (f"{own} dev", (f"{own} test",))),
-        (["--dev", "sample dev"], ("sample dev", (f"{own} test",))),
-        (["--test", "none"], (f"{own} dev", ())),
-        (["--test", "sample test", "--test", "STS12"], (f"{own} dev", ("sample test", "STS12"))),
+        ([], (f"{own} dev", f"{own} test")),
+        (["--dev", "sample dev"], ("sample dev", f"{own} test")),
+        (["--test", "none"], (f"{own} dev",)),
+        (["--test", "sample test", "--test", "STS12"], (f"{own} dev", "sample test", "STS12")),
     ):
         found = train_command._recipe(_options(["train", method, "--data", text, *words]))
-        assert (found.dev, found.tests) == expected
+        assert found.judged_on == expected
     (found,) = [train_command._recipe(_options(["train", method, "--data", f"{own} dev"]))]
-    assert found.dev != f"{own} dev", "it is trained on"
+    assert str(found.dev) != f"{own} dev", "it is trained on"
 
 
 def test_training_says_on_standard_output_what_came_of_it(place, words, said, first):

@@ -81,7 +81,7 @@ def test_the_sample_gives_the_graded_pairs_of_its_train_part_and_none_that_it_is
     assert report.rows_kept == len(part) < len(sample.dev()) == 120
     assert report.score_range == (0, 5)
     dev, test = matching_sets(["sample"], SCORED_PAIRS)
-    assert (sets.load(identity(dev)), sets.load(identity(test))) == (sample.dev_part(), sample.test())
+    assert (sets.load(dev), sets.load(test)) == (sample.dev_part(), sample.test())
     assert without_evaluated(rows, [sample.dev_part().sentences, sample.test().sentences], 1) == (rows, "")
     assert matching_sets(["sample"], SENTENCES) is None
     assert matching_sets(["sample train part", "STS-B train"], SENTENCES) == (dev, test), "those of the first"
@@ -90,7 +90,7 @@ def test_the_sample_gives_the_graded_pairs_of_its_train_part_and_none_that_it_is
 @pytest.mark.parametrize("wanted", [SCORED_PAIRS, SENTENCES])
 @pytest.mark.parametrize("name", ["STS-B", "SICK-R"])
 def test_the_dev_and_test_split_of_a_published_set_belong_to_its_train_split(name, wanted):
-    own = f"{name} dev", f"{name} test"
+    own = sets.dev_and_test(identity(name))
     for text in (f"{name} train", name, f"{name} train, 200 items"):
         assert matching_sets([text], wanted) == own
         assert matching_sets(["a-file.csv", text, "sample train part"], wanted) == own
@@ -118,7 +118,7 @@ def test_the_train_part_of_an_own_set_is_trained_on_beside_its_dev_part_and_test
     assert 50 < len(found) < 100
     assert found.texts == (sets.load(part).first, sets.load(part).second)
     assert report.score_range == (0, 5)
-    evaluated = [sets.load(identity(one)) for one in matching_sets([written(part)], SCORED_PAIRS) or ()]
+    evaluated = [sets.load(one) for one in matching_sets([written(part)], SCORED_PAIRS) or ()]
     assert len(evaluated) == 2
     assert without_evaluated(found, [one.sentences for one in evaluated], 1) == (found, "")
 

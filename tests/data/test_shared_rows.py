@@ -3,10 +3,8 @@
 import pytest
 
 from explorer.data import sample, shared_rows
-from explorer.data.graded import sets
 from explorer.data.labelled.labelled_sets import LabelledSet
 from explorer.data.retrieval_sets import of_pairs
-from explorer.data.sources import HELD_OUT, written
 from explorer.data.text_sets import GradedPairs, Labelled, Triplets
 from explorer.errors import BadChoice
 
@@ -59,11 +57,3 @@ def test_a_test_set_that_the_dev_set_holds_is_refused(given):
         shared_rows.check(given, given)
     with pytest.raises(BadChoice, match="has all 120 pairs of the test set"):
         shared_rows.check(sample.pairs(), sample.test())
-
-
-def test_one_set_under_two_names_is_refused_before_it_is_read_and_held_out_rows_are_others_each_time():
-    dev, test = map(written, sets.halves())
-    with pytest.raises(BadChoice, match="cannot both be 'sample test'"):
-        shared_rows.check_names(test, ["sample test"])
-    shared_rows.check_names(dev, [test])
-    shared_rows.check_names(HELD_OUT, [HELD_OUT])

@@ -13,6 +13,8 @@ from explorer import typed_json
 from explorer.__main__ import _options
 from explorer.commands.train import _recipe
 from explorer.data import sample, sources
+from explorer.data.graded import sets
+from explorer.data.sources import identity
 from explorer.encoding.locate.model_names import of_folder
 from explorer.errors import BadChoice, CannotResume, SetNotFound, UnreadableFile
 from explorer.measuring.comparing import learned
@@ -92,7 +94,7 @@ def test_a_base_that_was_scored_is_not_encoded_again(place, run, monkeypatch):
 
 def test_items_with_a_text_that_the_run_uses_are_left_out(tmp_path):
     pairs = sample.pairs()
-    (found,), left_out = choose((sample.PAIRS,), 0, {pairs.first[3], pairs.second[7]}, online=False)
+    (found,), left_out = choose((sets.SAMPLE,), 0, {pairs.first[3], pairs.second[7]}, online=False)
     name, part, of = found
     rows = list(zip(part.first, part.second, part.gold, strict=True))
     every = list(zip(pairs.first, pairs.second, pairs.gold, strict=True))
@@ -100,11 +102,11 @@ def test_items_with_a_text_that_the_run_uses_are_left_out(tmp_path):
     assert (name, of, left_out) == (sample.PAIRS, 240, [])
     search = sample.search()
     relevant = search.documents[next(iter(search.judgements[0]))]
-    (found,), _ = choose((sample.SEARCH,), 0, {relevant, search.queries[5]}, online=False)
+    (found,), _ = choose((identity(sample.SEARCH),), 0, {relevant, search.queries[5]}, online=False)
     assert found[1].documents == search.documents
     gone = {0, 5} | {at for at, one in enumerate(search.judgements) if search.documents.index(relevant) in one}
     assert found[1].queries == tuple(query for at, query in enumerate(search.queries) if at not in gone)
-    assert choose((sample.SEARCH,), 0, set(search.texts), online=False) == (
+    assert choose((identity(sample.SEARCH),), 0, set(search.texts), online=False) == (
         [],
         [
             "elsewhere, Sample search is left out: 0 of its 60 items share no text with the training text, dev and "
@@ -121,11 +123,11 @@ def test_what_is_at_hand_needs_no_download(tmp_path, monkeypatch):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "test.tsv").write_text("not as published")
         assert sources.at_hand() == (*shipped, name)
-    found, (left_out,) = choose((sources.AT_HAND, sample.PAIRS), 0, set(), online=False)
+    found, (left_out,) = choose((sets.AT_HAND, sets.SAMPLE), 0, set(), online=False)
     assert [one[0] for one in found] == list(shipped)
     assert left_out.startswith("elsewhere, SICK-R test is left out: ")
     with pytest.raises(SetNotFound):
-        choose(("STS12 test",), 0, set(), online=False)
+        choose((identity("STS12 test"),), 0, set(), online=False)
 
 
 def test_an_encoder_that_cannot_search_is_trained_and_a_set_that_was_named_and_left_out_is_told(place, tmp_path):
@@ -148,7 +150,7 @@ def test_a_run_resumes_with_the_sets_that_it_began_with(place, run, tmp_path, mo
     text.write_text(place.triplets.read_text())
     broken = new(place, "simcse", elsewhere=(sources.AT_HAND, str(text)), elsewhere_most=MOST, settings=QUICK)
     break_off_in_training(broken)
-    assert broken.recipe().elsewhere == (sources.AT_HAND, str(text))
+    assert broken.recipe().every()["elsewhere"] == [sources.AT_HAND, str(text)]
     assert broken.recipe().made_with["elsewhere"] == [sample.PAIRS, sample.SEARCH, str(text)]
     assert set(broken.recipe().made_with) >= {"elsewhere_1_digest", "elsewhere_2_digest", "elsewhere_3_digest"}
     monkeypatch.setattr(sources, "at_hand", lambda: ())
@@ -243,7 +245,7 @@ def test_a_recipe_that_names_what_was_at_hand_is_read_as_one_that_says_at_hand(p
     then = recipe(place, "simcse", elsewhere=(sample.SEARCH, "SICK-R test", "own.csv"))
     text = replace(then, made_with={f"elsewhere_{at}_digest": f"{at}" for at in (1, 2, 3)}).as_yaml()
     read = recipe_file.from_yaml(text, "recipe.yaml")
-    assert read.elsewhere == (sources.AT_HAND, "own.csv")
+    assert read.elsewhere == (sets.AT_HAND, identity("own.csv"))
     assert read.made_with["elsewhere"] == [sample.SEARCH, "SICK-R test", "own.csv"]
     assert recipe_file.from_yaml(read.as_yaml(), "recipe.yaml") == read
     assert recipe_file.from_yaml(then.as_yaml(), "recipe.yaml") == then, "no run has begun"
@@ -302,7 +304,7 @@ def test_recipe_file_and_command_keep_the_choice(place):
     read = _recipe(_options(["train", "simcse", "--elsewhere", "Sample search", "--elsewhere-most", "7"]))
     assert (read.elsewhere, read.elsewhere_most) == (given.elsewhere, 7)
     assert "--elsewhere 'Sample search' --elsewhere-most 7" in given.command()
-    assert _recipe(_options(["train", "simcse"])).elsewhere == (sources.AT_HAND,)
+    assert _recipe(_options(["train", "simcse"])).elsewhere == (sets.AT_HAND,)
     none = _recipe(_options(["train", "simcse", "--elsewhere", "none"]))
     assert none.elsewhere == ()
     assert "--elsewhere none" in none.command()

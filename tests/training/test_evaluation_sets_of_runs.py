@@ -12,6 +12,7 @@ from explorer import typed_json
 from explorer.__main__ import _options
 from explorer.commands.train import _recipe
 from explorer.data import sample
+from explorer.data.sources import identity
 from explorer.errors import BadChoice, CannotResume
 from explorer.evaluating.kinds import run_set
 from explorer.measuring.comparing import learned
@@ -69,9 +70,9 @@ def test_facts_results_and_card_have_a_line_for_each(run, further):
     assert list(status.verdict.by_use) == ["test", "test 2", "test 3", "dev"]
     assert [status.facts.set_of(use) for use in ("test 2", "test 3")] == list(further)
     assert status.facts.measure_of("test 2") == "nDCG@10"
-    assert status.facts.size_of("test 2") == len(run_set(further[0]))
+    assert status.facts.size_of("test 2") == len(run_set(identity(further[0])))
     results = run_results.of_one(run, run.status())
-    sets = [run_set(name) for name in (status.facts.test, *further)]
+    sets = [run_set(identity(name)) for name in (status.facts.test, *further)]
     assert [one.task.data for one in results] == [one.digest for one in sets]
     assert [one.task.name for one in results] == [Path(status.facts.test).name, *further]
     assert [one.measured.score() for one in results[1:]] == [one.exported for one in status.verdict.more]
@@ -103,18 +104,18 @@ def test_a_further_set_that_changed_is_named(place, further, tmp_path):
 
 def test_recipe_file_and_command_keep_them(place, further):
     given = recipe(place, "simcse", more_tests=further)
-    assert recipe_file.from_yaml(given.as_yaml(), "recipe.yaml").more_tests == further
+    assert recipe_file.from_yaml(given.as_yaml(), "recipe.yaml").judged_on[2:] == further
     words = [
         "train",
         "simcse",
         "--dev",
-        given.dev,
+        str(given.dev),
         "--test",
-        given.test,
+        str(given.test),
         *(word for name in further for word in ("--test", name)),
     ]
     read = _recipe(_options(words))
-    assert (read.test, read.more_tests) == (given.test, further)
+    assert read.judged_on == given.judged_on
     assert [word for word in given.command().split(" ") if word == "--test"] == ["--test"] * 3
 
 
@@ -149,7 +150,7 @@ def on_packs(place):
 
 @pytest.mark.parametrize("use", ["dev", "test 2"])
 def test_triplets_have_the_accuracy_that_sentence_transformers_says(place, on_packs, use):
-    rows = run_set(on_packs.status().facts.set_of(use))
+    rows = run_set(identity(on_packs.status().facts.set_of(use)))
     evaluator = TripletEvaluator(rows.anchors, rows.positives, rows.negatives, write_csv=False)
     found = on_packs.status().verdict.by_use[use]
     for folder, score in ((place.model, found.declared_base), (on_packs.model, found.exported)):

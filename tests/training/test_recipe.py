@@ -12,6 +12,7 @@ from explorer.__main__ import _options
 from explorer.commands.train import _recipe
 from explorer.data import sample
 from explorer.data.corpora import SHIPPED, corpus
+from explorer.data.graded import sets
 from explorer.errors import BadChoice
 from explorer.methods import QUICK, Schedule, knobs_of, paper_values, presets, released_values
 from explorer.training import safe_yaml
@@ -33,6 +34,7 @@ ODD = {
     "below zero": Recipe("simcse-hard", settings={"weight": -1.5, "temperature": 1 / 3, "epsilon": 1e-12}),
     "found": Recipe("sg-opt", made_with=FOUND),
     "a corpus": Recipe("contrast", dev="held-out rows", test="held-out rows", corpus="my passages.txt"),
+    "sets under other names": Recipe("simcse", dev="sample dev", test="sts-b TEST", elsewhere=("sample", "./a b.csv")),
     "what YAML takes for something else": Recipe("sg", "1e5", ("no", "2020-01-01", "null"), {"sentence": "~"}),
 }
 odd = pytest.mark.parametrize("recipe", ODD.values(), ids=ODD)
@@ -87,7 +89,21 @@ def test_the_paper_s_values_are_no_changes_however_they_are_typed():
 )
 def test_a_train_part_is_evaluated_on_what_belongs_to_it(flags, dev, test):
     found = _recipe(_options(["train", *flags]))
-    assert (found.dev, found.test) == (dev, test)
+    assert found.judged_on == (dev, *([test] if test else []))
+
+
+def test_a_set_is_the_same_under_every_name_and_files_and_commands_keep_the_one_that_was_given():
+    given, usual = ODD["sets under other names"], Recipe("simcse", dev=sample.DEV, test="STS-B test")
+    assert (given.dev, given.test) == (usual.dev, usual.test)
+    named = {"dev": "sample dev", "test": "sts-b TEST", "elsewhere": ["sample", "./a b.csv"]}
+    assert yaml.safe_load(given.as_yaml()).items() >= named.items()
+    assert "--dev 'sample dev' --test 'sts-b TEST' --elsewhere sample --elsewhere './a b.csv' " in given.command()
+
+
+def test_a_test_set_that_is_the_dev_set_is_refused_under_any_name_and_held_out_rows_are_others_each_time():
+    with pytest.raises(BadChoice, match="cannot both be 'sample test'"):
+        Recipe("simcse", dev=sample.TEST, test="sample test")
+    assert Recipe("contrast", dev="held-out rows", test="held-out rows").tests == (sets.HELD_OUT,)
 
 
 def test_the_values_of_the_released_code_are_allowed_and_differ_from_the_papers():
@@ -320,7 +336,7 @@ def test_the_demonstration_is_a_whole_recipe_that_goes_through_shipped_text_half
     recipe = demonstration()
     assert recipe == Recipe.read(recipe.stated())
     assert set(recipe.data) <= set(SHIPPED)
-    assert (recipe.dev, recipe.test) == (sample.DEV, sample.TEST)
+    assert recipe.judged_on == (sample.DEV, sample.TEST)
     assert from_yaml(recipe.as_yaml(), "a run").settings == recipe.settings
     rows, schedule = corpus(recipe.data, recipe.kind.rows)[0], recipe.schedule()
     assert 0.5 <= schedule.updates(len(rows)) * schedule.batch_size / len(rows) <= 3

@@ -12,7 +12,7 @@ from sentence_transformers.sentence_transformer.evaluation import InformationRet
 from explorer.__main__ import _options
 from explorer.commands.train import _recipe
 from explorer.data import corpora
-from explorer.data.sources import CROSS_FITTED, HELD_OUT
+from explorer.data.sources import CROSS_FITTED, HELD_OUT, identity
 from explorer.data.text_sets import PAIRS, TRIPLETS, Corpus
 from explorer.errors import BadChoice, TooFewRows, UnsupportedModel
 from explorer.evaluating.kinds import run_set
@@ -82,14 +82,14 @@ def of_sentence_transformers(folder, task) -> dict[str, float]:
 def test_base_and_export_score_what_sentence_transformers_says(place, pairs, search, run):
     verdict = run.status().verdict
     dev = training_texts.read_texts(run.recipe()).dev
-    test = run_set(str(search))
+    test = run_set(identity(str(search)))
     for task, found, measure in ((test, verdict.test, "cosine_ndcg@10"), (dev, verdict.dev, "cosine_mrr@10")):
         for folder, score in ((place.model, found.declared_base), (run.model, found.exported)):
             assert score == pytest.approx(100 * of_sentence_transformers(folder, task)[measure], abs=1e-3)
 
 
 def test_a_run_keeps_where_its_queries_find_a_right_passage(place, pairs, search, run):
-    kept, test = recorder.in_use(run, run.recipe().seeds[0]), run_set(str(search))
+    kept, test = recorder.in_use(run, run.recipe().seeds[0]), run_set(identity(str(search)))
     for side, folder in (("before", place.model), ("after", run.model)):
         theirs = of_sentence_transformers(folder, test)["cosine_accuracy@10"]
         assert kept[f"test first 10 {side}"].mean() == pytest.approx(theirs)
@@ -246,16 +246,16 @@ def test_few_own_pairs_are_cross_fitted_and_of_more_some_are_held_out_unless_a_s
         return _recipe(_options(["train", *words]))
 
     few = recipe("contrast", "--data", str(pairs))
-    assert (few.dev, few.test) == (CROSS_FITTED, CROSS_FITTED)
+    assert few.judged_on == (CROSS_FITTED, CROSS_FITTED)
     staged = recipe("contrast", "--data", str(pairs), "--stage", "tsdae", "--stage-data", str(pairs))
-    assert (staged.dev, staged.test) == (HELD_OUT, HELD_OUT)
+    assert staged.judged_on == (HELD_OUT, HELD_OUT)
     monkeypatch.setattr(corpora, "FEW", 2)
     text_defaults._of_text.cache_clear()
     usual = recipe("contrast", "--data", str(pairs))
-    assert (usual.dev, usual.test) == (HELD_OUT, HELD_OUT)
+    assert usual.judged_on == (HELD_OUT, HELD_OUT)
     named = recipe("contrast", "--data", str(pairs), "--dev", "Sample search")
-    assert (named.dev, named.test) == ("Sample search", HELD_OUT)
-    assert HELD_OUT not in (recipe("contrast").dev, recipe("simcse", "--data", str(pairs)).dev)
+    assert named.judged_on == ("Sample search", HELD_OUT)
+    assert HELD_OUT not in (*recipe("contrast").judged_on, *recipe("simcse", "--data", str(pairs)).judged_on)
 
 
 def test_a_model_with_prompts_for_queries_and_documents_is_evaluated_with_them(place, pairs, search, tmp_path):
@@ -266,7 +266,7 @@ def test_a_model_with_prompts_for_queries_and_documents_is_evaluated_with_them(p
     given = {"model": str(folder), "data": (str(pairs),), "dev": str(search), "test": None}
     run = train(new(place, "contrast", **given))
     assert TRAINED_TOO in (run.folder / LOG).read_text()
-    task, found = run_set(str(search)), run.status().verdict.dev
+    task, found = run_set(identity(str(search))), run.status().verdict.dev
     for where, score in ((folder, found.declared_base), (run.model, found.exported)):
         assert score == pytest.approx(100 * of_sentence_transformers(where, task)["cosine_ndcg@10"], abs=1e-3)
     assert found.declared_base != pytest.approx(100 * of_sentence_transformers(place.model, task)["cosine_ndcg@10"])
@@ -277,7 +277,7 @@ def test_typed_prompts_are_trained_evaluated_and_exported_and_the_base_is_judged
     run = train(new(place, "contrast", data=(str(pairs),), dev=str(search), test=HELD_OUT, settings=typed))
     stated = json.loads((run.model / "config_sentence_transformers.json").read_text())["prompts"]
     assert (stated["query"], stated["document"]) == tuple(typed.values())
-    task, found = run_set(str(search)), run.status().verdict.dev
+    task, found = run_set(identity(str(search))), run.status().verdict.dev
     for where, score in ((place.model, found.declared_base), (run.model, found.exported)):
         theirs = of_sentence_transformers(where, task)["cosine_ndcg@10"]
         assert score == pytest.approx(100 * theirs, abs=1e-3), "the base has no prompts"
@@ -304,7 +304,7 @@ def test_prompts_that_are_left_out_of_the_pooling_are_refused_before_training(pl
 
 def test_texts_of_a_test_set_that_are_trained_on_are_told_in_spite_of_prompts(place, search, tmp_path):
     text = tmp_path / "queries.csv"
-    task = run_set(str(search))
+    task = run_set(identity(str(search)))
     few = [f"{query},other {row}" for row, query in enumerate(task.queries)]
     text.write_text("\n".join(["query,passage", *few]) + "\n")
     seen = train(new(place, "contrast", data=(str(text),), dev=str(place.dev), test=str(search))).status().facts.seen

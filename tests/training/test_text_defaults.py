@@ -9,6 +9,7 @@ import pytest
 from explorer import methods
 from explorer.__main__ import _options
 from explorer.commands.train import _recipe
+from explorer.data.graded import sets
 from explorer.data.sources import CROSS_FITTED, HELD_OUT
 from explorer.methods import few_rows, load
 from explorer.run_folder import Evaluation, TrainingStep
@@ -55,7 +56,7 @@ def test_a_command_without_settings_has_those_for_so_few_rows_and_it_and_its_fil
     assert fitted
     assert recipe.settings.items() >= fitted.items()
     judged = KINDS[method] != "sentences"
-    assert (recipe.dev == CROSS_FITTED) is judged
+    assert (recipe.dev == sets.CROSS_FITTED) is judged
     assert of(words_of(recipe)[1:]) == recipe
     assert from_yaml(recipe.as_yaml(), "recipe.yaml") == recipe
 
@@ -116,9 +117,9 @@ def test_steps_0_is_a_choice_too(texts):
 
 def test_a_named_dev_set_leaves_rows_to_hold_out_and_a_named_test_set_stays(texts, place):
     named = of(["contrast", "--data", texts["pairs"], "--dev", str(place.dev)])
-    assert (named.dev, named.test) == (str(place.dev), HELD_OUT)
+    assert named.judged_on == (str(place.dev), HELD_OUT)
     tested = of(["contrast", "--data", texts["pairs"], "--test", str(place.test)])
-    assert (tested.dev, tested.test) == (CROSS_FITTED, str(place.test))
+    assert tested.judged_on == (CROSS_FITTED, str(place.test))
     assert of(words_of(tested)[1:]) == tested
 
 
@@ -143,7 +144,7 @@ def test_a_plan_that_has_begun_keeps_what_was_decided_for_a_text_that_changes(te
     assert [cell.recipe for cell in plan.cells(one)] != before, "one that has not begun follows its text"
     chosen = replace(one, settings={"batch_size": 2, "steps": 3}, dev="sample")
     for cell in plan.cells(chosen):
-        assert (cell.recipe.schedule().batch_size, cell.recipe.schedule().steps, cell.recipe.dev) == (2, 3, "sample")
+        assert (cell.recipe.schedule().batch_size, cell.recipe.schedule().steps, cell.recipe.dev) == (2, 3, sets.SAMPLE)
     paper = plan.cells(replace(one, values=methods.PAPER))
     assert all(cell.recipe.schedule().steps == 0 for cell in paper)
 
@@ -151,7 +152,7 @@ def test_a_plan_that_has_begun_keeps_what_was_decided_for_a_text_that_changes(te
 def test_a_text_that_cannot_be_divided_or_judged_is_not_cross_fitted(tmp_path):
     linked = tmp_path / "linked.csv"
     linked.write_text("\n".join(["query,passage", *(f"a dog {row},a dog {row + 1}" for row in range(20))]) + "\n")
-    assert text_defaults.of_text("contrast", [str(linked)]).sets == (HELD_OUT, HELD_OUT)
+    assert text_defaults.of_text("contrast", [str(linked)]).sets == (sets.HELD_OUT, sets.HELD_OUT)
     assert text_defaults.of_text("simcse", [str(linked)]).sets is None
 
 
@@ -160,7 +161,7 @@ def test_a_folder_of_labelled_texts_keeps_its_own_parts(texts, tmp_path):
     for part, own in (("train", rows[:12]), ("dev", rows[12:17]), ("test", rows[17:])):
         (tmp_path / f"{part}.tsv").write_text("\n".join([header, *own]) + "\n", encoding="utf-8")
     for method in ("classify", "setfit"):
-        assert text_defaults.of_text(method, [texts["labelled"]]).sets == (CROSS_FITTED, CROSS_FITTED)
+        assert text_defaults.of_text(method, [texts["labelled"]]).sets == (sets.CROSS_FITTED, sets.CROSS_FITTED)
         assert text_defaults.of_text(method, [str(tmp_path)]).sets is None
 
 

@@ -48,7 +48,7 @@ def run(asked):
 
 def cosines_of(model, path):
     """Labels, and the cosines by sentence-transformers."""
-    rows = [line.split(",") for line in Path(path).read_text(encoding="utf-8").splitlines()[1:]]
+    rows = [line.split(",") for line in Path(str(path)).read_text(encoding="utf-8").splitlines()[1:]]
     encoder = SentenceTransformer(str(model), device="cpu")
     one, other = (encoder.encode([row[side] for row in rows], normalize_embeddings=True) for side in (1, 2))
     return np.array([float(row[0]) for row in rows]), (one.astype(np.float64) * other).sum(axis=1)

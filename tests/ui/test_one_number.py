@@ -102,7 +102,7 @@ def told(capsys):
 def opened(run, page, state=None, /, **address):
     """A page of its own visit, with the base of the run as model A and its test set in the sidebar."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    app.query_params |= {"model": run.recipe().model, "sts": run.recipe().test, **address}
+    app.query_params |= {"model": run.recipe().model, "sts": str(run.recipe().test), **address}
     for name, value in (state or {}).items():
         app.session_state[name] = value
     return visits.opened(app, page)
@@ -226,21 +226,21 @@ def by_the_plan(told, run, plan):
 
 
 def by_score(told, run):
-    rows = csv.DictReader(io.StringIO(told("score", run.recipe().model, "--sts", run.recipe().test, "--csv")))
+    rows = csv.DictReader(io.StringIO(told("score", run.recipe().model, "--sts", str(run.recipe().test), "--csv")))
     scores = {row["layer & pooling"]: row["spearman"] for row in rows}
     return {**scores, BASE: scores["mean of layer 2"]}
 
 
 def by_evaluate(told, run):
     models = run.recipe().model, f"run:{run.name}"
-    found = json.loads(told("evaluate", *models, "--task", run.recipe().test, "--json"))
+    found = json.loads(told("evaluate", *models, "--task", str(run.recipe().test), "--json"))
     sides = (one["scores"]["model default"]["spearman"] for one in found)
     return {name: f"{score:.4f}" for name, score in zip((BASE, TUNED), sides, strict=True)}
 
 
 def by_compare(told, run):
     models = run.recipe().model, f"run:{run.name}"
-    found = json.loads(told("compare", *models, "--sts", run.recipe().test, "--json"))["verdict"]
+    found = json.loads(told("compare", *models, "--sts", str(run.recipe().test), "--json"))["verdict"]
     return {BASE: f"{found['declared_base']:.4f}", TUNED: f"{found['exported']:.4f}"}
 
 

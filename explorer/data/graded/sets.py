@@ -12,7 +12,7 @@ import json
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
@@ -43,6 +43,9 @@ class SetKind(StrEnum):
     PUBLISHED = "published pairs"
     UPLOADED_FILE = "uploaded file"
     TEST_ROWS = "test rows of a run"
+    HELD_OUT = "held-out rows"  # of the training text
+    CROSS_FITTED = "cross-fitted rows"  # all rows of the training text, each judged by a model that did not see it
+    AT_HAND = "at hand"  # the sets that need no download
     OTHER = "other"  # a set that ships and is no sample of pairs, a labelled task, a path, or a name of nothing
 
 
@@ -52,7 +55,7 @@ class SetIdentity:
 
     `digest` has as many first digits as distinguish uploads of one name. `piece` is one of `PIECES`, or a
     split of a published set; of the whole set it is "". `items` are so many pairs of it, drawn by their text; 0 stands
-    for all.
+    for all. `named` is the text that it was read from, if that is not the usual one: a path, or another spelling.
     """
 
     kind: SetKind
@@ -60,6 +63,11 @@ class SetIdentity:
     digest: str = ""
     piece: str = ""
     items: int = 0
+    named: str = field(default="", compare=False, repr=False)
+
+    def __str__(self) -> str:
+        """The text that names the set in recipes and commands: as it was named."""
+        return self.named or self.written
 
     @property
     def title(self) -> str:
@@ -90,6 +98,11 @@ class SetIdentity:
         return self.kind in (SetKind.SAMPLE, SetKind.UPLOADED, SetKind.PUBLISHED)
 
     @property
+    def is_own_rows(self) -> bool:
+        """Whether the set is rows of the training text."""
+        return self.kind in (SetKind.HELD_OUT, SetKind.CROSS_FITTED)
+
+    @property
     def is_divided(self) -> bool:
         """Whether the set has the pieces of `splitting`, if it has enough pairs."""
         return self.kind in (SetKind.SAMPLE, SetKind.UPLOADED) and not self.items
@@ -101,14 +114,17 @@ class SetIdentity:
 
     def of_piece(self, piece: str) -> SetIdentity:
         """A piece of the same set, with all of its items."""
-        return replace(self, piece=piece, items=0)
+        return replace(self, piece=piece, items=0, named="")
 
     def drawn(self, items: int) -> SetIdentity:
         """So many items of the set; 0 stands for all."""
-        return replace(self, items=items)
+        return replace(self, items=items, named="")
 
 
 SAMPLE = SetIdentity(SetKind.SAMPLE, sample.PAIRS)
+HELD_OUT, CROSS_FITTED, AT_HAND = (
+    SetIdentity(kind, kind.value) for kind in (SetKind.HELD_OUT, SetKind.CROSS_FITTED, SetKind.AT_HAND)
+)
 _SAMPLES = {  # the name of each piece, and what loads it
     "": (sample.PAIRS, sample.pairs),
     DEV_HALF: (sample.DEV, sample.dev),
@@ -349,9 +365,16 @@ _PATH = re.compile(r"[~.]|.*[/\\]", re.DOTALL)  # ./STS12 is a file or a folder,
 @lru_cache(maxsize=1024)  # a page asks for the same few many times
 def read(text: str) -> SetIdentity:
     """The identity with this text; no file is read."""
+    given = _read_name(text)
+    return given if given.written == text else replace(given, named=text)
+
+
+def _read_name(text: str) -> SetIdentity:
     piece = ({name: piece for piece, (name, _) in _SAMPLES.items()} | _SHORT).get(text)
     if piece is not None:
         return SetIdentity(SetKind.SAMPLE, sample.PAIRS, piece=piece)
+    if text in (HELD_OUT.name, CROSS_FITTED.name, AT_HAND.name):
+        return SetIdentity(SetKind(text), text)
     if (match := _SOME_ITEMS.fullmatch(text)) and not _SOME_ITEMS.fullmatch(match[1]):
         given = read(match[1])
         if given.is_scored and (given.piece or given.kind != SetKind.PUBLISHED):

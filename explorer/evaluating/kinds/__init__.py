@@ -189,15 +189,16 @@ def evaluated_on(given: SetIdentity, online: bool = False) -> ItemSet:
     try:
         return load(given, online)
     except SetNotFound as error:
-        if given.kind != SetKind.OTHER or error.split is not None or labelled_sets.is_known(given.written):
+        of_another_kind = given.is_scored or given.kind in (SetKind.UPLOADED_FILE, SetKind.TEST_ROWS)
+        if of_another_kind or error.split is not None or labelled_sets.is_known(given.written):
             raise
         known = ", ".join((*shipped(), *labelled_sets.names()))
         raise SetNotFound(f"{error} Of other kinds there are: {known}; or give a file or folder by its path.") from None
 
 
-def run_set(source: str, online: bool = False) -> ItemSet:
-    """What a run is evaluated on, by the text that names it."""
-    return load(sources.identity(source), online, for_runs=True)
+def run_set(given: SetIdentity, online: bool = False) -> ItemSet:
+    """What a run is evaluated on."""
+    return load(given, online, for_runs=True)
 
 
 @dataclass(frozen=True)

@@ -141,10 +141,9 @@ def proposal(data: OwnData, options: AdviceOptions, name: str = "") -> Work[Prop
 def _too_short(data: OwnData, options: AdviceOptions, costs: Mapping[str, TrainingCost]) -> BadChoice:
     """The error for a limit that allows no training, with what would."""
     seconds, rows = min((_seconds(costs.values(), 1, amount), amount.rows) for amount in amounts.amounts(data))
-    tested = sources.identity(data.test)
     example = ""
-    if tested.is_scored and data.test_items > own_data.FEW:
-        example = f", or evaluation sets with fewer items, such as '{sources.written(tested.drawn(own_data.FEW))}'"
+    if data.tested.is_scored and data.test_items > own_data.FEW:
+        example = f", or evaluation sets with fewer items, such as '{data.tested.drawn(own_data.FEW)}'"
     return BadChoice(
         f"{options.minutes:g} minutes do not suffice: {', '.join(costs)} on {rows:,} rows with one seed takes about "
         f"{seconds / 60:.1f} minutes. Raise the time limit, or choose a smaller model{example}."

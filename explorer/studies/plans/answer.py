@@ -123,7 +123,7 @@ def _of_best(found: PlanTable, advice: Advice, best: PlanRow, tested: Sequence[P
     word, lead = _word(gap, shown, verdict.kind, smallest, needed, advice, measure)
     seen = f"{in_words.signed(shown)}, {in_words.ends(shown, gap.low, gap.high)}"
     text = f"{best.label} on {_rows(best, runs)}{_blended(runs)}: {measure} {in_words.arrow(before, after)} on "
-    text += f"{sources.shown(best.cells[0].recipe.test or '')} ({seen}){took}."
+    text += f"{sources.shown(str(best.cells[0].recipe.test or ''))} ({seen}){took}."
     if unmoved := [row.label for row in tested if row.nothing == len(row.cells)]:
         text += f" Nothing was learned with {', '.join(unmoved)}."
     text = f"{lead} The best is {text}" if lead else text

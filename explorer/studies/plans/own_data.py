@@ -9,7 +9,7 @@ from statistics import median
 from explorer import methods
 from explorer.data import corpora, reference_scores, sources, text_sets
 from explorer.data.graded import sets
-from explorer.data.graded.sets import SetKind
+from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.text_sets import Kind
 from explorer.encoding.locate import lookup
 from explorer.errors import BadChoice
@@ -52,8 +52,13 @@ class OwnData:
     @property
     def own_test(self) -> bool:
         """Whether it is tested on rows of the text itself."""
-        same = self.train != self.test and sources.identity(self.train).whole == sources.identity(self.test).whole
-        return same or self.test in sources.OWN_ROWS
+        same = self.train != self.test and sources.identity(self.train).whole == self.tested.whole
+        return same or self.tested.is_own_rows
+
+    @property
+    def tested(self) -> SetIdentity:
+        """The test set."""
+        return sources.identity(self.test)
 
     @property
     def of_kind(self) -> Kind:
@@ -65,7 +70,7 @@ class OwnData:
         """The facts in words, a line each."""
         length = f"{self.words:g} words in a sentence (median), at most {self.most_words:,}"
         repeated = f"{self.duplicates:,} rows repeat an earlier one" if self.duplicates else "no row occurs twice"
-        items = "" if sources.identity(self.test).items else f", {self.test_items:,} items"
+        items = "" if self.tested.items else f", {self.test_items:,} items"
         tested = "rows of your own that are not trained on" if self.own_test else "not of this text"
         judged = f"dev set: {sources.shown(self.dev)}; test set: {sources.shown(self.test)}{items} ({tested})"
         if self.test == sources.CROSS_FITTED:
@@ -100,16 +105,15 @@ def read(source: str, model: str = lookup.BUNDLED, dev: str = "", test: str = ""
         raise BadChoice(
             f"The test set cannot be {sources.shown(test)}, which is trained on. Leave it out, or name another."
         )
-    if dev and own_test == sources.CROSS_FITTED:  # the folds would choose, too
+    if dev and own_test == sets.CROSS_FITTED:  # the folds would choose, too
         if not kind.is_judged:
             raise BadChoice(
                 f"The dev set cannot be {sources.shown(dev)}: {kind.title} are judged in folds, which also choose. "
                 "Leave out the dev set."
             )
-        own_test = sources.HELD_OUT
-    data = OwnData(
-        source, kind.name, train, dev or _at_most(MOST_CHOOSING, own_dev), test or _at_most(MOST_TESTED, own_test)
-    )
+        own_test = sets.HELD_OUT
+    dev, test = dev or str(_at_most(MOST_CHOOSING, own_dev)), test or str(_at_most(MOST_TESTED, own_test))
+    data = OwnData(source, kind.name, train, dev, test)
     method = candidates(kind, folded=data.is_folded)[0]
     least = {"batch_size": 2}  # the settings follow from the rows that are left, whose batches are no larger than they
     texts = read_texts(recipe(data, method, model, least))
@@ -154,14 +158,8 @@ def candidates(kind: Kind, *, folded: bool = False) -> tuple[str, ...]:
 
 def recipe(data: OwnData, method: str, model: str, settings: Values | None = None) -> Recipe:
     """A training by a method on the whole text."""
-    return Recipe(
-        method=method,
-        model=model,
-        data=(data.train,),
-        dev=data.dev,
-        test=data.test,
-        settings={**own_settings(method), **(settings or {})},
-    )
+    named = {"method": method, "model": model, "data": (data.train,), "dev": data.dev, "test": data.test}
+    return Recipe.read({**named, "settings": {**own_settings(method), **(settings or {})}})
 
 
 def own_settings(method: str) -> Values:
@@ -175,13 +173,12 @@ def own_settings(method: str) -> Values:
     return {**pooling, **({"keep_head": False} if "keep_head" in knobs else {})}
 
 
-def _at_most(items: int, source: str) -> str:
+def _at_most(items: int, given: SetIdentity) -> SetIdentity:
     """A set, or so many items of one with more scored pairs."""
-    given = sources.identity(source)
-    return source if not given.is_scored or len(sets.load(given)) <= items else sources.written(given.drawn(items))
+    return given if not given.is_scored or len(sets.load(given)) <= items else given.drawn(items)
 
 
-def _divided(source: str, kind: Kind) -> tuple[str, str, str]:
+def _divided(source: str, kind: Kind) -> tuple[str, SetIdentity, SetIdentity]:
     """What is trained on, and the dev set and the test set that belong to it."""
     given, labels = sources.identity(source), kind == text_sets.LABELLED_TEXTS
     if kind == text_sets.SCORED_PAIRS and given.kind == SetKind.PUBLISHED and not given.piece:
@@ -190,8 +187,7 @@ def _divided(source: str, kind: Kind) -> tuple[str, str, str]:
     few = len(rows) + 1 if labels else MOST_FOLDED + 1
     found = corpora.matching_sets((source,), kind, rows, labels=labels, few=few)
     if found is None and labels:  # of a folder, or a published set, the train part
-        found = sources.CROSS_FITTED, sources.CROSS_FITTED
+        found = sets.CROSS_FITTED, sets.CROSS_FITTED
     elif found is None and not kind.is_judged:
-        dev, test = sets.halves()
-        found = sources.written(dev), sources.written(test)
-    return source, *(found or (sources.HELD_OUT, sources.HELD_OUT))
+        found = sets.halves()
+    return source, *(found or (sets.HELD_OUT, sets.HELD_OUT))

@@ -10,6 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from explorer.data import sources
 from explorer.encoding.load import hardware
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, StrataError
@@ -117,7 +118,7 @@ class Plan(Knobs):
     dev: str = knob("", empty="the default of a run", help="The dev set.")
     test: str = knob("", empty="the default of a run", help=f"The test set, or '{NO_TEST}'.")
     elsewhere: tuple[str, ...] = knob(
-        recipes.Recipe.elsewhere, repeated=True, help="Sets that runs are scored on, but not trained for."
+        (sources.AT_HAND,), repeated=True, help="Sets that runs are scored on, but not trained for."
     )
     values: str = knob(
         DEFAULTS,
@@ -199,8 +200,8 @@ def cells(plan: Plan) -> tuple[PlanCell, ...]:
 
 def sets_of(every: Sequence[PlanCell]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The dev sets and the test sets of trainings, each once; a training without a test set has `NO_TEST`."""
-    dev = dict.fromkeys(cell.recipe.dev for cell in every)
-    return tuple(dev), tuple(dict.fromkeys(cell.recipe.test or NO_TEST for cell in every))
+    dev = dict.fromkeys(str(cell.recipe.dev) for cell in every)
+    return tuple(dev), tuple(dict.fromkeys(str(cell.recipe.test or NO_TEST) for cell in every))
 
 
 def begun(plan: Plan) -> Plan:
@@ -217,7 +218,7 @@ def _fitted(plan: Plan, method: str, data: tuple[str, ...]) -> Fitted:
         usual = text_defaults.of_text(method, data)
     except StrataError:  # its rows fail by themselves, with the same error
         return Fitted(method, data)
-    dev, test = usual.sets_with(plan.dev) or ("", "")
+    dev, test = map(str, usual.sets_with(sources.identity(plan.dev) if plan.dev else None) or ("", ""))
     return Fitted(method, data, usual.settings if plan.values == DEFAULTS else {}, dev, test)
 
 
@@ -303,14 +304,17 @@ def _recipe(
     settings |= {name: value for name, value in plan.settings.items() if kind.trains() or name in knobs}
     settings |= dict(values)
     fitted = _fitted(plan, method, data)
-    usual = text_defaults.unfolded((fitted.dev, fitted.test)) if stages else (fitted.dev, fitted.test)
+    usual: tuple[Any, Any] = recipes.Recipe.dev, recipes.Recipe.test
+    if fitted.dev:
+        usual = sources.identity(fitted.dev), sources.identity(fitted.test)
+        usual = text_defaults.unfolded(usual) if stages else usual
+    sets: dict[str, Any] = {"dev": plan.dev or usual[0], "elsewhere": plan.elsewhere}
+    sets["test"] = (None if plan.test == NO_TEST else plan.test) if plan.test else usual[1]
     recipe = recipes.Recipe(
         method=method,
         model=model,
         data=data,
-        dev=plan.dev or usual[0] or recipes.Recipe.dev,
-        test=(None if plan.test == NO_TEST else plan.test) if plan.test else usual[1] or recipes.Recipe.test,
-        elsewhere=plan.elsewhere,
+        **sets,
         settings=settings | unless_chosen(fitted.settings, settings),
         stages=tuple(replace(one, settings=_start(plan, one.method, model) | dict(one.settings)) for one in stages),
         seeds=plan.seeds[:1],

@@ -42,8 +42,8 @@ def written(found: PlanTable) -> tuple[list[TableColumn], list[list[TableCell]]]
             {
                 ROW: row.label,
                 SEEDS: Number(done, text=f"{done} of {count}"),
-                DEV_SET: sources.shown(recipe.dev),
-                TEST_SET: sources.shown(recipe.test or NO_TEST),
+                DEV_SET: sources.shown(str(recipe.dev)),
+                TEST_SET: sources.shown(str(recipe.test or NO_TEST)),
                 BEFORE: row.before,
                 **{name: row.so_far(name) for name in (TEST, DEV, *found.tasks)},
                 GAIN: _difference(row.verdict, count, WORDS[UNLEARNED] * (row.nothing == count)),

@@ -61,7 +61,7 @@ def verdict(found: PlanTable) -> Sentence | None:
     so_far = "" if found.done == found.total else f", so far ({found.done} of {found.total} trainings)"
     alone = "is the first row with a score" if len(found.rows) > 1 else "has a score"
     tested = "has the highest score" if others else alone
-    test_set = sources.shown(best.cells[0].recipe.test or NO_TEST)
+    test_set = sources.shown(str(best.cells[0].recipe.test or NO_TEST))
     over = f"{in_words.signed(gain.shown_difference)} over the base ({CI} {gain.ends()}){gain.by_training}. "
     text = f"{best.label} {tested} on {test_set} ({_measure(best)}){so_far}: {best.score(TEST)}, {over}"
     _, _, _, low, high = gain.known

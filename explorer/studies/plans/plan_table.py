@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from statistics import fmean
 
+from explorer.data import sources
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import StrataError
@@ -192,7 +193,7 @@ class PlanTable:
         ]
         found: dict[str, list[str]] = {}
         for given in (one for one in self.plan.elsewhere if one != NONE):
-            for name in named((given,)):
+            for name in map(str, named((sources.identity(given),))):
                 there = [_texts(one.recipe) for one, _, status in done if name in status.scored_elsewhere]
                 asked = [_texts(one.recipe) for one, _, status in done if given in status.facts.elsewhere]
                 for one, run, status in done:
@@ -207,7 +208,7 @@ class PlanTable:
         found: dict[tuple[str, str, str], Base] = {}
         for one in (one for row in self.rows for one in row.cells):
             recipe = one.recipe
-            key = recipe.model, recipe.dev, recipe.test or NO_TEST
+            key = recipe.model, str(recipe.dev), str(recipe.test or NO_TEST)
             scores = [_of_run(one.done, column, "declared_base") for column in (DEV, TEST)]
             if key not in found or found[key].dev is None:
                 found[key] = Base(*key, *scores)
@@ -282,8 +283,8 @@ def as_json(found: PlanTable) -> dict[str, object]:
     rows = [
         {
             "row": row.label,
-            "dev_set": row.cells[0].recipe.dev,
-            "test_set": row.cells[0].recipe.test,
+            "dev_set": str(row.cells[0].recipe.dev),
+            "test_set": (test := row.cells[0].recipe.test) and str(test),
             "before": _parts(row.before),
             "test": _parts(row.score(TEST)),
             "dev": _parts(row.score(DEV)),

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from explorer.data import sources
 from explorer.data.text_sets import Corpus
 from explorer.errors import StrataError
 from explorer.evaluating.kinds import JudgedSet, judged, run_set
@@ -131,7 +130,7 @@ def _test(recipe: Recipe) -> JudgedSet[Any] | None:
     """The test set; None without one, and of labelled rows of the text, whose score is the mean of its items."""
     if recipe.test is None:
         return None
-    found = read_texts(recipe).tests[0] if recipe.test in sources.OWN_ROWS else run_set(recipe.test)
+    found = read_texts(recipe).tests[0] if recipe.test.is_own_rows else run_set(recipe.test)
     return None if isinstance(found, Corpus) else judged(found)
 
 

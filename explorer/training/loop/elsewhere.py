@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 from explorer.data import sources, splitting
+from explorer.data.graded import sets
+from explorer.data.graded.sets import SetIdentity
 from explorer.data.set_items import ItemSet
 from explorer.data.text_sets import Corpus
 from explorer.errors import BadChoice, StrataError
@@ -34,14 +36,15 @@ class Elsewhere:
         return ElsewhereVerdict(self.name, len(judge), self.of, judge.measure, found, judge.item, judge.pool)
 
 
-def named(names: Iterable[str], then: Sequence[str] | None = None) -> tuple[str, ...]:
-    """The names of sets; 'at hand' stands for those of a run that has begun, or else for those that are at hand now."""
-    at_hand = sources.at_hand() if then is None else then
-    return tuple(dict.fromkeys(chain.from_iterable(at_hand if one == sources.AT_HAND else (one,) for one in names)))
+def named(asked: Iterable[SetIdentity], then: Sequence[str] | None = None) -> tuple[SetIdentity, ...]:
+    """The sets; 'at hand' stands for those of a run that has begun, or else for those that are at hand now."""
+    at_hand = [sources.identity(one) for one in (sources.at_hand() if then is None else then)]
+    every = chain.from_iterable(at_hand if one == sets.AT_HAND else (one,) for one in asked)
+    return tuple(dict.fromkeys(every))
 
 
 def choose(
-    names: Sequence[str],
+    asked: Sequence[SetIdentity],
     most: int,
     used: Set[str],
     online: bool,
@@ -51,16 +54,17 @@ def choose(
 ) -> tuple[list[Choice], list[str]]:
     """What is scored of each set, at most so many items without a text that is used; and which sets are left out.
 
-    A set that cannot be read is an error only if it is named. `then` are the sets of the run whose recipe this is; one
-    that is resumed is scored on no others, and without those that can no longer be read.
+    A set that cannot be read is an error only if it is named. `then` names the sets of the run whose recipe this is;
+    one that is resumed is scored on no others, and without those that can no longer be read.
     """
     found: dict[str, Choice] = {}  # by digest: a set under two names is scored once
     left_out: list[str] = []
-    for name in then if resumed and then is not None else named(names, then):
+    for one in named([sets.AT_HAND] if resumed and then is not None else asked, then):
+        name = str(one)
         try:
-            whole = kinds.run_set(name, online)
+            whole = kinds.run_set(one, online)
         except StrataError as error:
-            if name in names and not resumed:
+            if one in asked and not resumed:
                 raise
             left_out.append(UNREADABLE.format(sources.shown(name), error))
             continue

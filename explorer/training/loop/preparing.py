@@ -10,6 +10,7 @@ from typing import Any
 
 from explorer import in_words, methods
 from explorer.data import corpora, sample, shared_rows, sources, splitting, watched_pairs
+from explorer.data.graded.sets import CROSS_FITTED
 from explorer.data.set_items import ItemSet
 from explorer.data.shared_rows import SharedRows
 from explorer.data.tables.columns import scaled
@@ -114,8 +115,8 @@ class Prepared:
     @property
     def cross_fitted(self) -> tuple[str, ...]:
         """The uses of the evaluation set that is all rows, which the folds judge; none without folds."""
-        names = verdict.by_use(self.recipe.dev, self.recipe.tests)
-        return tuple(use for use in self.judged if names[use] == sources.CROSS_FITTED)
+        of_recipe = verdict.by_use(self.recipe.dev, self.recipe.tests)
+        return tuple(use for use in self.judged if of_recipe[use] == CROSS_FITTED)
 
     @property
     def choosing(self) -> tuple[str, ...]:
@@ -160,7 +161,7 @@ class Prepared:
 
     def left_out(self, scored: Sequence[verdict.ElsewhereVerdict]) -> str:
         """The sets elsewhere that were named, or that its run began with, but are not scored; the reports say why."""
-        asked = named(self.recipe.elsewhere, self.recipe.made_with.get(verdict.ELSEWHERE, ()))
+        asked = map(str, named(self.recipe.elsewhere, self.recipe.made_with.get(verdict.ELSEWHERE, ())))
         there = [one.name for one in scored]
         return ", ".join(sources.shown(name) for name in asked if name not in there)
 

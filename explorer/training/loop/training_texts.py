@@ -10,6 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from explorer.data import corpora, retrieval_sets, shared_rows, sources, splitting
+from explorer.data.graded.sets import CROSS_FITTED, HELD_OUT
 from explorer.data.set_items import ItemSet
 from explorer.data.shared_rows import SharedRows
 from explorer.data.text_sets import DOCUMENTS, Corpus, GradedPairs, Score
@@ -94,30 +95,30 @@ def cut(corpus: Corpus, encoder: Encoder, longest: int | None = None) -> CutText
 
 def read_texts(recipe: Recipe, online: bool = False) -> Texts:
     """Load the training text of all stages and the evaluation sets, without a model."""
-    last, names = len(recipe.chain), (recipe.dev, *recipe.tests)
+    last, given = len(recipe.chain), (recipe.dev, *recipe.tests)
     with naming(recipe, last):
         corpus, reports = _corpus(recipe, online)
     sets: dict[int, ItemSet] = {}
     dev_rows: Corpus | None = None
     rows, whole, more = len(corpus), corpus, named_passages(recipe, corpus)
     held: list[tuple[str, ...]] = []
-    for place in (*range(1, len(names)), 0):  # held-out rows of the test sets are drawn before those of the dev set
-        if names[place] == sources.HELD_OUT:
+    for place in (*range(1, len(given)), 0):  # held-out rows of the test sets are drawn before those of the dev set
+        if given[place] == HELD_OUT:
             corpus, held_out = held_out_rows(corpus, rows)
             if not len(corpus):
-                raise TooFewRows(ALL_HELD_OUT.format(corpus.name, sources.HELD_OUT, sources.CROSS_FITTED))
+                raise TooFewRows(ALL_HELD_OUT.format(corpus.name, HELD_OUT.name, CROSS_FITTED.name))
             most = MOST_PASSAGES if place else MOST_DEV_PASSAGES
-            sets[place] = set_of_rows(held_out, sources.HELD_OUT, whole, most, more)
+            sets[place] = set_of_rows(held_out, HELD_OUT.name, whole, most, more)
             held.append(tuple(chain.from_iterable(held_out.texts)))
             dev_rows = None if place else held_out
-        elif names[place] != sources.CROSS_FITTED:
-            sets[place] = kinds.run_set(names[place], online)
+        elif given[place] != CROSS_FITTED:
+            sets[place] = kinds.run_set(given[place], online)
     with naming(recipe, last):
         text, dropped = _without_evaluated(recipe, corpus, tuple(sets.values()))
-    for place, name in enumerate(names):
-        if name == sources.CROSS_FITTED:
-            sets[place] = set_of_rows(text.corpus, name, more=more)
-    dev, *tests = (sets[place] for place in range(len(names)))
+    for place, one in enumerate(given):
+        if one == CROSS_FITTED:
+            sets[place] = set_of_rows(text.corpus, CROSS_FITTED.name, more=more)
+    dev, *tests = (sets[place] for place in range(len(given)))
     shared = () if recipe.is_cross_fitted else tuple(shared_rows.check(dev, one) for one in tests)
     notes = [*reports, *(one.words for one in shared if one), *dropped]
     # rows that the last stage holds out are held out of every stage
@@ -189,7 +190,7 @@ def held_out_rows(corpus: Corpus, of: int | None = None) -> tuple[Corpus, Corpus
     """
     if not corpus.kind.is_judged:
         raise BadChoice(
-            f"{sources.HELD_OUT.capitalize()} of {corpus.kind.title} cannot be an evaluation set, since a row has no "
+            f"{HELD_OUT.name.capitalize()} of {corpus.kind.title} cannot be an evaluation set, since a row has no "
             "score and no two texts that mean the same. Choose scored pairs or a retrieval set."
         )
     return hold_out(corpus, evaluated_count(len(corpus)), "name another evaluation set", of)
@@ -199,7 +200,7 @@ def named_passages(recipe: Recipe, corpus: Corpus) -> tuple[str, ...]:
     """The passages of the corpus that a recipe names, among which the queries of its own rows are searched, too."""
     if recipe.corpus is None:
         return ()
-    if not corpus.kind.pairs_up or not {recipe.dev, *recipe.tests}.intersection(sources.OWN_ROWS):
+    if not corpus.kind.pairs_up or not any(one.is_own_rows for one in (recipe.dev, *recipe.tests)):
         raise BadChoice(
             f"corpus cannot be {sources.shown(recipe.corpus)!r}: only held-out or cross-fitted rows of queries and "
             "passages are searched among it. Leave it out, or set dev and test to such rows."

@@ -11,6 +11,7 @@ import numpy as np
 
 from explorer import run_folder
 from explorer.data import sample, shared_rows, sources, text_sets
+from explorer.data.graded import sets
 from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.labelled import labelled_sets, training_rows
 from explorer.data.set_items import ItemSet, several
@@ -163,7 +164,7 @@ def load_test_rows(given: SetIdentity) -> ItemSet:
     run, name = runs.find(given.name), given.title
     recipe = run.recipe()
     texts = training_texts.read_texts(recipe)
-    own = next((one for one in sources.OWN_ROWS if one in recipe.tests), None)
+    own = next((one for one in (sets.HELD_OUT, sets.CROSS_FITTED) if one in recipe.tests), None)
     if own is not None:
         use = recipe.tests.index(own)
         rows = texts.tests[use]
@@ -261,8 +262,8 @@ def rows_in_dev(found: tuple[Found, Found], pairs: ItemSet, load: Callable[[SetI
             known = recipe.digest_of("dev")
             if pairs.digest == known:
                 every.append(shared_rows.shared(pairs, pairs))
-            elif recipe.dev not in sources.OWN_ROWS:
-                dev = load(sources.identity(recipe.dev))
+            elif not recipe.dev.is_own_rows:
+                dev = load(recipe.dev)
                 every += [shared_rows.shared(dev, pairs)] * (dev.digest == known)
     return max(every, key=lambda one: one.rows)
 

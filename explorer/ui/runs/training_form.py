@@ -263,13 +263,13 @@ def _defaults(sources: tuple[str, ...], cards: Sequence[MethodCard], *, staged: 
 
     shown = demonstration()
     if (sources, [card.name for card in cards]) == (shown.data, [shown.method]) and shown.test is not None:
-        return shown.dev, shown.test
+        return str(shown.dev), str(shown.test)
     texts = (text_defaults(sources, card.name) for card in cards)
     every = [found.sets_with(None, staged=staged) for found in texts if found is not None]
     own = held_out_of(cards, staged=staged)
-    possible = [one for one in every if one is not None and all(name in own for name in one if name in OWN_ROWS)]
-    if possible:
-        return possible[0]
+    for dev, test in filter(None, every):
+        if all(str(one) in own for one in (dev, test) if one.is_own_rows):
+            return str(dev), str(test)
     chosen = sidebar_choice.chosen().evaluation_set
     *_, dev, test = sets.published("STS-B")
     if chosen.kind == sets.SetKind.UPLOADED and not cached.why_not_split(chosen):

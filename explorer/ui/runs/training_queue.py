@@ -151,7 +151,7 @@ def try_one_step(recipe: Recipe) -> jobs.Job:
 def trial_key(recipe: Recipe) -> str:
     """The job key of a recipe's trial step, on its texts and its models as they are."""
     texts = (source for one in recipe.chain for source in one.data)
-    now = cached.inputs_digest((recipe.model, *recipe.named_models().values()), (*texts, recipe.dev, *recipe.tests))
+    now = cached.inputs_digest((recipe.model, *recipe.named_models().values()), (*texts, *recipe.judged_on))
     return f"try {now} {recipe.command()}"
 
 

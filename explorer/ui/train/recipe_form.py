@@ -88,7 +88,7 @@ def recipe(row: DeltaGenerator, answer: DeltaGenerator, panes: Mapping[str, Delt
     head.markdown(ABOUT_DEMONSTRATION if is_shown else FINE_TUNES.format(messages.plain(shown(model))) if model else "")
     with answer:
         if rows is not None and settings is not None and judging and card.kind.rows == text_sets.SCORED_PAIRS:
-            named = tuple(name for name in (judging.dev, *judging.tests) if name not in OWN_ROWS)
+            named = tuple(name for name in judging.judged_on if name not in OWN_ROWS)
             rows = text_and_method.left(sources, card.kind.rows, named, _batch_size(card, settings))
         if rows is not None and settings is not None and not _show_plan(steps, card, settings, rows, judging):
             return None
@@ -131,7 +131,7 @@ def _show_plan(
     place: DeltaGenerator, card: training_form.MethodCard, settings: knobs.Values, rows: int, judging: Recipe | None
 ) -> bool:
     """Show what the rows become, in the place; False if they do not make a training, with the error shown."""
-    judged_on = () if judging is None else (judging.dev, *judging.tests)
+    judged_on = () if judging is None else judging.judged_on
     folds = judging.folds if judging is not None and judging.is_cross_fitted else 0
     try:
         place.caption(plan(card, settings, rows, judged_on.count(HELD_OUT), folds))
@@ -263,11 +263,11 @@ def fill(recipe: Recipe) -> None:
     knob_form.fill(training_form.MethodCard(card.kind, model_names.family(recipe.model)), recipe.every_setting())
     state[PRECISION], state[DEVICE] = recipe.precision, recipe.device
     state[CORPUS] = recipe.corpus
-    state[SEEDS], state[MORE_TESTS] = ", ".join(map(str, recipe.seeds)), list(recipe.more_tests)
-    state[training_form.ELSEWHERE], state[MOST_ELSEWHERE] = list(recipe.elsewhere), recipe.elsewhere_most
+    state[SEEDS], state[MORE_TESTS] = ", ".join(map(str, recipe.seeds)), list(recipe.judged_on[2:])
+    state[training_form.ELSEWHERE], state[MOST_ELSEWHERE] = list(map(str, recipe.elsewhere)), recipe.elsewhere_most
     stage_form.fill(recipe.stages, model_names.family(recipe.model))
-    training_form.choose_set(DEV, recipe.dev)
-    training_form.choose_set(TEST, recipe.test or training_form.NO_TEST)
+    training_form.choose_set(DEV, str(recipe.dev))
+    training_form.choose_set(TEST, str(recipe.test or training_form.NO_TEST))
 
 
 def base() -> str | None:
@@ -347,10 +347,11 @@ def _judging(sources: tuple[str, ...], card: training_form.MethodCard, answer: D
         return None
     from explorer.training.recipe import Recipe
 
-    data, main = sources or Recipe.data, None if test == training_form.NO_TEST else test
+    main = None if test == training_form.NO_TEST else test
+    sets = {"dev": dev, "test": main, "more_tests": more, "elsewhere": elsewhere}
     try:
-        return Recipe(
-            card.name, data=data, columns=columns, dev=dev, test=main, more_tests=more, elsewhere=elsewhere, seeds=seeds
+        return Recipe.read(
+            {"method": card.name, "data": sources or Recipe.data, "columns": columns, "seeds": seeds, **sets}
         )
     except errors.StrataError as error:
         messages.trouble(error)

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer import in_words, progress, run_folder
 from explorer.data import sources
-from explorer.data.graded.sets import SetKind
+from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.training.record import status as statuses
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
@@ -116,7 +116,7 @@ def _scoring(recipe: Recipe | None) -> jobs.Job | None:
     if recipe is None or text is None or text.rows > PREVIEWED:
         return None
     # what decides it: base, texts and pairs as they are, and how they are read
-    now = cached.inputs_digest((recipe.model,), (*recipe.data, recipe.dev))
+    now = cached.inputs_digest((recipe.model,), (*recipe.data, str(recipe.dev)))
     parts = (
         recipe.dev,
         recipe.watch,
@@ -151,18 +151,17 @@ def _is_on_own_rows(recipe: Recipe) -> bool:
     test = recipe.test
     if test is None or not recipe.trains:
         return False
-    return test in sources.OWN_ROWS or _is_own(test)
+    return test.is_own_rows or _is_own(test)
 
 
 def _reads_own(recipe: Recipe) -> bool:
     """Whether a training reads or is tested on something of the visitor."""
-    return _is_on_own_rows(recipe) or any(map(_is_own, recipe.data))
+    return _is_on_own_rows(recipe) or any(_is_own(sources.identity(source)) for source in recipe.data)
 
 
-def _is_own(source: str) -> bool:
+def _is_own(given: SetIdentity) -> bool:
     """Whether a text or a set is the visitor's: uploaded, or on this disk."""
-    uploaded = sources.identity(source).kind == SetKind.UPLOADED
-    return uploaded or sources.is_file(source) or sources.is_folder(source)
+    return given.kind == SetKind.UPLOADED or sources.is_file(str(given)) or sources.is_folder(str(given))
 
 
 def _timed(recipe: Recipe) -> jobs.Job | None:
@@ -187,7 +186,7 @@ def _base_on_test(recipe: Recipe) -> None:
     if not _reads_own(recipe):
         return
     # what decides the score: the models and texts as they are, the rows that are held out, and the device
-    now = cached.inputs_digest((recipe.model,), (*recipe.data, *recipe.tests))
+    now = cached.inputs_digest((recipe.model,), (*recipe.data, *recipe.judged_on[1:]))
     length = recipe.schedule().max_length if recipe.trains else 0
     parts = recipe.data, sorted(recipe.columns.items()), recipe.tests, recipe.keeps_duplicates, recipe.device, length
     key = f"base on test {now} {recipe.kind.rows} {parts}"

@@ -69,7 +69,7 @@ def draw(
         how = {"accept_new_options": True, **how}
         if not knob.many:
             return st.selectbox(label, entries, **how)
-        return st.multiselect(label, entries, None if _is_filled(how) else list(default), **how)
+        return st.multiselect(label, entries, None if _is_filled(how) else knob.plain(default), **how)
     if choices:
         how = {"format_func": _title_in(knob), **how}
         if knob.many:

@@ -58,11 +58,11 @@ def test_a_text_that_is_a_split_of_a_published_set_is_developed_and_tested_on_th
     for cell in cells(Plan("all", ("cosent", "simcse"), data=texts, settings=STEPS)):
         name = own.get(cell.recipe.data)
         if name:
-            assert (cell.recipe.dev, cell.recipe.test) == (f"{name} dev", f"{name} test")
+            assert cell.recipe.judged_on == (f"{name} dev", f"{name} test")
         else:
-            assert (cell.recipe.dev, cell.recipe.test)[1] == "Sample pairs, test half"
+            assert cell.recipe.judged_on[1] == "Sample pairs, test half"
     (cell,) = cells(Plan("named", ("cosent",), data=texts[:1], settings=STEPS, dev="sample dev", test="none"))
-    assert (cell.recipe.dev, cell.recipe.test) == ("sample dev", None)
+    assert cell.recipe.judged_on == ("sample dev",)
 
 
 def test_a_plan_starts_from_quick_values_or_those_of_the_paper():
@@ -256,7 +256,7 @@ def test_what_a_row_costs_elsewhere_is_the_mean_over_seeds_of_the_sets_that_all_
     assert standalone.verdict(told).encode() in plan_report.report(table)
     assert plan_table.as_json(table)["rows"][0]["elsewhere"][0]["verdict"]["difference"] == -2.5
     text = plan_file.as_yaml(replace(PLAN, elsewhere=("Sample search",)))
-    assert cells(plan_file.from_yaml(text, "there"))[0].recipe.elsewhere == ("Sample search",)
+    assert cells(plan_file.from_yaml(text, "there"))[0].recipe.stated()["elsewhere"] == ["Sample search"]
     assert "elsewhere" not in plan_file.as_yaml(PLAN)
 
 

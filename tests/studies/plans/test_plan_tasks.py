@@ -174,7 +174,7 @@ def test_sets_of_a_plan_are_stated_and_those_of_its_rows_have_a_column(place):
     assert {plan_table.DEV, plan_columns.DEV_SET, plan_columns.TEST_SET} < set(header)
     at = header.index("dev set")
     named = {line[0]: line[at] for line in lines[-2:]}
-    assert named == {cell.row: cell.recipe.dev for cell in cells(found.plan)}
+    assert named == {cell.row: str(cell.recipe.dev) for cell in cells(found.plan)}
     assert len(set(named.values())) == 2, "the premise"
     plan = Plan("one", ("simcse",), (str(place.model),), settings={"steps": 2})
     assert (with_sets(plan).dev, with_sets(plan).test) == (sample.DEV, sample.TEST)

@@ -10,6 +10,7 @@ import pytest
 
 from explorer import in_words
 from explorer.__main__ import main
+from explorer.data.sources import identity
 from explorer.errors import BadChoice, TooFewRows
 from explorer.evaluating.kinds import run_set
 from explorer.measuring.scores import bootstrap
@@ -45,7 +46,7 @@ def test_gains_are_those_of_the_exported_models_of_each_seed(curve_plan, place, 
     assert [(one.stated, one.rows, one.steps) for one in curve.points] == [
         ("25 %", ROWS // 4, 2), ("50 %", ROWS // 2, 6), ("100 %", ROWS, 12)
     ]  # fmt: skip
-    pairs = run_set(str(place.test))
+    pairs = run_set(identity(str(place.test)))
     gold = np.array(pairs.gold)
     of_runs = [[cosines(cell.run.model, pairs) for cell in row.cells] for row in found.rows]
     for fewer, more, gain in ((0, 1, curve.gains[0]), (1, 2, curve.gains[1]), (0, 2, curve.whole)):

@@ -10,6 +10,7 @@ import pytest
 from streamlit.proto.Metric_pb2 import Metric as MetricProto
 
 from explorer.data import sources
+from explorer.data.sources import identity
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.pooling import OWN
 from explorer.evaluating.kinds import run_set
@@ -162,7 +163,7 @@ def test_all_steps_are_scored_once_and_share_their_scales(app, place, pairs):
     measured(app, replayed="kept", every_step="true", tab=replay_view.LAYERS)
     steps = list(trainings.looks(trainings.runs.find("kept", place.runs)))
     models = (model_names.find(f"run:kept@step-{step}") for step in steps)
-    known = run_set(pairs)
+    known = run_set(identity(pairs))
     scored = [finish(measure(model, known, Settings())).score(OWN) for model in models]
     assert len(set(scored)) > 2, "the premise"
     drawn, before = [], set(jobs._jobs)

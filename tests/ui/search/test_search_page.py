@@ -10,6 +10,7 @@ from explorer.__main__ import main
 from explorer.data import sample, selections
 from explorer.data.corpora import SAMPLE
 from explorer.data.sample import SEARCH
+from explorer.data.sources import identity
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.windows import windows
@@ -273,7 +274,7 @@ def test_the_first_query_of_the_set_is_searched_before_one_is_given(queries):
 
 def test_all_queries_are_compared_as_the_retrieval_task_scores_them(queries, place, judged_folder):
     measured(queries, beside=str(place.folder / "other"))
-    task = run_set(str(judged_folder))
+    task = run_set(identity(str(judged_folder)))
     encoders = [load(find(str(folder)), precision="float32", device="cpu")
                 for folder in (place.model, place.folder / "other")]  # fmt: skip
     wanted = [finish(retrieval(one, task, titles=["model default"])) for one in encoders]
@@ -343,7 +344,7 @@ def test_with_the_switch_of_the_sidebar_texts_are_searched_in_windows(app, place
             named = query_view.NEAREST_WINDOW.format(window) in words(app.caption)
             assert named == (window not in passages), "a text that is read whole has no window to name"
     assert words(app.caption).count(neighbours.IN_WINDOWS.format(4, 6, LIMIT)) == 2
-    task = run_set(str(path))
+    task = run_set(identity(str(path)))
     how = {"titles": ["model default"], "max_length": LIMIT, "windows": True}
     slow = [finish(retrieval(encoder, task, **how)) for encoder in encoders.values()]
     means = [100 * one.items.values.mean() for one in slow]
