@@ -67,8 +67,7 @@ class Comparison(Shown):
         """
         import pandas as pd
 
-        about, columns = self.found.about, self.on.shown_columns
-        items = changed_items(self.on, columns, about, about, self.metric)
+        items = changed_items(self.on, self.found.about, self.found.about, self.metric)
         if items.why_none:
             raise BadChoice(items.why_none)
         return pd.DataFrame([{"change": kind, **row} for kind, rows in items.rows.items() for row in rows])

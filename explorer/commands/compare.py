@@ -113,7 +113,7 @@ def _evaluation_set(options: argparse.Namespace, name: str) -> ItemSet:
     """The set by its name; flags that have no effect on it are refused."""
     given = named_set(name, options.online)
     for flag, stated in (("--windows", options.windows), ("--corpus", options.corpus)):
-        if stated and not isinstance(given, RetrievalSet):
+        if stated and not given.pool:
             raise BadChoice(f"{flag} is for queries with passages, and {given.name} has none. Leave it out.")
     if options.geometry and related_pairs(given) is None:
         raise BadChoice(
@@ -167,7 +167,7 @@ def _on_one_set(options: argparse.Namespace, name: str) -> None:
     split = splits.split(comparison, column, metric, intervals=judged_too) if column else None
     named = comparison_report.NamedAs((options.model_a, options.model_b), name, settings, options.dev)
     numbers = comparison, differences, metric, by.aggregate, geometry, picked, verdict, probes
-    findings = comparison_report.Findings(models, given, *numbers, given.shown_columns, named, split)
+    findings = comparison_report.Findings(models, given, *numbers, named, split)
     print(comparison_report.as_json(findings) if options.json else comparison_report.as_text(findings))
     if options.report:
         from explorer.drawing.reports.report import report

@@ -107,7 +107,7 @@ def sources(desk: Desk, x: Any) -> Hashable:
         texts = (json.dumps({"_id": f"{key}{at}", "text": f"{at} {x.text}"}) for at in range(2))
         desk.put(f"judged/{name}.jsonl", "\n".join(texts), x.seconds)
     desk.put("judged/qrels/test.tsv", f"query-id\tcorpus-id\tscore\nq0\td{x.relevant}\t1\n", x.seconds)
-    pairs, judged = (cached.evaluation_set(identity(str(one))) for one in (file, desk.folder / "judged"))
+    pairs, judged = (cached.evaluated_on(identity(str(one)), True) for one in (file, desk.folder / "judged"))
     answer = pairs.gold, judged.queries, tuple(judged.judgements[0])
     return own(answer, (x.scores, (f"0 {x.text}",), (x.relevant,)))
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import ClassVar
-
-import numpy as np
 
 from explorer.data import sources, text_sets
 from explorer.data.graded import sts as published
 from explorer.data.tables import columns, files, text_rows
-from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, Reading, Row
-from explorer.evaluating.results.scored_task import NO_SCORE, STS, Items, Measured, Options, Setting, agreement_ends
-from explorer.evaluating.tasks import ALL, Subject, Suite, Task
-from explorer.measuring.scores import layer_scores, measure, metrics
+from explorer.evaluating.results.scored_task import STS, Measured, Options
+from explorer.evaluating.tasks import Subject, Suite
+from explorer.evaluating.tasks.item_sets import ItemSets, of_scores
+from explorer.measuring.scores import measure
 from explorer.places import given_path
 from explorer.progress import Work
 
@@ -23,9 +20,10 @@ OTHERS = tuple(known.name for known in published.SETS if known.name not in SEVEN
 TASKS = (*SEVEN, *OTHERS)
 
 
-class ScoredPairs(Task[text_sets.GradedPairs]):
+class ScoredPairs(ItemSets):
     """Scored pairs of a published STS set, or of a file."""
 
+    data: text_sets.GradedPairs
     kind = STS
     suites = Suite("sts", SEVEN, 1, "the seven sets of papers"), Suite("sts-more", OTHERS, 5)
     also: ClassVar[Mapping[str, str]] = {other: known.name for known in published.SETS for other in known.also}
@@ -47,10 +45,6 @@ class ScoredPairs(Task[text_sets.GradedPairs]):
             cls(source, text_rows.graded_pairs(table, mapping)[0]) if mapping.kind == text_sets.SCORED_PAIRS else None
         )
 
-    def titles(self, subject: Subject, options: Options) -> tuple[str, ...]:
-        """The whole grid, which costs no more than one of it, and what is outside of it."""
-        return super().titles(subject, replace(options, titles=(ALL, *options.titles)))
-
     def score(self, subject: Subject, options: Options) -> Work[Measured]:
         """Score every layer & pooling, under every aggregation over sub-corpora."""
         settings, also = measure.resolved(subject.settings), subject.named(options.titles)
@@ -59,29 +53,3 @@ class ScoredPairs(Task[text_sets.GradedPairs]):
             subject.found, self.data, settings, lambda *_: subject.encoder, again=options.again, also=also
         )
         return of_scores(scores, self.data, options.text)
-
-
-def of_scores(scores: layer_scores.LayerScores, pairs: text_sets.GradedPairs, text: str = published.RAW) -> Measured:
-    """The scores of every layer & pooling as the result of a task.
-
-    Without a declared model default, it is the mean of the last layer, as in sentence-transformers.
-    """
-    default = OWN if scores.own is not None else Reading(Row((scores.last,)), "mean")
-    every = (*scores.grid, *scores.also)
-    readings = {reading.title: reading for reading in every} | {MODEL_DEFAULT: default}
-    measures = metrics.measures_of(scores.gold, scores.parts)
-    table = [[[scores.score(reading, *one)] for one in measures.values()] for reading in readings.values()]
-    setting: dict[str, Setting] = {"text": text, "max_length": scores.max_length, "precision": scores.precision}
-    if why := layer_scores.why_none(scores):
-        setting[NO_SCORE] = why
-    cosines = scores.cosines_of(default)
-    return Measured(
-        "test",
-        tuple(readings),
-        tuple(measures),
-        np.array(table, dtype=np.float64),
-        setting=setting,
-        items=Items(cosines, scores.gold, scores.parts, pairs.digest),
-        seconds=scores.seconds,
-        ends=agreement_ends(scores.gold, cosines, scores.parts),
-    )

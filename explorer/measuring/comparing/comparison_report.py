@@ -6,7 +6,7 @@ import json
 import math
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from explorer.in_words import Rows, rounded, versions
 from explorer.measuring.comparing import learned, splits
 from explorer.measuring.comparing.comparison import Comparison, Differences, default_reading
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge, judged
-from explorer.measuring.comparing.item_changes import ChangedItems, TextColumns, changed_items
+from explorer.measuring.comparing.item_changes import ChangedItems, changed_items
 from explorer.measuring.comparing.learned_facts import NOTHING, Learned
 from explorer.measuring.comparing.pair_changes import median_rows
 from explorer.measuring.geometry.layer_geometry import LayerGeometry, drift_rows, geometry_rows
@@ -62,7 +62,6 @@ class Findings:
     picked: DevPick | None = None  # the layer & pooling of each that is best on a dev set, if chosen so
     of_models: ComparisonVerdict | None = None  # the verdict on the model defaults, if they are not the chosen ones
     probes: Learned = NOTHING
-    columns: TextColumns = field(default_factory=dict)  # the texts of the items, but of scored pairs
     named: NamedAs | None = None  # how models and sets were named, which a report states as a command
     split: splits.SplitChanges | None = None  # the same in each group of a column, if asked for
 
@@ -95,7 +94,7 @@ class Findings:
     @cached_property
     def changed(self) -> ChangedItems:
         """The items that improved and got worse."""
-        return changed_items(self.pairs, self.columns, self.comparison, self.about, self.metric, self.after)
+        return changed_items(self.pairs, self.comparison, self.about, self.metric, self.after)
 
     @property
     def picked_here(self) -> DevPick | None:

@@ -6,7 +6,7 @@ text or probe pair improved if what it gets by the measure rose, or its rank whe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,6 @@ from explorer.measuring.scores.judge import DETAILS
 if TYPE_CHECKING:
     from explorer.measuring.comparing.comparison import Comparison
 
-TextColumns = Mapping[str, Sequence[str]]  # a text of each item, by heading
 SHOWN = 3  # items of either kind in a terminal; JSON has all
 LONGEST = 160  # characters of a text in a terminal
 MEANING = "meaning"  # of a probe pair: whether both sentences say the same
@@ -103,10 +102,8 @@ class ChangedItems:
         return [*lines, *(["", f"--json has the other {left:,}, too."] if left else [])]
 
 
-def changed_items(
-    given: ItemSet, columns: TextColumns, chosen: Comparison, about: Comparison, measure: str, after: int = 1
-) -> ChangedItems:
-    """The items of a set, with these texts, that improved and got worse.
+def changed_items(given: ItemSet, chosen: Comparison, about: Comparison, measure: str, after: int = 1) -> ChangedItems:
+    """The items of a set that improved and got worse.
 
     Scored pairs are compared under the chosen layers & poolings, from A to B; other items under those that the verdict
     is `about`, to the judged side (`after`).
@@ -117,7 +114,7 @@ def changed_items(
     readings = about.one_reading.title, about.other_reading.title
     if after == 0:
         names, readings = names[::-1], readings[::-1]
-    found = item_changes(given, columns, about, measure, after)
+    found = item_changes(given, about, measure, after)
     many = several(given.item)
     if not np.isfinite(found.gaps).all():
         return ChangedItems(
@@ -130,7 +127,7 @@ def changed_items(
     return ChangedItems(size_of(given), given.item, names, readings, rows, 100 * found.gaps, gain, rule)
 
 
-def item_changes(given: ItemSet, columns: TextColumns, about: Comparison, measure: str, after: int = 1) -> ItemChanges:
+def item_changes(given: ItemSet, about: Comparison, measure: str, after: int = 1) -> ItemChanges:
     """What each item of a set other than scored pairs gets under both models, the judged one `after`."""
     sides, readings = (about.one, about.other), (about.one_reading, about.other_reading)
     before, tuned = sides[1 - after], sides[after]
@@ -139,7 +136,7 @@ def item_changes(given: ItemSet, columns: TextColumns, about: Comparison, measur
         for one, reading in ((before, readings[1 - after]), (tuned, readings[after]))
     )
     (items, details), (items_after, details_after) = of
-    texts = dict(columns)
+    texts = given.shown_columns
     if isinstance(given, ProbePairs):  # an item is a cosine
         cosines = items, items_after
         items, items_after = (metrics.item_shares(before.gold, one) for one in cosines)

@@ -122,16 +122,10 @@ def split_summary(_pairs: GradedPairs) -> splitting.Summary:
     return splitting.summary(_pairs)
 
 
-@by_stamp(_of_set, entries=8, spinner=SET)
-def evaluation_set(given: sets.SetIdentity) -> ItemSet:
-    """An evaluation set of a kind that training reads."""
-    return kinds.load(given, for_runs=True)
-
-
-@by_stamp(_of_set, entries=8, spinner=SET)
-def evaluated_on(given: sets.SetIdentity) -> ItemSet:
-    """An evaluation set of any kind: also labelled texts, and the test rows of a run."""
-    return run_results.load_set(given)
+@by_stamp(lambda given, *_: _of_set(given), entries=16, spinner=SET)
+def evaluated_on(given: sets.SetIdentity, for_runs: bool = False) -> ItemSet:
+    """An evaluation set of any kind: also labelled texts, and the test rows of a run, unless it is `for_runs`."""
+    return kinds.load(given, for_runs=True) if for_runs else run_results.load_set(given)
 
 
 @by_stamp(lambda file: places.stamps([Path(file)]), entries=256)
@@ -227,7 +221,7 @@ def left(
 ) -> tuple[int, str]:
     """The number of rows left for training without the evaluation sets' sentences, and a note on dropped rows."""
     found, _ = corpora.corpus(sources, kind, columns)
-    given = [evaluation_set(evaluation_sets.identity(name)) for name in evaluated]
+    given = [evaluated_on(evaluation_sets.identity(name), for_runs=True) for name in evaluated]
     kept, dropped = corpora.without_evaluated(found, [one.sentences for one in given], batch)
     return len(kept), dropped
 

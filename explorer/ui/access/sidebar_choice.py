@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 MODEL_B = "Compare with: model B"  # the label of its field
 ASK_FOR_B = f"To compare two models, choose the second in the sidebar under **{MODEL_B}**."
 _CHOSEN, _MODEL_B = "_choice", "_model_b"
-Loaded = TypeVar("Loaded")
 FETCH = "Fetch {} from the hub"
 NOT_HERE = "{} (not on this disk)"
 NOT_ON_DISK = "{} is not on this disk. Fetch it from the hub, or set {}"
@@ -276,17 +275,13 @@ def kind_of(path: str) -> Kind | None:
 
 def evaluation_set(source: str) -> ItemSet | None:
     """The evaluation set that a field names, of a kind that training reads; None, with the error, if it is not here."""
-    return _set(sources.identity(source), cached.evaluation_set)
+    return evaluated_on(sources.identity(source), for_runs=True)
 
 
-def evaluated_on(given: sets.SetIdentity) -> ItemSet | None:
+def evaluated_on(given: sets.SetIdentity, *, for_runs: bool = False) -> ItemSet | None:
     """An evaluation set of any kind; None, with the error, if it is not on this disk."""
-    return _set(given, cached.evaluated_on)
-
-
-def _set(given: sets.SetIdentity, load: Callable[[sets.SetIdentity], Loaded]) -> Loaded | GradedPairs | None:
     try:
-        return cached.graded_pairs(given) if given.is_scored else load(given)
+        return cached.graded_pairs(given) if given.is_scored else cached.evaluated_on(given, for_runs)
     except SetNotFound as error:
         set_not_found(error, *published(given)[-1:])  # without a split it is the test split, the last one
     except StrataError as error:

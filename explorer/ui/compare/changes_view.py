@@ -203,7 +203,7 @@ def changed_items(compared: Compared) -> None:
     pairs, metric = compared.sides[0].pairs, compared.metric
     if isinstance(pairs, GradedPairs):
         return
-    found = item_changes(pairs, compared.columns, compared.about, metric, compared.after)
+    found = item_changes(pairs, compared.about, metric, compared.after)
     one, many = pairs.item, several(pairs.item)
     st.subheader(f"{many.capitalize()} that improved and got worse")
     if not np.isfinite(found.gaps).all():

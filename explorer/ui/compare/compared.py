@@ -99,7 +99,6 @@ def compared(sides: Sides, choices: Choices, comparison: Comparison, metric: str
         metric=metric,
         aggregate=aggregate,
         of_models=verdict,
-        columns=one.pairs.shown_columns,
         named=NamedAs(
             (choices[0].source, choices[1].source),
             sources.written(choices[0].evaluation_set),

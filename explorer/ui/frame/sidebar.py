@@ -11,7 +11,6 @@ from streamlit.errors import StreamlitAPIException
 from explorer import errors, knobs, run_folder
 from explorer.data import sources
 from explorer.data.graded import sets
-from explorer.data.retrieval_sets import RetrievalSet
 from explorer.encoding.load import declared, hardware
 from explorer.encoding.locate import layout, lookup, model_names
 from explorer.encoding.read.pooling import MODEL_DEFAULT, POOLINGS, Reading, parse
@@ -170,7 +169,7 @@ def _has_passages(pairs: str) -> bool:
     if given.is_scored:
         return False
     with suppress(errors.StrataError):
-        return isinstance(cached.evaluated_on(given), RetrievalSet)
+        return cached.evaluated_on(given).pool > 0
     return False
 
 

@@ -47,12 +47,12 @@ def test_queries_and_judgements_inside_of_a_folder_are_read_again(tmp_path, monk
         (home / f"{name}.jsonl").write_text("\n".join(lines))
     (home / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq0\td0\t1\n")
     name = str(home) if by_path else "~/owls"
-    assert cached.evaluation_set(identity(name)).judgements == ({0: 1},)
+    assert cached.evaluated_on(identity(name), True).judgements == ({0: 1},)
     replaced(home / "qrels" / "test.tsv", b"d0", b"d2")
-    assert cached.evaluation_set(identity(name)).judgements == ({2: 1},)
-    assert cached.evaluation_set(identity(name)).queries == ("queries 0",)
+    assert cached.evaluated_on(identity(name), True).judgements == ({2: 1},)
+    assert cached.evaluated_on(identity(name), True).queries == ("queries 0",)
     replaced(home / "queries.jsonl", b"queries 0", b"questions")
-    assert cached.evaluation_set(identity(name)).queries == ("questions",)
+    assert cached.evaluated_on(identity(name), True).queries == ("questions",)
 
 
 def test_a_published_labelled_set_is_read_again(folder, monkeypatch):
@@ -70,9 +70,9 @@ def test_question_pairs_are_read_again(folder):
     file = folder / question_pairs.FILE
     file.parent.mkdir(parents=True)
     file.write_text("label\tsentence1\tsentence2\n1\tWho?\tWhom?\n0\tWhy?\tHow so?\n")
-    assert cached.evaluation_set(identity(QUORA)).queries == ("Who?",)
+    assert cached.evaluated_on(identity(QUORA), True).queries == ("Who?",)
     replaced(file, b"Who?", b"Hm??")
-    assert cached.evaluation_set(identity(QUORA)).queries == ("Hm??",)
+    assert cached.evaluated_on(identity(QUORA), True).queries == ("Hm??",)
 
 
 @pytest.mark.parametrize("name", ["STS-B", "STS-B dev", "stsb test", "MRPC", "GLUE RTE", QUORA])
