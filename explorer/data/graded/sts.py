@@ -12,6 +12,7 @@ import os
 import zlib
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
@@ -164,8 +165,13 @@ def files(name: str) -> tuple[Path, ...]:
     chosen, folder = find(name), data_folder()
     in_folder = (folder / split.file for split in chosen.splits) if folder else ()
     # of the hub's cache the file that says which version is read
-    version = Path(constants.HF_HUB_CACHE) / f"datasets--{chosen.hub_id.replace('/', '--')}" / "refs" / "main"
+    version = Path(constants.HF_HUB_CACHE) / _in_cache(chosen) / "refs" / "main"
     return (*in_folder, *[version] * bool(chosen.hub_id))
+
+
+def _in_cache(chosen: PublishedSet) -> str:
+    """The name of the folder of a set in the hub's cache."""
+    return f"datasets--{chosen.hub_id.replace('/', '--')}"
 
 
 def available(folder: Path | None = None) -> tuple[tuple[str, str], ...]:
@@ -180,8 +186,13 @@ def available(folder: Path | None = None) -> tuple[tuple[str, str], ...]:
 
 def on_disk() -> frozenset[tuple[str, str]]:
     """(name, split) of everything in the folder or in the hub's cache, without opening a file."""
-    cached = {known.name: known.hub_id and files(known.name)[-1].exists() for known in SETS}
-    in_cache = ((one.name, split.name) for one in SETS for split in one.splits if split.on_hub and cached[one.name])
+    from huggingface_hub import constants
+
+    there: set[str] = set()
+    with suppress(OSError):  # listed once: pages ask for this several times, and of most sets nothing is there
+        there = {path.name for path in Path(constants.HF_HUB_CACHE).iterdir()}
+    cached = [one for one in SETS if one.hub_id and _in_cache(one) in there and files(one.name)[-1].exists()]
+    in_cache = ((one.name, split.name) for one in cached for split in one.splits if split.on_hub)
     return frozenset((*available(), *in_cache))
 
 
@@ -205,6 +216,8 @@ def find(name: str) -> PublishedSet:
 
 def named(name: str, every: Sequence[PublishedSet], what: str = "set", advice: str = "") -> PublishedSet:
     """The one of these sets with a name, ignoring case and punctuation; the error suggests a name that is near."""
+    if (exact := next((known for known in every if known.name == name), None)) is not None:
+        return exact
     by_name = {as_plain: known for known in every for as_plain in (plain(known.name), *known.also)}
     if plain(name) in by_name:
         return by_name[plain(name)]
