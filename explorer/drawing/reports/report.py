@@ -114,11 +114,11 @@ def _scores(findings: comparison_report.Findings) -> Iterator[str]:
         yield table(rows, shown=comparison_report.shown_rows(rows))
 
 
-def _groups(found: splits.SplitChanges) -> Iterator[str]:
+def _groups(changes: splits.SplitChanges) -> Iterator[str]:
     """The difference in each group of a column."""
-    yield heading(f"By {found.column}")
-    yield picture(groups.differences_by_group(found), f"B − A by {found.column}", splits.how_judged(found))
-    yield table(splits.rows_of(found), other=3)
+    yield heading(f"By {changes.column}")
+    yield picture(groups.differences_by_group(changes), f"B − A by {changes.column}", splits.how_judged(changes))
+    yield table(splits.rows_of(changes), usual_digits=3)
 
 
 def _figures(findings: comparison_report.Findings, pooling: str) -> Iterator[str]:
@@ -152,7 +152,7 @@ def _figures(findings: comparison_report.Findings, pooling: str) -> Iterator[str
     bins = comparison.gold_bins()
     by_gold = picture(distributions.cosines_by_gold(bins), "Cosines by gold score", pair_changes.HOW_TO_READ, among=2)
     yield standalone.side_by_side(by_layer, by_gold)
-    yield table(pair_changes.median_rows(bins), other=3)
+    yield table(pair_changes.median_rows(bins), usual_digits=3)
 
 
 def _gains(findings: comparison_report.Findings) -> Iterator[str]:
@@ -167,24 +167,24 @@ def _gains(findings: comparison_report.Findings) -> Iterator[str]:
     yield note(f"{changed.counts_text}.")
 
 
-def _geometry(findings: comparison_report.Findings, found: layer_geometry.LayerGeometry) -> Iterator[str]:
-    yield heading(f"Embedding geometry by layer, {found.pooling}")
-    yield note(layer_geometry.definition(found))
+def _geometry(findings: comparison_report.Findings, geometry: layer_geometry.LayerGeometry) -> Iterator[str]:
+    yield heading(f"Embedding geometry by layer, {geometry.pooling}")
+    yield note(layer_geometry.definition(geometry))
     small = [
-        picture(curves.measure_by_layer(found, measure), measure.name, measure.meaning, among=3)
+        picture(curves.measure_by_layer(geometry, measure), measure.name, measure.meaning, among=3)
         for measure in layer_geometry.MEASURES
     ]
     yield standalone.side_by_side(*small)
-    yield picture(curves.alignment_by_uniformity(found), "Alignment and uniformity")
-    yield table(layer_geometry.geometry_rows(found), other=3)
-    yield heading(f"Drift by layer, {found.pooling}")
-    if found.alike:
-        differences = findings.layer_differences(found.pooling)
+    yield picture(curves.alignment_by_uniformity(geometry), "Alignment and uniformity")
+    yield table(layer_geometry.geometry_rows(geometry), usual_digits=3)
+    yield heading(f"Drift by layer, {geometry.pooling}")
+    if geometry.alike:
+        differences = findings.layer_differences(geometry.pooling)
         yield note(layer_geometry.HOW_TO_READ)
-        yield picture(curves.drift_by_layer(found, differences), "CKA, shift and score difference")
-        yield table(layer_geometry.drift_rows(found, differences), {"CKA": 3, "shift": 3})
-    if layer_geometry.not_comparable(found):
-        yield note(layer_geometry.not_comparable(found))
+        yield picture(curves.drift_by_layer(geometry, differences), "CKA, shift and score difference")
+        yield table(layer_geometry.drift_rows(geometry, differences), {"CKA": 3, "shift": 3})
+    if layer_geometry.not_comparable(geometry):
+        yield note(layer_geometry.not_comparable(geometry))
 
 
 def _items(findings: comparison_report.Findings) -> Iterator[str]:
@@ -201,7 +201,7 @@ def _items(findings: comparison_report.Findings) -> Iterator[str]:
         yield f"<h3>{kind}: {min(MOST, len(rows))} of {len(rows):,}</h3>"
         if rows:
             digits = {"gold score": 2, "cosine before": 3, "cosine after": 3}
-            yield table(rows[:MOST], digits, other=3 if isinstance(findings.pairs, GradedPairs) else 2)
+            yield table(rows[:MOST], digits, usual_digits=3 if isinstance(findings.pairs, GradedPairs) else 2)
 
 
 def _measured(findings: comparison_report.Findings) -> Iterator[str]:
@@ -266,7 +266,7 @@ def words_page(explained: Sequence[word_pairs.Explained], reference: str, models
             ]
             body.append(standalone.side_by_side(*pictures))
         body.append(note(pair_figures.MATRIX if matrices else word_tables.TOO_LONG))
-        body.append(table(word_tables.side_by_side(one.pairs), other=3))
+        body.append(table(word_tables.side_by_side(one.pairs), usual_digits=3))
     if (mean := word_tables.mean_of(explained)) is not None:
         body += [heading("Mean cost of the differences"), note(edit_tables.mean_text(mean))]
         body.append(table(edit_tables.mean_rows(mean)))

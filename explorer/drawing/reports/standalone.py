@@ -1,7 +1,5 @@
 """Build a self-contained HTML page: one file, no network, light and dark, printable."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from html import escape
 
@@ -91,10 +89,10 @@ def card(label: str, number: str, note: str) -> str:
     return f'<div class="card">{escape(label)}<b>{escape(number)}</b><span>{escape(note)}</span></div>'
 
 
-def verdict(found: Sentence) -> str:
+def verdict(sentence: Sentence) -> str:
     """The verdict at the top of a report, with the colour and sign of its kind."""
-    sign = {BETTER: "▲", WORSE: "▼", MIXED: "▲▼", CHANCE: "◆", CHOSE: "○", UNLEARNED: "∅"}.get(found.kind, "?")
-    return f'<p class="verdict {escape(found.kind)}">{sign} {_marked(found.pieces)}</p>'
+    sign = {BETTER: "▲", WORSE: "▼", MIXED: "▲▼", CHANCE: "◆", CHOSE: "○", UNLEARNED: "∅"}.get(sentence.kind, "?")
+    return f'<p class="verdict {escape(sentence.kind)}">{sign} {_marked(sentence.pieces)}</p>'
 
 
 def paragraph(pieces: Marked) -> str:
@@ -137,7 +135,7 @@ def picture(figure: go.Figure, title: str, caption: str = "", among: int = 1, le
 
 
 def table(
-    rows: Sequence[Row], digits: Mapping[str, int] | None = None, other: int = 2, shown: Sequence[Row] = ()
+    rows: Sequence[Row], digits: Mapping[str, int] | None = None, usual_digits: int = 2, shown: Sequence[Row] = ()
 ) -> str:
     """Rows as a table; numbers are rounded, with their full value in the element.
 
@@ -153,7 +151,7 @@ def table(
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
     head = "".join(f"<th{' class=number' if name in numbers else ''}>{escape(name)}</th>" for name in names)
-    places = {name: (digits or {}).get(name, other) for name in names}
+    places = {name: (digits or {}).get(name, usual_digits) for name in names}
     body = "".join(
         f"<tr>{''.join(_cell(row.get(name), places[name], instead.get(name)) for name in names)}</tr>"
         for row, instead in zip(rows, shown or [{}] * len(rows), strict=True)

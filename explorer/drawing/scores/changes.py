@@ -1,7 +1,5 @@
 """What changed from one model to another: the share of each probe pack and the score of each set, with intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -68,19 +66,19 @@ def colour_of(pack: PackChange) -> str:
     return style.GAIN if pack.rose else style.LOSS if pack.high < 0 or pack.fell else style.CHANCE
 
 
-def _pack(draft: style.Draft, one: PackChange, at: int, sides: tuple[int, int]) -> None:
+def _pack(draft: style.Draft, pack: PackChange, at: int, sides: tuple[int, int]) -> None:
     draft.path(
-        x=[100 * one.before.value, 100 * one.after.value],
+        x=[100 * pack.before.value, 100 * pack.after.value],
         y=[at, at],
-        line={"color": colour_of(one), "width": 5},
+        line={"color": colour_of(pack), "width": 5},
         hoverinfo="skip",
         showlegend=False,
     )
-    change = in_words.change(one.points, 100 * one.low, 100 * one.high, digits=0, label=CI)
-    shares = f"{in_words.arrow(100 * one.before.value, 100 * one.after.value, digits=0)} %"
-    right = 100 * max(one.before.high, one.after.high)
+    change = in_words.change(pack.points, 100 * pack.low, 100 * pack.high, digits=0, label=CI)
+    shares = f"{in_words.arrow(100 * pack.before.value, 100 * pack.after.value, digits=0)} %"
+    right = 100 * max(pack.before.high, pack.after.high)
     draft.note(shares, x=min(right + 1.5, 101), y=at, xanchor="left", font={"size": TEXT})
-    for share, side in ((one.before, sides[0]), (one.after, sides[1])):
+    for share, side in ((pack.before, sides[0]), (pack.after, sides[1])):
         middle, low, high = (100 * number for number in (share.value, share.low, share.high))
         draft.points(
             x=[middle],
@@ -90,13 +88,13 @@ def _pack(draft: style.Draft, one: PackChange, at: int, sides: tuple[int, int]) 
             showlegend=at == 0,
             marker={"size": 13, "color": style.SIDES[side]},
             error_x=style.error_bars([middle], [low], [high], color=style.SIDES[side], thickness=1.5, width=4),
-            hovertemplate=f"{one.name}, {'AB'[side]}: {share}<br>{change} points<extra></extra>",
+            hovertemplate=f"{pack.name}, {'AB'[side]}: {share}<br>{change} points<extra></extra>",
         )
 
 
-def _set(draft: style.Draft, one: SetChange, at: int) -> None:
+def _set(draft: style.Draft, change: SetChange, at: int) -> None:
     """The difference over a mark of 0, which is short: a line across the figure would cross the text."""
-    verdict, colour = one.verdict, OF_KIND.get(one.verdict.kind, style.CHANCE)
+    verdict, colour = change.verdict, OF_KIND.get(change.verdict.kind, style.CHANCE)
     gap = verdict.difference or 0.0
     bars = {} if not verdict.known else style.error_bars([gap], *([end] for end in verdict.known[3:]))
     zero = {"x0": 0, "x1": 0, "ysizemode": "pixel", "yanchor": at, "y0": -MARK, "y1": MARK}
@@ -107,11 +105,11 @@ def _set(draft: style.Draft, one: SetChange, at: int) -> None:
         showlegend=False,
         marker={"size": 13, "color": colour},
         error_x=bars | {"color": colour, "thickness": 5, "width": 0} if bars else None,
-        hovertemplate=f"{style.hover_text(one.name)}<br>{verdict.gap_with_ci}<extra></extra>",
+        hovertemplate=f"{style.hover_text(change.name)}<br>{verdict.gap_with_ci}<extra></extra>",
     )
     scores = in_words.arrow(verdict.declared_base, verdict.exported)
     draft.note(
-        f"{style.short_text(one.name, LONGEST)}<br>{scores}, {verdict.gap_alone}",
+        f"{style.short_text(change.name, LONGEST)}<br>{scores}, {verdict.gap_alone}",
         align="left",
         font={"size": TEXT - 1},
         xref="x domain",

@@ -1,7 +1,5 @@
 """Curves by layer, of scores and of embedding geometry, and by the share of a tuned model."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -129,10 +127,10 @@ def scores_by_layer(tasks: Mapping[str, Lines]) -> go.Figure:
     return draft.figure(80 + HEIGHT * down, legend={"y": -0.2 / down, "yanchor": "top"})
 
 
-def measure_by_layer(found: LayerGeometry, measure: Measure) -> go.Figure:
+def measure_by_layer(geometry: LayerGeometry, measure: Measure) -> go.Figure:
     """One measure by layer, for every side."""
     draft = style.Draft()
-    for name, layers, colour in zip("AB", found.layers, style.SIDES, strict=False):
+    for name, layers, colour in zip("AB", geometry.layers, style.SIDES, strict=False):
         draft.curve(
             colour,
             size=7,
@@ -141,16 +139,16 @@ def measure_by_layer(found: LayerGeometry, measure: Measure) -> go.Figure:
             name=name,
             hovertemplate=f"{name}, layer %{{x}}: %{{y:.3f}}<extra></extra>",
         )
-    draft.x_axes(title="layer", zeroline=False, **_whole(found))
+    draft.x_axes(title="layer", zeroline=False, **_whole(geometry))
     draft.y_axes(zeroline=False)
     return draft.figure(240)
 
 
-def alignment_by_uniformity(found: LayerGeometry) -> go.Figure:
+def alignment_by_uniformity(geometry: LayerGeometry) -> go.Figure:
     """Layers by uniformity and alignment, with an arrow from A to B at the chosen layer & pooling."""
     draft = style.Draft()
     for name, layers, reading, chosen, colour in zip(
-        "AB", found.layers, found.readings, found.chosen, style.SIDES, strict=False
+        "AB", geometry.layers, geometry.readings, geometry.chosen, style.SIDES, strict=False
     ):
         draft.curve(
             colour,
@@ -161,7 +159,7 @@ def alignment_by_uniformity(found: LayerGeometry) -> go.Figure:
             name=name,
             text=[str(layer) for layer in range(len(layers))],
             textposition="top center" if name == "A" else "bottom center",
-            hovertemplate=f"{name}, {found.pooling} of layer %{{text}}<br>uniformity %{{x:.3f}}<br>"
+            hovertemplate=f"{name}, {geometry.pooling} of layer %{{text}}<br>uniformity %{{x:.3f}}<br>"
             "alignment %{y:.3f}<extra></extra>",
         )
         draft.points(
@@ -171,7 +169,7 @@ def alignment_by_uniformity(found: LayerGeometry) -> go.Figure:
             marker={"symbol": "circle-open", "size": 15, "color": colour, "line": {"width": 3}},
             hovertemplate=f"{name}, {reading.title}<br>uniformity %{{x:.3f}}<br>alignment %{{y:.3f}}<extra></extra>",
         )
-    ends = [(one.uniformity, one.alignment) for one in found.chosen]
+    ends = [(one.uniformity, one.alignment) for one in geometry.chosen]
     if len(ends) == 2 and np.isfinite(ends).all() and ends[0] != ends[1]:
         (from_x, from_y), (x, y) = ends
         arrow = {"showarrow": True, "arrowhead": 2, "arrowsize": 1.2, "arrowwidth": 2.5, "arrowcolor": style.ACCENT}
@@ -181,11 +179,11 @@ def alignment_by_uniformity(found: LayerGeometry) -> go.Figure:
     return draft.figure(460)
 
 
-def drift_by_layer(found: LayerGeometry, differences: Interval | None) -> go.Figure:
+def drift_by_layer(geometry: LayerGeometry, differences: Interval | None) -> go.Figure:
     """CKA, shift and score difference of each layer, in three rows."""
-    panels = [("CKA", found.alike)] + [("shift", found.shift)] * found.same_width
+    panels = [("CKA", geometry.alike)] + [("shift", geometry.shift)] * geometry.same_width
     rows = len(panels) + (differences is not None)
-    layers = list(range(len(found.alike)))
+    layers = list(range(len(geometry.alike)))
     draft = style.Draft(rows=rows, shared=True, down=0.07)
     for row, (name, values) in enumerate(panels, start=1):
         hover = f"layer %{{x}}: {name} %{{y:.3f}}<extra></extra>"
@@ -194,7 +192,7 @@ def drift_by_layer(found: LayerGeometry, differences: Interval | None) -> go.Fig
     if differences is not None:
         hover = "layer %{x}: B − A %{customdata}<extra></extra>"
         _add_differences(draft, differences, differences.difference, rows, hover)
-    draft.x_axes(zeroline=False, **_whole(found))
+    draft.x_axes(zeroline=False, **_whole(geometry))
     draft.x_axes(title="layer", row=rows)
     return draft.figure(60 + 150 * rows, showlegend=False)
 
@@ -216,8 +214,8 @@ def _add_differences(draft: style.Draft, differences: Interval, shown: Floats, r
     draft.y_axes(title="B − A", zeroline=False, row=row)
 
 
-def _whole(found: LayerGeometry) -> dict[str, Any]:
-    most = max(map(len, found.layers))
+def _whole(geometry: LayerGeometry) -> dict[str, Any]:
+    most = max(map(len, geometry.layers))
     return {"tick0": 0, "dtick": 1 if most <= 13 else 2 if most <= 25 else 4}
 
 

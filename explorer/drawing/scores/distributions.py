@@ -1,7 +1,5 @@
 """Distributions: cosines by gold score or label, of one model or of A and B, and how many neighbours are kept."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
@@ -144,24 +142,24 @@ def _density(cosines: Floats) -> tuple[Floats, Floats]:
     return at, np.asarray(density / density.max())
 
 
-def cosines_by_gold(found: GoldBins) -> go.Figure:
+def cosines_by_gold(bins: GoldBins) -> go.Figure:
     """A histogram for every band of gold scores, highest on top, with a tick at each median."""
-    bands, sides = found.medians.shape
+    bands, sides = bins.medians.shape
     rows = range(bands)
-    top = HEADROOM * (float(found.shares.max()) or 1.0)
-    width = found.edges[1] - found.edges[0]
-    first = next(row for row in rows if found.pairs[bands - 1 - row])
+    top = HEADROOM * (float(bins.shares.max()) or 1.0)
+    width = bins.edges[1] - bins.edges[0]
+    first = next(row for row in rows if bins.pairs[bands - 1 - row])
     height = 1 / (bands + SPACE * (bands - 1))
     draft, axes = Draft(), {}
     for row in rows:
         band, axis = bands - 1 - row, _axis(row)
         for side in reversed(range(sides)):  # A's line over what fills B's
-            if not np.isnan(found.medians[band, side]):  # else no pairs are in this band, or no cosines
-                _add_side(draft, found, band, side, axis, top, legend=row == first)
-        pairs = found.pairs[band]
+            if not np.isnan(bins.medians[band, side]):  # else no pairs are in this band, or no cosines
+                _add_side(draft, bins, band, side, axis, top, legend=row == first)
+        pairs = bins.pairs[band]
         count = counted(pairs, "pair") if pairs else "no pairs"
         where = {"xref": "x domain", "yref": f"{axis} domain", "xanchor": "left", "yanchor": "bottom"}
-        draft.note(f"gold score {found.labels[band]}: {count}", x=0, y=1, borderpad=0, **where)
+        draft.note(f"gold score {bins.labels[band]}: {count}", x=0, y=1, borderpad=0, **where)
         bottom = (1 + SPACE) * height * band
         axes[axis.replace("y", "yaxis")] = {
             "domain": [bottom, min(1.0, bottom + height)],  # plotly refuses 1 plus a rounding error
@@ -173,7 +171,7 @@ def cosines_by_gold(found: GoldBins) -> go.Figure:
         }
     # one axis of cosines for all rows, below the lowest
     draft.x_axes(
-        range=[found.edges[0] - width / 2, found.edges[-1] + width / 2],
+        range=[bins.edges[0] - width / 2, bins.edges[-1] + width / 2],
         zeroline=False,
         title="cosine",
         anchor=_axis(bands - 1),
@@ -191,16 +189,16 @@ def _axis(place: int) -> str:
     return f"y{place + 1}" if place else "y"
 
 
-def _add_side(draft: Draft, found: GoldBins, band: int, side: int, axis: str, top: float, *, legend: bool) -> None:
+def _add_side(draft: Draft, bins: GoldBins, band: int, side: int, axis: str, top: float, *, legend: bool) -> None:
     """The outline of a side, steps through the middles of the bins with an empty one at each end, and its median."""
-    name, colour, shares, median = "AB"[side], SIDES[side], found.shares[band, side], found.medians[band, side]
-    width = found.edges[1] - found.edges[0]
-    middles = (found.edges[:-1] + found.edges[1:]) / 2
+    name, colour, shares, median = "AB"[side], SIDES[side], bins.shares[band, side], bins.medians[band, side]
+    width = bins.edges[1] - bins.edges[0]
+    middles = (bins.edges[:-1] + bins.edges[1:]) / 2
     notes = [
-        f"{name}, gold score {found.labels[band]}<br>cosine {in_words.interval(low, high, digits=3)}<br>"
-        f"{in_words.percent(share, 1)}: {count:,} of {found.pairs[band]:,} pairs"
+        f"{name}, gold score {bins.labels[band]}<br>cosine {in_words.interval(low, high, digits=3)}<br>"
+        f"{in_words.percent(share, 1)}: {count:,} of {bins.pairs[band]:,} pairs"
         for low, high, share, count in zip(
-            found.edges[:-1], found.edges[1:], shares, found.counts[band, side], strict=True
+            bins.edges[:-1], bins.edges[1:], shares, bins.counts[band, side], strict=True
         )
     ]
     draft.path(
@@ -224,7 +222,7 @@ def _add_side(draft: Draft, found: GoldBins, band: int, side: int, axis: str, to
         line={"color": colour, "width": 1.5, "dash": "dot"},
         legendgroup=name,
         showlegend=False,
-        hovertext=f"{name}, gold score {found.labels[band]}<br>median of {found.pairs[band]:,} pairs: "
+        hovertext=f"{name}, gold score {bins.labels[band]}<br>median of {bins.pairs[band]:,} pairs: "
         f"{in_words.number(median, 3)}",
         hoverinfo="text",
     )

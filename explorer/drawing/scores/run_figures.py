@@ -3,8 +3,6 @@
 The input of the curves is the lines of metrics.jsonl, thinned and with a smoothed loss.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
@@ -150,10 +148,8 @@ def geometry(lines: Lines, total: int = 0, parts: Sequence[str] = ()) -> go.Figu
             (3, "uniformity", None, "uniformity"),
         ):
             known = with_gaps([line for line in own if getattr(line, name, None) is not None])
-            seed_style = _seed_style(number)
             draft.curve(
-                seed_style["colour"],
-                dash=dash or seed_style["dash"],
+                **{**_seed_style(number), **({"dash": dash} if dash else {})},
                 size=6,
                 row=row,
                 x=[one and one.step for one in known],

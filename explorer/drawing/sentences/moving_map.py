@@ -3,8 +3,6 @@
 Everything that `moving_map.js` draws is in `content`: positions, colours, neighbours and cosines of every frame.
 """
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
