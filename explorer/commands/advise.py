@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def advise_flags(verb: argparse.ArgumentParser) -> None:
-    """State the flags."""
+    """Take a text, and the options of the advice on it."""
     from explorer.measuring.scores.in_use import InUse
     from explorer.studies.plans.advice import AdviceOptions
     from explorer.studies.plans.plan import Plan
@@ -120,7 +121,6 @@ def _same(begun: PlanFolder, data: OwnData, chosen: AdviceOptions) -> Advice:
 def _begun(name: str) -> PlanFolder | None:
     from explorer.studies.plans import plan_folder
 
-    try:
+    with suppress(StrataError):
         return plan_folder.find(name)
-    except StrataError:
-        return None
+    return None

@@ -13,7 +13,7 @@ from explorer.places import app_file, cache_folder, results_folder, runs_folder
 
 
 def app_flags(verb: argparse.ArgumentParser) -> None:
-    """State the flags."""
+    """Take the port."""
     verb.add_argument("--port", metavar="N", help="The port (default: 8501 or the next free one)")
 
 

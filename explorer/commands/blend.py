@@ -1,7 +1,5 @@
 """Blend what a run trained with its base, from the command line."""
 
-from __future__ import annotations
-
 import argparse
 import json
 
@@ -21,7 +19,7 @@ ALLOWED = (
 
 
 def blend_flags(verb: argparse.ArgumentParser) -> None:
-    """State the flags."""
+    """Take runs, or a base and a tuned model, and the folder of an export."""
     verb.add_argument(
         "runs", nargs="+", metavar="RUN", help=f"A run: {flags.A_RUN}; or two models, of which the first is the base"
     )

@@ -41,7 +41,7 @@ WINDOWS, CORPUS = Options.knobs["windows"], Options.knobs["corpus"]
 
 
 def compare_flags(verb: argparse.ArgumentParser) -> None:
-    """State the flags."""
+    """Take two models, the sets that they are compared on, and the limits of a gate."""
     verb.add_argument("model_a", metavar="A", help=f"An encoder: {flags.A_MODEL} for the model of a run")
     verb.add_argument("model_b", metavar="B", help="The encoder to compare with A, given in the same way")
     test = sources.written(sets.halves()[1])

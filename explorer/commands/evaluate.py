@@ -37,7 +37,7 @@ STOPPED = "Stopped. What was measured is saved; the same command goes on from th
 
 
 def evaluate_flags(verb: argparse.ArgumentParser) -> None:
-    """State the flags."""
+    """Take models, the tasks that they are scored on, and the settings of the scores."""
     verb.add_argument(
         "models",
         nargs="+",
@@ -183,10 +183,10 @@ def _columns(sets: Sets, options: argparse.Namespace) -> group_scores.Columns:
     return found
 
 
-def _print(found: EvaluationResult, options: argparse.Namespace, columns: group_scores.Columns) -> None:
-    labels = scored_task.labels(found.columns)
+def _print(results: EvaluationResult, options: argparse.Namespace, columns: group_scores.Columns) -> None:
+    labels = scored_task.labels(results.columns)
     tasks: dict[str, list[str]] = {}
-    for result in found.reused:
+    for result in results.reused:
         tasks.setdefault(result.model.name, []).append(labels[result.task.digest])
     models: dict[str, list[str]] = {}
     for name, of_model in tasks.items():
@@ -194,14 +194,14 @@ def _print(found: EvaluationResult, options: argparse.Namespace, columns: group_
     if models:
         reused = "; ".join(f"{', '.join(names)}: {of_models}" for of_models, names in models.items())
         output.say(f"Saved results, not measured again (--again does): {reused}")
-    lacking = group_scores.lacking(found.columns, columns, options.split) if options.split else ""
-    for text in filter(None, (*found.repeated, *found.missing, *found.failed, lacking)):
+    lacking = group_scores.lacking(results.columns, columns, options.split) if options.split else ""
+    for text in filter(None, (*results.repeated, *results.missing, *results.failed, lacking)):
         output.say(text)
-    if not found.results and not found.failed:
+    if not results.results and not results.failed:
         raise errors.StrataError("No task could be scored. Set STRATA_DATA, or --data, to a folder with their files.")
-    if found.results:
-        print(_table(found, options, group_scores.of_results(found.results, columns)), end="")
-    if found.failed:
+    if results.results:
+        print(_table(results, options, group_scores.of_results(results.results, columns)), end="")
+    if results.failed:
         raise errors.StrataError("Not everything could be scored; what could be is saved. The messages above say why.")
 
 
@@ -287,20 +287,14 @@ def _of_all(
     )
     paths = [path for path in (path_of(*cell) for cell in cells) if path in saved]
     results = {path: result for path in paths if (result := read(path)) is not None}
-    of_all = EvaluationResult(
-        tuple(results.values()),
-        tuple(result for path, result in results.items() if path in reused),
-        tuple(dict.fromkeys(world.gathered(found.missing))),
-        tuple(dict.fromkeys(world.gathered(found.failed))),
-        found.columns,
-        found.repeated,
-    )
+    known = tuple(result for path, result in results.items() if path in reused)
+    missing, failed = (tuple(dict.fromkeys(world.gathered(texts))) for texts in (found.missing, found.failed))
     world.leave()
-    return of_all
+    return replace(found, results=tuple(results.values()), reused=known, missing=missing, failed=failed)
 
 
-def _table(found: EvaluationResult, options: argparse.Namespace, groups: Mapping[str, splits.ScoreSplit]) -> str:
-    results, tasks = found.results, found.columns
+def _table(evaluated: EvaluationResult, options: argparse.Namespace, groups: Mapping[str, splits.ScoreSplit]) -> str:
+    results, tasks = evaluated.results, evaluated.columns
     if options.json:
         return table_formats.as_json(results, group_scores.as_json(groups))
     rows = result_table.models(results)

@@ -1,7 +1,5 @@
 """Explain the cosine of two sentences by their words, under one encoder or two."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from dataclasses import replace
@@ -37,7 +35,7 @@ MEASURED = Settings.knobs["max_length"], Settings.knobs["device"]  # all is comp
 
 
 def explain_flags(verb: argparse.ArgumentParser) -> None:
-    """State the flags."""
+    """Take two sentences or a file of pairs, one model or two, and what words are compared with."""
     verb.add_argument("first", nargs="?", metavar="FIRST", help="A sentence; left out with --pairs")
     verb.add_argument("second", nargs="?", metavar="SECOND", help="Another sentence; left out with --pairs")
     verb.add_argument("model", nargs="?", metavar="A", help=f"An encoder: {flags.A_MODEL} (default: the bundled one)")

@@ -34,7 +34,7 @@ preset *quick*, which all have, is a short trial: 100 steps of at most 16 rows, 
 
 
 def methods_flags(verb: argparse.ArgumentParser) -> None:
-    """State the flags."""
+    """Take a method to show, or none for the list."""
     verb.add_argument("method", nargs="?", metavar="METHOD", help="Show one method with its settings")
     verb.add_argument("--json", action="store_true", help="All methods with all settings, as JSON")
     verb.add_argument("--markdown", action="store_true", help="All methods as a page of Markdown")
@@ -145,7 +145,7 @@ def _in_words(sets: Mapping[str, Values]) -> Iterator[tuple[str, str]]:
 
 
 def backtranslate_flags(verb: argparse.ArgumentParser) -> None:
-    """State the flags."""
+    """Take sentences, the two translators, and the file to write."""
     from explorer.training.backtranslation import TranslationOptions
 
     verb.add_argument("data", nargs="+", metavar="FILE|NAME", help="Sentences: files, 'sample', 'STS-B', …")
@@ -183,7 +183,7 @@ def backtranslate(options: argparse.Namespace) -> None:
 
 
 def generator_flags(verb: argparse.ArgumentParser) -> None:
-    """State the flags."""
+    """Take the encoder, the sentences to train on, and the folder of the generator."""
     from explorer.training.generator import GeneratorOptions
 
     verb.add_argument(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def plan_flags(verb: argparse.ArgumentParser) -> None:
-    """State the flags."""
+    """Take a plan, and whether it is estimated, trained or shown."""
     from explorer.studies.plans.execution import ExecutionOptions
 
     verb.add_argument("plan", metavar="FILE|NAME", help="The file of a plan, or the name of one that was begun")
@@ -121,7 +121,7 @@ AGAIN = "the same command"
 
 
 def reproduce_flags(verb: argparse.ArgumentParser) -> None:
-    """State the flags."""
+    """Take a table of a paper, and the scale at which it is repeated."""
     from explorer.studies.reproduce import ReproductionOptions
 
     verb.add_argument("table", metavar="TABLE", help="Such as sg-bert-5; or 'list'")
@@ -146,10 +146,7 @@ def reproduce(options: argparse.Namespace) -> None:
             print(f"{one.name:24}{one.paper}, {one.title}: {one.about}{how}")
         return
     output.say_unreadable()
-    scale = replace(
-        flags.read(options, reproduction.ReproductionOptions),
-        settings=flags.settings(options),
-    )
+    scale = replace(flags.read(options, reproduction.ReproductionOptions), settings=flags.settings(options))
     found = reproduction.reproduction(reproduction.paper_table(options.table), scale)
     if options.estimate:
         for plan in found.plans.values():

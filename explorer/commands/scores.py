@@ -1,7 +1,5 @@
 """Score an encoder on an evaluation set of any kind: under every layer & pooling, or in many sizes."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import math
@@ -29,7 +27,7 @@ from explorer.training.record.run_results import named_set, names_of
 
 
 def score_flags(verb: argparse.ArgumentParser) -> None:
-    """State the flags."""
+    """Take a model, and the set that it is scored on."""
     verb.add_argument(
         "model",
         metavar="MODEL",
@@ -95,12 +93,12 @@ def _given(options: argparse.Namespace) -> tuple[ItemSet, Sequence[Report]]:
     return given, ()
 
 
-def as_json(found: Found, given: ItemSet, scores: layer_scores.LayerScores, **more: object) -> str:
+def as_json(model: Found, given: ItemSet, scores: layer_scores.LayerScores, **more: object) -> str:
     """Every layer & pooling as JSON, with model, set and settings, and what else is given."""
     content = {
-        "model": found.name,
-        "model_revision": found.revision,
-        "model_digest": found.digest,
+        "model": model.name,
+        "model_revision": model.revision,
+        "model_digest": model.digest,
         "set": given.name,
         "set_digest": given.digest,
         "item": given.item,
@@ -124,19 +122,19 @@ def as_json(found: Found, given: ItemSet, scores: layer_scores.LayerScores, **mo
 
 
 def as_text(
-    found: Found,
+    model: Found,
     given: ItemSet,
     scores: layer_scores.LayerScores,
     metric: str,
     aggregate: str,
-    asked: Sequence[Reading] = (),
+    readings: Sequence[Reading] = (),
 ) -> str:
     """One metric as a grid for the terminal, with notes, and the layers & poolings that were asked for by name.
 
     Of the model default there is every other metric, too.
     """
     way = f", {aggregate}" if scores.has_parts else ""
-    lines = [f"{found.name} on {given.name}: {metric} × 100 on {size_of(given)}{way} (higher is better)", ""]
+    lines = [f"{model.name} on {given.name}: {metric} × 100 on {size_of(given)}{way} (higher is better)", ""]
     lines.append(f"{'layer':>8}" + "".join(f"{pooling:>8}" for pooling in scores.poolings))
     for row, numbers in zip(scores.rows, scores.table(metric, aggregate), strict=True):
         cells = "".join(f"{in_words.number(score) if math.isfinite(score) else '':>8}" for score in numbers)
@@ -149,7 +147,7 @@ def as_text(
             one: layer_scores.text_of(scores.score(OWN, one, aggregate)) for one in scores.metrics if one != metric
         }
         lines += [f"model default, {name}: {score}" for name, score in others.items()]
-    lines += [f"{one.title}: {layer_scores.text_of(scores.score(one, metric, aggregate))}" for one in asked]
+    lines += [f"{one.title}: {layer_scores.text_of(scores.score(one, metric, aggregate))}" for one in readings]
     if best is not None:
         text = f"{in_words.number(scores.score(best, metric, aggregate))} ({best.title})"
         if scores.best_of_all(metric, aggregate) == OWN:
@@ -166,7 +164,7 @@ def as_text(
 
 
 def shrink_flags(verb: argparse.ArgumentParser) -> None:
-    """State the flags."""
+    """Take an encoder, the set that its sizes are scored on, and the folder of an export."""
     verb.add_argument("model", metavar="MODEL", help=f"The encoder: {flags.A_MODEL}")
     verb.add_argument(
         "--on",

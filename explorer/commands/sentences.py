@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def embed_flags(verb: argparse.ArgumentParser) -> None:
-    """State the flags."""
+    """Take an encoder, the texts, and the folder of their vectors."""
     verb.add_argument("model", metavar="MODEL", help=f"The encoder: {flags.A_MODEL}")
     verb.add_argument(
         "texts",
@@ -116,7 +116,7 @@ OPTIONS = query_results.SearchedText, declared.SideReadings, query_results.Searc
 
 
 def search_flags(verb: argparse.ArgumentParser) -> None:
-    """State the flags."""
+    """Take a query, the texts or vectors that are searched, and one encoder or two."""
     verb.add_argument("query", metavar="QUERY", help="A sentence; a sentence of the corpus does not find itself")
     flags.add(verb, *OPTIONS, vector_search.VectorOptions, Settings, flags.ONLINE)
     verb.add_argument("--json", action="store_true", help="Everything, as JSON")
@@ -192,12 +192,12 @@ def _of_vectors(options: argparse.Namespace, k: int) -> str:
     return query_results.answer_as_json(*answer, k) if options.json else query_results.answer_as_text(*answer)
 
 
-def _encoder(found: vector_corpus.VectorCorpus, options: argparse.Namespace) -> tuple[Found, Reading]:
+def _encoder(searched: vector_corpus.VectorCorpus, options: argparse.Namespace) -> tuple[Found, Reading]:
     """The encoder of the query: that which is named, or that which made the vectors."""
-    origin = found.origin
+    origin = searched.origin
     if not options.model and origin is None:
         raise BadChoice(
-            f"No sentence of {found.name} is the query, and nothing says which encoder made its vectors. Name the "
+            f"No sentence of {searched.name} is the query, and nothing says which encoder made its vectors. Name the "
             "encoder with --model (and --reading), or ask for a sentence of the corpus."
         )
     name = options.model[0] if options.model else origin.model if origin else ""
@@ -206,10 +206,10 @@ def _encoder(found: vector_corpus.VectorCorpus, options: argparse.Namespace) -> 
     except ModelError as error:
         if options.model:
             raise
-        raise BadChoice(f"{found.name} was made by '{name}'. {error} Or name its folder with --model.") from error
+        raise BadChoice(f"{searched.name} was made by '{name}'. {error} Or name its folder with --model.") from error
     if origin is not None and model.digest != origin.model_digest:
         raise BadChoice(
-            f"{found.name} was made by '{origin.model}' with other weights than '{model.name}' has here. Name the "
+            f"{searched.name} was made by '{origin.model}' with other weights than '{model.name}' has here. Name the "
             "model that made it with --model, or embed the text again."
         )
-    return model, declared.named(found.title if origin else options.reading, model.folder)
+    return model, declared.named(searched.title if origin else options.reading, model.folder)

@@ -1,7 +1,5 @@
 """Say what a cosine of an encoder means: the probability of a match, thresholds, and its place among random pairs."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from contextlib import suppress
@@ -23,7 +21,7 @@ from explorer.training.record.run_results import named_set
 
 
 def similarity_flags(verb: argparse.ArgumentParser) -> None:
-    """State the flags."""
+    """Take one encoder or two, and the pairs that say what a cosine means."""
     verb.add_argument("model", metavar="A", help=f"An encoder: {flags.A_MODEL} for the model of a run")
     verb.add_argument("other", nargs="?", metavar="B", help="Another encoder, such as what A was tuned to")
     flags.add(verb, meaning.SimilarityOptions, calibration.MatchOptions, declared.SideReadings, Settings, flags.ONLINE)
@@ -105,7 +103,7 @@ def _divided(source: str, dev_source: str | None, online: bool) -> sets.Divided:
 
 
 def _meaning(
-    found: Found,
+    model: Found,
     reading: Reading,
     pairs: sets.Divided | None,
     text: text_sets.Sentences,
@@ -115,11 +113,11 @@ def _meaning(
     calibrated = None
     if pairs is not None:
         dev, test, whole = pairs.dev, pairs.test, pairs.whole
-        also = declared.outside(reading, found.folder)
+        also = declared.outside(reading, model.folder)
         if whole is None:
-            scores = [output.shown(measure(found, one, settings, also=also)) for one in (dev, test)]
+            scores = [output.shown(measure(model, one, settings, also=also)) for one in (dev, test)]
         else:
-            of_whole = output.shown(measure(found, whole, settings, also=also))
+            of_whole = output.shown(measure(model, whole, settings, also=also))
             scores = [of_whole.of_pairs(whole.rows_of(one)) for one in (dev, test)]
         labelled = [
             calibration.LabelledCosines(one.name, of_one.gold, of_one.cosines_of(reading))
@@ -127,6 +125,6 @@ def _meaning(
         ]
         calibrated = calibration.calibrate(labelled[0], labelled[1], wanted)
     some = meaning.some_sentences(text.texts)
-    vectors = output.shown(of_reading(load_encoder(found, settings), some, reading, settings.max_length))
-    title = declared.described(reading, found.folder)
-    return meaning.CosineMeaning(found.name, title, calibrated, meaning.random_pairs(vectors, text.name))
+    vectors = output.shown(of_reading(load_encoder(model, settings), some, reading, settings.max_length))
+    title = declared.described(reading, model.folder)
+    return meaning.CosineMeaning(model.name, title, calibrated, meaning.random_pairs(vectors, text.name))

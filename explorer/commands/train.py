@@ -39,7 +39,7 @@ class _OfStages(argparse.Action):
 
 
 def train_flags(verb: argparse.ArgumentParser) -> None:
-    """State the flags."""
+    """Take a method or a text, a recipe, and every setting of it."""
     from explorer.training.recipe import Recipe, Stage
     from explorer.training.text_defaults import StartOptions
 
@@ -172,11 +172,7 @@ def _where(run: runs.Run, status: Status, out: Path | None) -> list[str]:
     test = rows or recipe.test
     model = str(run.model) if out else f"run:{run.name}"
     words = ["compare", recipe.model, model, *(["--on", str(test)] if test else [])]
-    return [
-        *lines,
-        f"Model: {run.model}",
-        f"Compare it with its base: python -m explorer {shlex.join(words)}",
-    ]
+    return [*lines, f"Model: {run.model}", f"Compare it with its base: python -m explorer {shlex.join(words)}"]
 
 
 def _content(run: runs.Run, status: Status) -> dict[str, object]:
@@ -320,7 +316,7 @@ def _fitting(data: Sequence[str]) -> str:
 
 
 def export_flags(verb: argparse.ArgumentParser) -> None:
-    """State the flags."""
+    """Take a run, and the folder to write."""
     verb.add_argument("run", metavar="RUN", help=f"A run: {flags.A_RUN}")
     verb.add_argument("folder", metavar="DIR", type=given_path, help="The folder to write; it must not exist yet")
 

@@ -115,18 +115,14 @@ def say_unreadable() -> None:
         say(line)
 
 
-def _in_notebook() -> bool:
-    """Whether standard error is the output of a cell of a notebook, which knows a carriage return but no other code."""
-    return type(sys.stderr).__module__.partition(".")[0] == "ipykernel"
-
-
 class ProgressLine:
     """Progress on one line; in a log, which is neither a terminal nor a notebook, a line every LOGGED seconds."""
 
     def __init__(self) -> None:
         self.shown = 0.0
         self._last = time.monotonic()
-        self._notebook = _in_notebook()
+        # of a cell of a notebook, which knows a carriage return but no other code
+        self._notebook = type(sys.stderr).__module__.partition(".")[0] == "ipykernel"
         self._live = self._notebook or (sys.stderr is not None and sys.stderr.isatty())
         self._length = 0  # of the line that is shown in a notebook
 
