@@ -62,7 +62,7 @@ def corpus(
         raise BadChoice(f"No training text is named. Give '{SAMPLE}', a set such as 'STS-B train', or a file.")
     if wanted == text_sets.LABELLED_TEXTS:
         for source in sources:
-            kind, table = _offered(source)
+            _, kind, table = _offered(source)
             lack = _what_is_missing(kind, wanted) if table is None else training_rows.lack(table, columns or {})
             _refuse_if(lack, wanted, source if table is None else table.name)
         of_labelled = [training_rows.read(source, columns, divide) for source in sources]
@@ -78,7 +78,7 @@ def corpus(
 
 def serves(source: str, columns: Mapping[str, str] | None = None) -> dict[Kind, str]:
     """For each kind of rows "" if the source has it, else the reason; published sets are not read for this."""
-    kind, table = _offered(source)
+    _, kind, table = _offered(source)
     if table is None:
         lacks = {wanted: _what_is_missing(kind, wanted) for wanted in text_sets.KINDS}
         return {**lacks, text_sets.SCORED_PAIRS: ""} if source == SAMPLE else lacks
@@ -92,7 +92,7 @@ def kind_of(sources: Sequence[str]) -> tuple[Kind, int, int]:
     """The richest kind of rows that all sources have, how many sentences are in a row, and the rows of files."""
     found, rows = [], 0
     for source in sources:
-        kind, table = _offered(source)
+        _, kind, table = _offered(source)
         if table is not None:
             rows += len(table.rows)
             kind = table_kind(table)
@@ -113,21 +113,20 @@ def matching_sets(
     of several, those of the first. Text of one's own is judged by its `rows`: fewer than `few`, or `FEW`, are
     cross-fitted, of more some are held out. With `labels`, their classes are judged too.
     """
-    if named and all(map(_is_own, named)):
+    given = [sources.identity(source) for source in named]
+    if given and all(map(_is_own, given)):
         if rows is not None and len(rows) < (few or FEW) and (wanted.is_judged or labels) and _is_divisible(rows):
             return sets.CROSS_FITTED, sets.CROSS_FITTED
         return (sets.HELD_OUT, sets.HELD_OUT) if wanted.is_judged else None
     graded = wanted == text_sets.SCORED_PAIRS
-    given = (sets.parts()[0] if graded and source == SAMPLE else sources.identity(source) for source in named)
-    return next(filter(None, map(sets.of_train_part, given)), None)
+    trained = (sets.parts()[0] if graded and str(one) == SAMPLE else one for one in given)
+    return next(filter(None, map(sets.of_train_part, trained)), None)
 
 
-def _is_own(source: str) -> bool:
+def _is_own(given: SetIdentity) -> bool:
     """Whether a source is a file, or all of an uploaded set; a folder has its own parts."""
-    given = sources.identity(source)
-    return (is_file(source) and not sources.is_folder(source)) or (
-        given.kind == SetKind.UPLOADED and given == given.whole
-    )
+    of_upload = given.kind == SetKind.UPLOADED and given == given.whole
+    return of_upload or (is_file(str(given)) and not sources.is_folder(str(given)))
 
 
 def _is_divisible(rows: Corpus) -> bool:
@@ -135,9 +134,8 @@ def _is_divisible(rows: Corpus) -> bool:
     return len(rows) >= LEAST and len(linked(zip(*rows.texts, strict=True))) > 1
 
 
-def stamp(source: str) -> Hashable:
+def stamp(given: SetIdentity) -> Hashable:
     """A value that changes when the text of a source does: with a file, one in a folder, or one of a set."""
-    given = sources.identity(source)
     if given.is_scored:
         return sets.stamp(given)
     try:
@@ -156,20 +154,21 @@ def stamp(source: str) -> Hashable:
     return places.stamps([*there, *named])
 
 
-def _offered(source: str) -> tuple[Kind, Table | None]:
+def _offered(source: str) -> tuple[SetIdentity, Kind, Table | None]:
     """The richest kind of rows in a source other than a file; of a file its table, whose columns decide the kind."""
+    given = sources.identity(source)
     if source in SHIPPED:
-        return text_sets.TRIPLETS, None
+        return given, text_sets.TRIPLETS, None
     if labelled_sets.is_known(source) or sources.is_folder(source):
-        return text_sets.LABELLED_TEXTS, None
+        return given, text_sets.LABELLED_TEXTS, None
     if sources.is_file(source):
-        return text_sets.SCORED_PAIRS, read_file(source)
+        return given, text_sets.SCORED_PAIRS, read_file(source)
     try:
-        sets.check(sources.identity(source))
+        sets.check(given)
     except SetNotFound as error:
         named = " or ".join([*(f"'{name}'" for name in SHIPPED), "a labelled set such as 'MRPC'"])
         raise SetNotFound(f"{error} Or give {named}, or a file that ends in {', '.join(ENDINGS)}.") from None
-    return text_sets.SCORED_PAIRS, None
+    return given, text_sets.SCORED_PAIRS, None
 
 
 def without_evaluated(given: Corpus, evaluated: Iterable[Sequence[str]], batch: int) -> tuple[Corpus, str]:
@@ -266,7 +265,7 @@ def _read(
 ) -> tuple[str, Columns, Report]:
     if source == SAMPLE and wanted == text_sets.SCORED_PAIRS:
         return source, *_scored(sample.train_part())  # without the test half and the dev part
-    kind, table = _offered(source)
+    named, kind, table = _offered(source)
     if table is not None:
         roles = _roles(table, columns)
         _refuse_if(_what_is_missing(roles.kind, wanted), wanted, table.name)
@@ -285,7 +284,6 @@ def _read(
         texts = training_rows.joined([training_rows.read(source)[0]]).texts
         given = (tuple(chain(*texts)),)
     else:
-        named = sources.identity(source)
         splits = sets.published(named.name) if named.kind == SetKind.PUBLISHED and not named.piece else ()
         if wanted == text_sets.SCORED_PAIRS:
             # of a published set without a split those of its train split, if it has one

@@ -46,7 +46,8 @@ def written(given: SetIdentity) -> str:
 
 def label(source: str) -> str:
     """What names an uploaded file in an address and in a menu, instead of its path; any other source unchanged."""
-    return written(identity(source)) if uploads.name_of(source) else source
+    uploaded = uploads.name_and_mark(source)
+    return written(SetIdentity(SetKind.UPLOADED_FILE, *uploaded)) if uploaded else source
 
 
 def located(given: SetIdentity) -> str:
@@ -67,19 +68,22 @@ def located(given: SetIdentity) -> str:
 
 def is_file(source: str) -> bool:
     """Whether a source is a file: not the name of a set, and with an ending, in a folder, or on this disk."""
-    if identity(source).is_scored:
-        return False
     path = Path(source)
     with suppress(OSError, ValueError):  # too long for a file name, or with a null byte
-        return bool(path.suffix) or len(path.parts) > 1 or (bool(source) and path.exists())
+        return not _is_scored(source) and (bool(path.suffix) or len(path.parts) > 1 or path.exists())
     return False
 
 
 def is_folder(source: str) -> bool:
     """Whether a source is a folder on this disk; one that is called like a set of scored pairs is given by a path."""
     with suppress(StrataError):
-        return bool(source) and not identity(source).is_scored and given_path(source).is_dir()
+        return not _is_scored(source) and given_path(source).is_dir()
     return False
+
+
+def _is_scored(source: str) -> bool:
+    """Whether a source names scored pairs, or nothing at all, and so no file."""
+    return not source or identity(source).is_scored
 
 
 def shown(source: str) -> str:
@@ -128,7 +132,7 @@ def triplets(source: str) -> Triplets | None:
 def sentence_pairs(source: str, online: bool = False) -> tuple[tuple[tuple[str, str], ...], Report | None]:
     """The pairs of sentences in a file, scored or not, with a report on its rows, or of a set of scored pairs."""
     if not is_file(source):
-        pairs = sets.load(identity(source), online=online)
+        pairs, _ = scored_pairs(source, online=online)
         return tuple(zip(pairs.first, pairs.second, strict=True)), None
     table = read_file(source)
     (first, second), report = text_rows.texts(table, guess(table, ANY_PAIRS))

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from explorer.data import sample, sources
-from explorer.data.graded.sets import CROSS_FITTED, SetIdentity, halves
+from explorer.data.graded.sets import AT_HAND, CROSS_FITTED, SetIdentity, halves
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, StrataError
@@ -75,7 +75,7 @@ class Recipe(Knobs):
         help="The base and the best checkpoint are evaluated on these too. Each has a comparison of its own.",
     )
     elsewhere: tuple[SetIdentity, ...] = knob(
-        (sources.identity(sources.AT_HAND),),
+        (AT_HAND,),
         most=MOST_TESTS,
         **OF_SETS,
         title="Elsewhere",

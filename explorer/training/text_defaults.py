@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from explorer import methods
-from explorer.data import corpora
+from explorer.data import corpora, sources
 from explorer.data.graded import sets
 from explorer.data.graded.sets import SetIdentity
 from explorer.encoding.locate import model_names
@@ -72,7 +72,7 @@ def of_text(
 
     Of a published set that is not at hand, which whoever trains on it is told, they have no settings.
     """
-    stamps = tuple(map(corpora.stamp, data))
+    stamps = tuple(corpora.stamp(sources.identity(one)) for one in data)
     return _of_text(method, tuple(data), tuple(sorted((columns or {}).items())), online, stamps)
 
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +24,7 @@ from typing import TYPE_CHECKING
 from explorer.encoding.locate import configuration, families, layout, stored_vectors, weights
 from explorer.encoding.read import parts, pooling
 from explorer.encoding.read.head_facts import AS_GIVEN, SIMCSE, RolePrompts
-from explorer.errors import BadChoice, ModelError, UnsupportedModel
+from explorer.errors import ModelError, UnsupportedModel
 from explorer.knobs import Knobs, knob
 
 if TYPE_CHECKING:
@@ -82,9 +81,9 @@ def _declared(folder: Path) -> tuple[str | None, pooling.Reading | None]:
     cell = None
     if len(pooled) == 1 and not blended and not set(steps) - {"normalised"}:
         number = layout.last_layer(folder)
-        with suppress(BadChoice):  # a pooling that Strata does not have
-            title = pooling.title_of(pooled[0], (number,)) if pooled[0] in pooling.POOLINGS else pooled[0]
-            cell = pooling.parse(title, number)
+        name, layers = pooling.layers_of(pooled[0])
+        # None for a pooling that Strata does not have
+        cell = pooling.reading_of(name, (number,) if layers == (pooling.LAST,) else layers, number)
     return " → ".join([pooling_words, *steps]), cell
 
 

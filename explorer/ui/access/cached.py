@@ -89,7 +89,7 @@ def _of_set(given: sets.SetIdentity) -> Hashable:
     if given.kind == sets.SetKind.TEST_ROWS:
         run = runs.find(given.name)
         return *places.stamps([run.folder / run_folder.RECIPE]), *map(stamp, run.status().facts.data)
-    return corpora.stamp(evaluation_sets.written(given))
+    return corpora.stamp(given)
 
 
 def _of_scored_set(given: sets.SetIdentity, *_: object) -> Hashable:
