@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from unittest import mock
 
-from tests.trainings import FEW_PROBES, few_probes
+from tests.trainings import FEW_PROBES, few_probes, timed_once
 
 ONE_EACH = {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
 PRELOADED = ["tests.trainings", "tests.preloaded"]
@@ -37,7 +37,7 @@ def _here(environment: Mapping[str, str], do: Callable[..., object], *arguments:
     os.environ.update(environment)
     gc.freeze()  # what was imported is no garbage, and looking at all of it takes a third of a second each time
     few = environment.get(FEW_PROBES)
-    with few_probes(int(few)) if few else nullcontext():  # as in the process that began it
+    with few_probes(int(few)) if few else nullcontext(), timed_once():  # as in the process that began it
         do(*arguments)
 
 

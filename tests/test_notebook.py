@@ -121,10 +121,16 @@ def test_queries_are_scored_and_their_changes_listed_as_the_page_of_notebooks_sh
     assert f"\n{shown['packs']!r}\n" in text
     assert "rose from 85.03 to 100" in text
     assert asked.loc[2, ["nDCG@10 before", "nDCG@10 after"]].tolist() == [85.03, 100.0]
-    by_rank = strata.compare(shown["model"], "run:example", "Sample search", metric="mrr@10")
-    assert by_rank.before.score == pytest.approx(search.loc["model default", "mrr@10"], abs=0.01)
+
+
+def test_queries_are_compared_by_the_metric_that_is_named(shown):
+    small = strata.load("my-encoder")
+    scores = strata.score(small, "Sample search")
+    by_rank = strata.compare(small, small, "Sample search", metric="mrr@10", layer_and_pooling_b="max of layer 1")
+    assert by_rank.before.score == pytest.approx(scores.score("model default", "mrr@10"), abs=0.01)
+    assert by_rank.after.score == pytest.approx(scores.score("max of layer 1", "mrr@10"), abs=0.01)
     with pytest.raises(StrataError, match=r"no metric .F1. of Sample search"):
-        strata.compare(shown["model"], "run:example", "Sample search", metric="F1")
+        strata.compare(small, small, "Sample search", metric="F1")
 
 
 def test_every_kind_has_its_changes_and_they_add_up_to_the_difference(shown):

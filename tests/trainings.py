@@ -8,7 +8,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import AbstractContextManager, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -160,10 +160,7 @@ def words_of(recipe: Recipe) -> list[str]:
 
 @contextmanager
 def in_no_time() -> Iterator[None]:
-    """On tiny matrices a second thread is only waited for, and there is next to nothing to collect or to give back.
-
-    What a run times before it begins, for its estimate, takes longer than its few steps: less of it is timed.
-    """
+    """On tiny matrices a second thread is only waited for, and there is next to nothing to collect or to give back."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     idle = SimpleNamespace(**{name: lambda: None for name in ("collect", "freeze", "unfreeze")})
@@ -171,10 +168,15 @@ def in_no_time() -> Iterator[None]:
         mock.patch("explorer.fair_share.gc", idle),
         mock.patch("explorer.fair_share.trim"),
         mock.patch("accelerate.utils.memory.gc", idle),
-        mock.patch.multiple(estimate, BATCHES=1, TIMES=1, TRIED=4),
+        timed_once(),
     ):
         yield
     torch.set_num_threads(threads)
+
+
+def timed_once() -> AbstractContextManager[object]:
+    """One batch and few texts are timed for the estimate of a run: those of a user's take longer than a few steps."""
+    return mock.patch.multiple(estimate, BATCHES=1, TIMES=1, TRIED=4)
 
 
 @cache
