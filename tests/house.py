@@ -13,8 +13,10 @@ from tests.imports import nodes_of, statements
 
 ROOT = Path(__file__).parents[1]
 LONG_FILE, LONG_FUNCTION, MANY_MEMBERS = 350, 40, 20
-FIELDS = "selectbox multiselect slider select_slider number_input text_input text_area toggle checkbox radio"
-INPUTS = (*FIELDS.split(), "segmented_control", "pills")
+TEXTS = ("text_input", "text_area")
+CHOICES = ("selectbox", "multiselect", "slider", "select_slider", "number_input", "toggle", "checkbox", "radio")
+CHOICES += ("segmented_control", "pills")
+OF_VIEWS = {"bind", "on_change"}  # arguments of an input that a link repeats, or that acts as soon as it changes
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,9 @@ class House:
     large_classes: tuple[str, ...]
     identity_calls: int  # text that is parsed as an evaluation set
     reading_calls: int  # text that is parsed as a layer & pooling
-    inputs_by_hand: int  # fields that pages draw without a declaration
+    inputs_by_hand: int  # choices and numbers that pages draw without a declaration, other than those of views
+    inputs_of_views: int  # what is looked at: in the address, or acting as it changes
+    typed_texts: int  # sentences, names and paths that a visitor writes
     knobs_in_commands: int
 
 
@@ -50,6 +54,7 @@ def count(root: Path = ROOT) -> House:
     names = Counter(node.name for node in classes if not node.name.startswith("_"))
     lines = {path: len(text.splitlines()) for path, text in texts.items()}
     calls = {path: Counter(_calls(tree)) for path, tree in trees.items()}
+    inputs = Counter(kind for path, tree in trees.items() if "controls" not in path for kind in _inputs(tree))
     return House(
         files=len(texts),
         lines=sum(lines.values()),
@@ -68,9 +73,9 @@ def count(root: Path = ROOT) -> House:
             for path, of_file in calls.items()
             if "pooling" in texts[path] and not path.endswith("read/pooling.py")
         ),
-        inputs_by_hand=sum(
-            of_file[f"st.{kind}"] for path, of_file in calls.items() for kind in INPUTS if "controls" not in path
-        ),
+        inputs_by_hand=inputs["by hand"],
+        inputs_of_views=inputs["of a view"],
+        typed_texts=inputs["text"],
         knobs_in_commands=sum(of_file["Knob"] for path, of_file in calls.items() if "/commands/" in path),
     )
 
@@ -78,6 +83,20 @@ def count(root: Path = ROOT) -> House:
 def _calls(tree: tuple[ast.AST, ...]) -> list[str]:
     """The names of what a file calls, as they are written."""
     return [ast.unparse(node.func) for node in tree if isinstance(node, ast.Call)]
+
+
+def _inputs(tree: tuple[ast.AST, ...]) -> list[str]:
+    """What each input is that a file draws itself, in whichever place of the page."""
+    drawn = [node for node in tree if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    return [
+        "of a view"
+        if OF_VIEWS & {one.arg for one in node.keywords}
+        else "text"
+        if node.func.attr in TEXTS
+        else "by hand"
+        for node in drawn
+        if node.func.attr in (*CHOICES, *TEXTS)
+    ]
 
 
 def _length(node: ast.stmt) -> int:
@@ -115,5 +134,5 @@ if __name__ == "__main__":
     print(f"classes > {MANY_MEMBERS} members {len(found.large_classes)}: {', '.join(found.large_classes)}")
     print(f"identity(…)          {found.identity_calls}")
     print(f"parse(…) of readings {found.reading_calls}")
-    print(f"inputs by hand       {found.inputs_by_hand}")
+    print(f"inputs by hand       {found.inputs_by_hand}; of views {found.inputs_of_views}, texts {found.typed_texts}")
     print(f"Knob(…) in commands  {found.knobs_in_commands}")

@@ -217,6 +217,16 @@ def test_the_name_of_a_class_exists_once(house: Path) -> None:
     assert count(house).names_used_twice == ("Found",)
 
 
+def test_an_input_that_a_page_draws_itself_is_of_a_view_or_a_text_and_few_others_are_left(house: Path) -> None:
+    assert count(ROOT).inputs_by_hand <= 7, "what sets something is drawn from its declaration, by controls.draw"
+    drawn = (
+        "st.selectbox('a', b)\nbox.slider('c', bind='query-params')\nst.radio('d', on_change=e)\nst.text_area('f')\n"
+    )
+    build(house, {"explorer/ui/form.py": drawn, "explorer/ui/controls.py": "st.toggle('g')\n", "app.py": ""})
+    found = count(house)
+    assert (found.inputs_by_hand, found.inputs_of_views, found.typed_texts) == (1, 2, 1)
+
+
 def test_values_may_be_compared_and_what_is_no_text_for_people_parsed(house: Path) -> None:
     for line in (
         "name.partition('@')",

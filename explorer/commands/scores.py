@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from explorer import in_words
 from explorer.commands.parts import flags, output
 from explorer.data import corpora, sources
+from explorer.data.graded import sets
 from explorer.data.labelled import labelled_sets
 from explorer.data.set_items import ItemSet, several, size_of
 from explorer.data.tables.text_rows import Report
@@ -23,7 +24,7 @@ from explorer.measuring.scores import layer_scores
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.places import given_path
 from explorer.studies.size import picture, points, small_encoder
-from explorer.training.record.run_results import named_set, names_of
+from explorer.training.record.run_results import load_set, named_set, names_of
 
 
 def score_flags(verb: argparse.ArgumentParser) -> None:
@@ -166,28 +167,14 @@ def as_text(
 def shrink_flags(verb: argparse.ArgumentParser) -> None:
     """Take an encoder, the set that its sizes are scored on, and the folder of an export."""
     verb.add_argument("model", metavar="MODEL", help=f"The encoder: {flags.A_MODEL}")
-    verb.add_argument(
-        "--on",
-        default="sample",
-        metavar="SET|FILE",
-        help="Scored pairs, a retrieval set, triplets, or labelled texts such as TREC, by name or path (default: the "
-        "sample pairs)",
-    )
+    flags.add(verb, points.SizeSubjects.knobs["on"])
     verb.add_argument(
         "--text",
         default="sample",
         metavar="FILE|NAME",
         help="Sentences that PCA and int8 are fitted on (default: the sample); those of the set are left out",
     )
-    flags.add(verb, points.SizeOptions)
-    verb.add_argument(
-        "--with",
-        dest="others",
-        action="append",
-        default=[],
-        metavar="MODEL",
-        help="Another encoder to show in the same table, such as run:NAME of method distil; repeatable",
-    )
+    flags.add(verb, points.SizeOptions, points.SizeSubjects.knobs["others"])
     verb.add_argument(
         "--export",
         type=given_path,
@@ -217,7 +204,8 @@ def shrink(options: argparse.Namespace) -> None:
             raise NotWritable(
                 f"{options.export} exists already and is not overwritten. Choose another name, or remove it."
             )
-    given = named_set(options.on, options.online)
+    on = options.on or sets.SAMPLE
+    given = load_set(on, options.online)
     text = corpora.of_source(options.text, online=options.online)
     models = [find(name, online=options.online) for name in (options.model, *options.others)]
     settings = flags.read(options, Settings)
@@ -228,6 +216,6 @@ def shrink(options: argparse.Namespace) -> None:
         sized = ((one, one.size) for one in found.points)
         point = next(one for one, size in sized if (size.pooling, size.dimensions, size.stored) == named)
         fitted_on = picture.besides(text, judge_of(given, encoder))
-        judged = small_encoder.cosine_sets(given, sources.identity(options.on), encoder)
+        judged = small_encoder.cosine_sets(given, on, encoder)
         output.shown(small_encoder.export(encoder, models[0], found, point, fitted_on, judged, options.export))
     print(points.as_text(found, flags.form(options) or "text"), end="")

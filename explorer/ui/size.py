@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer import in_words, places, progress
-from explorer.data import corpora, sources, text_sets
+from explorer.data import corpora, text_sets
 from explorer.data.graded import sts
 from explorer.data.graded.sets import SetIdentity
 from explorer.data.set_items import ItemSet
@@ -20,7 +20,7 @@ from explorer.drawing.scores import curves
 from explorer.drawing.scores.costs import SizeMark, size_quality
 from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found
-from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, parse
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating.kinds import judge_of, shipped
 from explorer.evaluating.tasks.transfer import TASKS
 from explorer.measuring.scores.measure import Settings
@@ -28,7 +28,7 @@ from explorer.measuring.scores.verdict import WORSE
 from explorer.studies.size import duration, picture_store, small_encoder
 from explorer.studies.size import picture as pictures
 from explorer.studies.size import points as size_points
-from explorer.studies.size.points import BITS, COSTS, INT8, Picture, Point, SizeOptions, front
+from explorer.studies.size.points import BITS, COSTS, INT8, Picture, Point, SizeOptions, SizeSubjects, front
 from explorer.training.record import run_results, runs
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, loaded_encoders, sidebar_choice
@@ -38,7 +38,6 @@ from explorer.ui.widgets import controls, downloads, first_screen, job_buttons
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
-PAIRS = "the evaluation set"
 FORM = "sizes"
 TABLE, EXPORT = "Table", "Export"  # tabs
 ON, TEXT, WAY, OTHERS = "score sizes on", "text of projections", "cut dimensions by", "other sizes"
@@ -89,7 +88,7 @@ def request(choice: sidebar_choice.Choice, found: Found, row: DeltaGenerator) ->
     with row:
         on = sidebar.source_menu(
             "Score on",
-            [PAIRS, *own, *shipped(), *TASKS, *sts.menu()],
+            [sidebar.OF_SIDEBAR, *own, *shipped(), *TASKS, *sts.menu()],
             ON,
             width=210,
             help="The sidebar's evaluation set, a retrieval set, triplets, or labelled texts such as TREC (logistic "
@@ -105,18 +104,17 @@ def request(choice: sidebar_choice.Choice, found: Found, row: DeltaGenerator) ->
         )
     with row, first_screen.settings("Sizes"):
         typed = _typed_sizes()
-        others = st.multiselect(
-            "Other encoders in the same picture",
-            sidebar.encoders(),
-            format_func=runs.shown,
+        others = controls.draw(
+            "",
+            replace(SizeSubjects.knobs["others"], title="Other encoders in the same picture"),
             key=OTHERS,
-            persist_state="session",
+            offered=sidebar.encoders(),
+            format_func=runs.shown,
             select_all=False,
-            accept_new_options=True,
             help="Such as runs of the method distil, under their model default.",
         )
         options = SizeOptions(**controls.checked(typed, SizeOptions.knobs))
-    named = choice.evaluation_set if on == PAIRS else sources.identity(on)
+    named = sidebar.set_of(choice, on)
     given = sidebar_choice.evaluated_on(named)
     sentences, with_these = cached.searched(text), tuple(map(cached.found, others))
     if given is None:
@@ -225,7 +223,7 @@ def headline(picture: Picture) -> None:
 def chosen_cost() -> str:
     """The menu of costs."""
     hollow = "Higher is better. A hollow mark: the difference to the whole model could be chance."
-    cost: str = st.selectbox("Cost", list(COSTS), key=COST, bind="query-params", width=200, help=hollow)
+    cost: str = controls.menu("Cost", list(COSTS), default=next(iter(COSTS)), key=COST, width=200, help=hollow)
     return cost
 
 
@@ -283,8 +281,7 @@ def _choose(picture: Picture) -> None:
     point = picture.points[clicked[0]]
     st.session_state[CHOSEN] = picture.named(point)
     if point.model == picture.whole.model:
-        last = picture.whole.size.layers
-        sidebar.choose_reading(OWN if point.size.pooling == MODEL_DEFAULT else parse(point.size.reading, last))
+        sidebar.choose_reading(point.size.cell)
 
 
 def _row(picture: Picture, point: Point) -> dict[str, object]:

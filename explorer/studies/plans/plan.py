@@ -108,9 +108,11 @@ class Plan(Knobs):
     )
     settings: Values = knob({}, item=NUMBER_OR_TEXT, help="Settings of every run.")
     grid: Mapping[str, tuple[Any, ...]] = knob({}, item=object, help="Values of a setting, all of which are tried.")
-    variants: tuple[Variant, ...] = knob((), of=Variant, title="Variant", help="Rows that are stated by themselves.")
+    variants: tuple[Variant, ...] = knob(
+        (), of=Variant, typed=False, title="Variant", help="Rows that are stated by themselves."
+    )
     stages: tuple[recipes.Stage, ...] = knob(
-        (), of=recipes.Stage, title="Stage", help="Trained before the method of every run."
+        (), of=recipes.Stage, typed=False, title="Stage", help="Trained before the method of every run."
     )
     seeds: tuple[int, ...] = knob(
         (1,), item=int, low=0, high=LARGEST_SEED, help="Whole numbers, one for each training of a row."
@@ -131,9 +133,11 @@ class Plan(Knobs):
         (), repeated=True, help="Tasks that every trained model, and every base, is evaluated on."
     )
     budget: PlanBudget = knob(PlanBudget(), of=PlanBudget, help="The most that the plan may take.")
-    precision: str = knob("auto", choices=hardware.PRECISIONS, help="Of every training.")
-    device: str = knob("auto", choices=hardware.DEVICES, help="Of every training.")
-    fitted: tuple[Fitted, ...] = knob((), of=Fitted, title="Fitted", help="The defaults of a plan that has begun.")
+    precision: str = knob("auto", choices=hardware.PRECISIONS, typed=False, help="Of every training.")
+    device: str = knob("auto", choices=hardware.DEVICES, typed=False, help="Of every training.")
+    fitted: tuple[Fitted, ...] = knob(
+        (), of=Fitted, typed=False, title="Fitted", help="The defaults of a plan that has begun."
+    )
 
     def consistent(self) -> None:
         """Make a list of every entry of the grid, in which one value may stand for it."""
@@ -304,12 +308,10 @@ def _recipe(
     settings |= {name: value for name, value in plan.settings.items() if kind.trains() or name in knobs}
     settings |= dict(values)
     fitted = _fitted(plan, method, data)
-    usual: tuple[Any, Any] = recipes.Recipe.dev, recipes.Recipe.test
-    if fitted.dev:
-        usual = sources.identity(fitted.dev), sources.identity(fitted.test)
-        usual = text_defaults.unfolded(usual) if stages else usual
-    sets: dict[str, Any] = {"dev": plan.dev or usual[0], "elsewhere": plan.elsewhere}
-    sets["test"] = (None if plan.test == NO_TEST else plan.test) if plan.test else usual[1]
+    folded, held_out = sources.CROSS_FITTED, sources.HELD_OUT  # no rows are cross-fitted in stages
+    dev, test = (held_out if stages and one == folded else one for one in (fitted.dev, fitted.test))
+    sets: dict[str, Any] = {"dev": plan.dev or dev or recipes.Recipe.dev, "elsewhere": plan.elsewhere}
+    sets["test"] = (None if plan.test == NO_TEST else plan.test) if plan.test else test or recipes.Recipe.test
     recipe = recipes.Recipe(
         method=method,
         model=model,

@@ -17,7 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer import in_words
-from explorer.encoding.read.pooling import MODEL_DEFAULT, POOLINGS, title_of
+from explorer.data import sources
+from explorer.data.graded.sets import SetIdentity
+from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, POOLINGS, Reading, Row
 from explorer.errors import BadChoice
 from explorer.in_words import rounded
 from explorer.knobs import Knobs, knob
@@ -125,9 +127,14 @@ class Size:
     stored: str
 
     @property
+    def cell(self) -> Reading:
+        """Its layer & pooling."""
+        return OWN if self.pooling == MODEL_DEFAULT else Reading(Row((self.layers,)), self.pooling)
+
+    @property
     def reading(self) -> str:
         """The title of its layer & pooling."""
-        return MODEL_DEFAULT if self.pooling == MODEL_DEFAULT else title_of(self.pooling, (self.layers,))
+        return self.cell.title
 
     @property
     def title(self) -> str:
@@ -169,6 +176,27 @@ class SizeOptions(Knobs):
         titles={PCA: "PCA", FIRST: "the first ones (Matryoshka)"},
         help="PCA keeps the directions in which the sentences of the text differ most. The first dimensions are for "
         "models that were trained to be cut (Matryoshka).",
+    )
+
+
+@dataclass(frozen=True)
+class SizeSubjects(Knobs):
+    """What sizes are scored on, and the encoders beside them."""
+
+    on: SetIdentity | None = knob(
+        None,
+        item=SetIdentity,
+        reads=sources.identity,
+        metavar="SET|FILE",
+        empty="the sample pairs",
+        help="Scored pairs, a retrieval set, triplets, or labelled texts such as TREC, by name or path.",
+    )
+    others: tuple[str, ...] = knob(
+        (),
+        flag="with",
+        metavar="MODEL",
+        repeated=True,
+        help="Another encoder to show in the same table, such as run:NAME of method distil.",
     )
 
 

@@ -215,13 +215,17 @@ def shared(
     return len(set(_evaluated.sentences) & set().union(*found.texts))
 
 
-@by_stamp(lambda sources, _, __, evaluated, ___: _of_all((*sources, *evaluated)), entries=32, spinner=TEXT)
+@by_stamp(lambda sources, _, __, evaluated, ___: (_of_all(sources), *map(_of_set, evaluated)), 32, TEXT)
 def left(
-    sources: tuple[str, ...], kind: Kind, columns: Mapping[str, str], evaluated: tuple[str, ...], batch: int
+    sources: tuple[str, ...],
+    kind: Kind,
+    columns: Mapping[str, str],
+    evaluated: tuple[sets.SetIdentity, ...],
+    batch: int,
 ) -> tuple[int, str]:
     """The number of rows left for training without the evaluation sets' sentences, and a note on dropped rows."""
     found, _ = corpora.corpus(sources, kind, columns)
-    given = [evaluated_on(evaluation_sets.identity(name), for_runs=True) for name in evaluated]
+    given = [evaluated_on(one, for_runs=True) for one in evaluated]
     kept, dropped = corpora.without_evaluated(found, [one.sentences for one in given], batch)
     return len(kept), dropped
 

@@ -132,9 +132,7 @@ def _choice(label: str, options: Sequence[str], key: str, text: str | None = Non
     """One filter, kept in the address; not drawn if there is only one option."""
     if len(options) < 2:
         return ANY
-    if st.session_state.get(key) not in (ANY, *options):
-        st.session_state.pop(key, None)  # another set has other sub-corpora
-    chosen: str = st.selectbox(label, (ANY, *options), key=key, bind="query-params", width=160, help=text)
+    chosen: str = controls.menu(label, (ANY, *options), default=ANY, key=key, width=160, help=text)
     return chosen
 
 

@@ -27,7 +27,7 @@ from explorer.ui import messages
 from explorer.ui.access import cached, jobs, loaded_encoders, sidebar_choice
 from explorer.ui.compare import geometry_view
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import downloads
+from explorer.ui.widgets import controls, downloads
 
 ASK = f"Choose model B in the sidebar under **{sidebar_choice.MODEL_B}**, or here."
 EACH, SAME, CHOSEN = "Each model's default", "Same layer & pooling for both", "As chosen in the sidebar"
@@ -161,11 +161,11 @@ def picked(sides: Sides, choices: Choices, metric: str) -> best_cell.DevPick | N
     if here is None:
         return None
     others = [one for one in sets.known() if one != choices[0].evaluation_set]
-    st.selectbox(
+    controls.menu(
         "Choose both layers & poolings on",
         sidebar.with_current([NOTHING, *map(sources.written, others)], PICKED_ON),
+        default=NOTHING,
         key=PICKED_ON,
-        bind="query-params",
         width=300,
         help="A dev set. The best layer & pooling of A and of B on it are compared on "
         f"{messages.plain(here.name)}. The result is fair: the choice does not use the pairs that are scored.",

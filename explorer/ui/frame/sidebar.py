@@ -34,6 +34,7 @@ WIDEST = 26  # characters that a field of the sidebar has room for
 NOTHING = "nothing"  # of the models to choose as B
 SAME = "same as A"
 _HIDDEN = "_controls hidden"
+OF_SIDEBAR = "the evaluation set"
 _SET_BY_HAND = "_evaluation set by hand"  # whether the visitor has chosen it, so that it is the same on every page
 
 
@@ -52,23 +53,24 @@ def draw(*, scores: bool, judges: bool = False) -> DeltaGenerator:
     else:
         _from_address()
     with first:
-        source: str = st.selectbox(
+        models = with_current(encoders(), "model")
+        source: str = controls.menu(
             "Model A",
-            with_current(encoders(), "model"),
+            models,
+            default=models[0],
             key="model",
-            bind="query-params",
             help=f"Models on this disk. To load another one, open **{FOLDED}** below.",
         )
         _show_whole(source)
         _offer_inside(source, "A", choose_encoder)
         reading = _reading_of_a(source) if scores else st.session_state.get("reading")
     known = st.session_state.get("sts") if st.session_state.get(_SET_BY_HAND) else None
-    pairs = _evaluation_set(judges) if scores else known or sources.written(sets.SAMPLE)
+    given = sources.identity(_evaluation_set(judges) if scores else known or sources.written(sets.SAMPLE))
     with st.expander(FOLDED, icon=":material/tune:"):
         _another_model()
-        settings = _settings(pairs if scores else "", drawn=scores)
+        settings = _settings(given, drawn=scores)
         downloads.control()
-    choice = sidebar_choice.Choice(source, sources.identity(pairs), reading, settings)
+    choice = sidebar_choice.Choice(source, given, reading, settings)
     with second:
         sidebar_choice.remember(choice, _model_b(choice) if scores else None)
     return job
@@ -134,11 +136,11 @@ def _evaluation_set(judges: bool) -> str:
     options = [test, *options] if judges else options
     if not st.session_state.get(_SET_BY_HAND):
         st.session_state["sts"] = options[0]
-    pairs: str = st.selectbox(
+    pairs: str = controls.menu(
         "Evaluation set",
         with_current(options, "sts"),
+        default=options[0],
         key="sts",
-        bind="query-params",
         on_change=_by_hand,
         help="What models are scored on: sentence pairs with human scores, queries with their passages, triplets, or "
         "texts with labels. Files that you upload on any page are in this list, and so are the test rows of your runs. "
@@ -148,7 +150,7 @@ def _evaluation_set(judges: bool) -> str:
     return pairs
 
 
-def _settings(pairs: str, *, drawn: bool) -> Settings:
+def _settings(given: sets.SetIdentity, *, drawn: bool) -> Settings:
     """The measurement settings, of their fields or as they are: Streamlit keeps the value of a bound widget.
 
     Windows are for evaluation sets with passages.
@@ -156,16 +158,15 @@ def _settings(pairs: str, *, drawn: bool) -> Settings:
     if drawn:
         precision = controls.draw("", Settings.knobs["precision"], key="precision", bind="query-params")
         length = controls.draw("", Settings.knobs["max_length"], key="max_length", bind="query-params", width="stretch")
-        windows = _has_passages(pairs) and controls.draw("", Options.knobs["windows"], key="windows")
+        windows = _has_passages(given) and controls.draw("", Options.knobs["windows"], key="windows")
         return Settings(precision, "auto", length, windows=bool(windows))
     precision, length = st.session_state.get("precision"), st.session_state.get("max_length")
     known = precision if precision in hardware.MEASURED else hardware.MEASURED[0]
     return Settings(known, "auto", length if isinstance(length, int) else None)
 
 
-def _has_passages(pairs: str) -> bool:
+def _has_passages(given: sets.SetIdentity) -> bool:
     """Whether an evaluation set has queries and passages; False if it cannot be read, which the page says."""
-    given = sources.identity(pairs)
     if given.is_scored:
         return False
     with suppress(errors.StrataError):
@@ -193,11 +194,11 @@ def _reading_of_a(source: str) -> str | None:
 def _model_b(choice: sidebar_choice.Choice) -> sidebar_choice.Choice | None:
     """Choose model B, which is compared with A, and its layer & pooling; a key exchanges the two."""
     others = [name for name in encoders() if name != choice.source]
-    source: str = st.selectbox(
+    source: str = controls.menu(
         sidebar_choice.MODEL_B,
         with_current([NOTHING, *others, choice.source], "beside"),
+        default=NOTHING,
         key="beside",
-        bind="query-params",
         accept_new_options=True,
         help="A second model, B, that is compared with model A on every page that shows two. Choose one, or type a hub "
         "id or a folder. A run's model is called `run:` and the run's name. Choose model A again, with another layer & "
@@ -242,8 +243,8 @@ def _layer_and_pooling(source: str, label: str, key: str, help: str, of_a: str |
     if of_a is not None and sidebar_choice.exists(of_a, folder):
         options = [SAME, *options]
     title: str | None
-    title = written = st.selectbox(
-        label, with_current(options, key), key=key, bind="query-params", accept_new_options=True, help=help
+    title = written = controls.menu(
+        label, with_current(options, key), default=options[0], key=key, accept_new_options=True, help=help
     )
     if written not in options:
         try:
@@ -287,6 +288,11 @@ def source_menu(label: str, options: list[str], key: str, *, width: int, help: s
         help=help,
     )
     return chosen.strip()
+
+
+def set_of(choice: sidebar_choice.Choice, source: str) -> sets.SetIdentity:
+    """The set that a menu of a page names; that of the sidebar for the entry `OF_SIDEBAR`."""
+    return choice.evaluation_set if source == OF_SIDEBAR else sources.identity(source)
 
 
 # What follows is called in callbacks only: the sidebar is drawn before the page.

@@ -88,9 +88,8 @@ def view(row: DeltaGenerator, sides: int) -> str:
 def colour(where: DeltaGenerator, columns: Sequence[Attribute]) -> Attribute:
     """The column that colours the sentences; the first is the default."""
     names = [column.name for column in columns]
-    if st.session_state.get("map_colour") not in names:
-        st.session_state.pop("map_colour", None)  # the new text lacks this column
-    chosen: str = where.selectbox("Colour by", names, key="map_colour", bind="query-params", width=_wide(180))
+    with where:
+        chosen: str = controls.menu("Colour by", names, default=names[0], key="map_colour", width=_wide(180))
     return columns[names.index(chosen)]
 
 
@@ -170,11 +169,8 @@ def _of_file(row: DeltaGenerator) -> Sentences | Path | None:
         names = cached.columns_of(file) if file and not vectors else ()
         column = None
         if len(names) > 1:
-            if st.session_state.get("map_column") not in names:
-                st.session_state.pop("map_column", None)
-            column = st.selectbox(
-                "Sentence column", names, cached.sentence_column(file), key="map_column", bind="query-params"
-            )
+            usual = names[cached.sentence_column(file)]
+            column = controls.menu("Sentence column", names, default=usual, key="map_column")
     if not file:
         st.info("Open **File**, and type the path of a file or upload one.", icon=":material/upload_file:")
         return None

@@ -137,13 +137,13 @@ def _text() -> str:
     options = known if not first or first in known else [*known, first]
     if first and TEXT not in st.session_state:
         st.session_state[TEXT] = first
-    found: str | None = st.selectbox(
-        "Your text",
-        options,
-        None,
+    found: str | None = controls.draw(
+        "",
+        replace(training_form.setting("data", "Your text"), default=""),
         key=TEXT,
+        offered=options,
+        index=None,
         format_func=sidebar_choice.in_menu(),
-        accept_new_options=True,
         placeholder="a name, or the path of a file",
         help="Scored pairs, pairs that mean the same, triplets, sentences, or texts with labels. Upload a file on the "
         "Start page, or type its path.",

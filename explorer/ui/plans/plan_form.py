@@ -43,6 +43,9 @@ EMPTY = "No {} is chosen. Choose at least one."
 NONE = "no setting"
 LISTS = 2
 FEW = "Type at least two values of {} with commas between them, such as {}; or choose '{}'."
+# the settings of a plan that have a place of their own; any other follows them
+PLACED = {"name", "methods", "models", "data", "settings", "grid", "values", "seeds", "tasks", "budget"}
+PLACED |= {"dev", "test", "elsewhere"}
 SAME = "{} is chosen twice. Choose another setting, or '{}'."
 
 
@@ -72,16 +75,14 @@ def plan(name: str) -> Plan | None:
     st.subheader("Seeds and evaluation")
     seeds, judged_on = _seeds_and_sets(text, tuple(cards[name] for name in methods or ()))
     tasks, budget = _tasks_and_budget()
+    others = {one: controls.draw("plan", knob) for one, knob in Plan.knobs.items() if one not in PLACED}
     if not text or methods is None or models is None or grid is None or rows is None:
         return None
     if not seeds or judged_on is None or budget is None:
         return None
-    dev, test, elsewhere = judged_on
-    rows_of = name, methods, models, (text,), settings, grid
-    values: str = st.session_state[VALUES]
-    return Plan(
-        *rows_of, seeds=seeds, dev=dev, test=test, elsewhere=elsewhere, values=values, tasks=tasks, budget=budget
-    )
+    sets = dict(zip(("dev", "test", "elsewhere"), judged_on, strict=True))
+    others |= {"seeds": seeds, **sets, "values": st.session_state[VALUES], "tasks": tasks, "budget": budget}
+    return Plan(name, methods, models, (text,), settings, grid, **others)
 
 
 def _models() -> tuple[str, ...] | None:
@@ -104,45 +105,41 @@ def _models() -> tuple[str, ...] | None:
 
 def _settings(columns: list[DeltaGenerator]) -> dict[str, Any]:
     """The settings that are the same for every method, of those that are typed in."""
-    typed = {
-        setting: where.number_input(
-            label,
-            least,
-            value=None,
-            step=1,
-            key=key,
-            placeholder="the method's",
-            persist_state="session",
-            help="The same for every method. Empty: each method's own value.",
-        )
-        for where, (setting, label, key, least) in zip(columns, SETTINGS, strict=True)
-    }
+    from explorer.methods import Schedule
+
+    typed, help = {}, "The same for every method. Empty: each method's own value."
+    for where, (setting, label, key, least) in zip(columns, SETTINGS, strict=True):
+        knob = replace(Schedule.knobs[setting], default=None, item=int, low=least, high=None, empty="the method's")
+        with where:
+            typed[setting] = controls.draw("", replace(knob, title=label), key=key, width="stretch", help=help)
     return {setting: value for setting, value in typed.items() if value is not None}
 
 
 def _tasks_and_budget() -> tuple[tuple[str, ...], PlanBudget | None]:
     """The tasks that every model is evaluated on, and the budget; None if it is not allowed, with the error shown."""
-    from explorer.studies.plans.plan import PlanBudget
+    from explorer.studies.plans.plan import Plan, PlanBudget
 
     left, middle, right = st.columns([2, 1, 1])
     known, limits = suites(), PlanBudget.knobs
-    tasks: list[str] = left.multiselect(
-        "Also evaluate on",
-        list(dict.fromkeys([*known, *published()])),
-        key=TASKS,
-        format_func=lambda task: f"{task} ({len(known[task])} tasks)" if task in known else task,
-        persist_state="session",
-        placeholder="no tasks",
-        help="Suites or single tasks. Every trained model and every base is evaluated on them, and the table has a "
-        "column for each. Their files are read from the folder that STRATA_DATA names.",
-    )
+    with left:
+        tasks: list[str] = controls.draw(
+            "",
+            replace(Plan.knobs["tasks"], title="Also evaluate on"),
+            key=TASKS,
+            offered=[*known, *published()],
+            accept_new_options=False,
+            format_func=lambda task: f"{task} ({len(known[task])} tasks)" if task in known else task,
+            placeholder="no tasks",
+            help="Suites or single tasks. Every trained model and every base is evaluated on them, and the table has a "
+            "column for each. Their files are read from the folder that STRATA_DATA names.",
+        )
     with middle:
         from_0 = replace(limits["minutes"], low=None)  # else its arrows would count from the least, 0.000001
         minutes = controls.draw("", from_0, key=MINUTES, step=10.0, format="%g", width="stretch")
     with right:
         steps = controls.draw("", limits["steps"], key=MOST_STEPS, step=100, width="stretch")
     try:
-        return tuple(tasks), PlanBudget(minutes, steps)
+        return tuple(tasks), PlanBudget(minutes=minutes, steps=steps)
     except BadChoice as error:
         messages.trouble(error)
         return tuple(tasks), None
@@ -161,6 +158,7 @@ def fill(plan: Plan) -> None:
     state = st.session_state
     state[METHODS], state[MODELS], state[TEXT] = list(plan.methods), list(plan.models), list(plan.data[0])
     state[SEEDS], state[VALUES] = ", ".join(map(str, plan.seeds)), plan.values
+    state.update({controls.key_of("plan", one): getattr(plan, one) for one in plan.knobs if one not in PLACED})
     state[STEPS], state[BATCH] = plan.settings.get("steps"), plan.settings.get("batch_size")
     state[training_form.ELSEWHERE] = list(plan.elsewhere)
     for key, name in ((DEV, plan.dev), (TEST, plan.test)):
@@ -203,17 +201,19 @@ def _text() -> tuple[str, ...]:
 
 def _methods(cards: dict[str, training_form.MethodCard], text: tuple[str, ...]) -> tuple[str, ...] | None:
     """The chosen methods; None, with the reasons shown, if one of them cannot be trained on the text."""
+    from explorer.studies.plans.plan import Plan
+
     of_kind = training_form.lacks(text)
     lacks = {card.name: of_kind[card.kind.rows] for card in cards.values()}
     fitting = [name for name, lack in lacks.items() if not lack and not cards[name].lacks]
-    chosen: list[str] = st.multiselect(
-        "Methods",
-        list(cards),
-        None if METHODS in st.session_state else fitting[:2],
-        format_func=lambda name: f"{name} ({cards[name].kind.rows.title})" + " – does not fit" * bool(lacks[name]),
+    chosen: list[str] = controls.draw(
+        "",
+        replace(Plan.knobs["methods"], default=tuple(fitting[:2])),
         key=METHODS,
+        offered=cards,
+        accept_new_options=False,
+        format_func=lambda name: f"{name} ({cards[name].kind.rows.title})" + " – does not fit" * bool(lacks[name]),
         max_selections=MOST_METHODS,
-        persist_state="session",
         help=f"1 to {MOST_METHODS} methods. Each is named with the rows that it trains on, and marked if the text has "
         "none of them.",
     )
@@ -238,7 +238,7 @@ def unreadable(text: Sequence[str]) -> bool:
         try:
             cached.serves(source, {})
         except SetNotFound as error:
-            sidebar_choice.set_not_found(error, *sidebar_choice.published(sources.identity(source)))
+            training_form.not_found(error, [source])
             return True
         except StrataError as error:
             messages.trouble(error)
@@ -285,6 +285,8 @@ def _training_rows() -> tuple[str, ...] | None:
 
 def _grid(cards: Sequence[training_form.MethodCard]) -> Mapping[str, tuple[Any, ...]] | None:
     """The values of each chosen setting; None if one is not allowed, with the error shown at its field."""
+    from explorer.studies.plans.plan import Plan
+
     # the settings that every method has; a model's name is none of them, and the number of rows has its own field
     knobs = cards[0].knobs.items() if cards else ()
     first = [name for name, knob in knobs if not knob.masked_model and name != "rows"]
@@ -296,14 +298,18 @@ def _grid(cards: Sequence[training_form.MethodCard]) -> Mapping[str, tuple[Any, 
         key = grid_key(number, "setting")
         if st.session_state.get(key) not in options:
             st.session_state[key] = NONE
-        name: str = left.selectbox(
-            "Try several values of" if number == 1 else "And several values of",
-            options,
-            key=key,
-            format_func=lambda name: name.replace("_", " "),
-            persist_state="session",
-            help="A setting that all chosen methods have. Every value is trained with every method, model and seed.",
-        )
+        title = "Try several values of" if number == 1 else "And several values of"
+        with left:
+            name: str = controls.draw(
+                "",
+                replace(Plan.knobs["grid"], title=title),
+                key=key,
+                offered=options,
+                accept_new_options=False,
+                format_func=lambda name: name.replace("_", " "),
+                help="A setting that all chosen methods have. Every value is trained with every method, model and "
+                "seed.",
+            )
         if name == NONE:
             continue
         with right:
@@ -325,11 +331,11 @@ def _values(number: int, name: str, cards: Sequence[training_form.MethodCard]) -
     knob = cards[0].knobs[name]
     label = name.replace("_", " ")
     example = ", ".join(map(knob.text, _example(cards[0], name)))
-    typed: str = st.text_input(
-        f"Values of {label}",
+    typed: str = controls.draw(
+        "",
+        replace(knob, default=(), choices=(), title=f"Values of {label}", empty=example),
         key=f"{grid_key(number, 'values')} {name}",
-        placeholder=example,
-        persist_state="session",
+        width="stretch",
         help=f"{messages.plain(knob.help)}\n\nAllowed: {messages.plain(knob.allowed)}.",
     )
     try:

@@ -16,7 +16,7 @@ from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.replay import step_grid, step_map
 from explorer.ui.runs import run_status
-from explorer.ui.widgets import downloads, first_screen
+from explorer.ui.widgets import controls, downloads, first_screen
 
 NOTHING_TO_REPLAY = "No run to replay yet. Train one: its evaluation steps are saved."
 
@@ -167,9 +167,10 @@ def _run(row: DeltaGenerator) -> runs.Run | None:
     named = [run_folder.run_and_checkpoint(side.source)[0] for side in sides_of if side]
     first = [name for name in reversed(named) if name in found]
     names = list(dict.fromkeys([*first, *found]))
-    name: str = row.selectbox(
-        "Run", sidebar.with_current(names, "replayed"), key="replayed", bind="query-params", width=320
-    )
+    with row:
+        name: str = controls.menu(
+            "Run", sidebar.with_current(names, "replayed"), default=names[0], key="replayed", width=320
+        )
     if name not in found:
         messages.trouble(f"Run '{name}' cannot be replayed or does not exist. Choose one of: {', '.join(names[:5])}.")
         return None

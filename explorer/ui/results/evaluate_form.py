@@ -97,14 +97,15 @@ def _chosen() -> EvaluationChoice:
 
 
 def _models() -> None:
-    st.multiselect(
-        "Models",
-        _with_chosen([*sidebar.encoders(), BAG, BM25], MODELS),
+    from explorer.studies.plans.plan import Plan
+
+    controls.draw(
+        "",
+        replace(Plan.knobs["models"], title="Models"),  # a plan evaluates the same, on the same
+        key=MODELS,
+        offered=_with_chosen([*sidebar.encoders(), BAG, BM25], MODELS),
         default=[lookup.BUNDLED],
         format_func=runs.shown,
-        key=MODELS,
-        persist_state="session",
-        accept_new_options=True,
         select_all=False,
         filter_mode="contains",
         placeholder="a name, or the path of a folder",
@@ -115,22 +116,25 @@ def _models() -> None:
 
 
 def _tasks() -> None:
-    st.multiselect(
-        "Suites",
-        list(suites()),
-        default=[next(iter(suites()))],
+    from explorer.studies.plans.plan import Plan
+
+    tasks = Plan.knobs["tasks"]
+    controls.draw(
+        "",
+        replace(tasks, title="Suites"),
         key=SUITES_KEY,
-        persist_state="session",
+        offered=suites(),
+        default=[next(iter(suites()))],
+        accept_new_options=False,
         help="Sets of tasks: sts are the seven STS sets of papers, transfer classifies texts from their vectors, "
         "search and retrieval find duplicate questions. Their files are read from the folder that STRATA_DATA names.",
     )
-    st.multiselect(
-        "Single tasks and your own files",
-        controls.with_uploads(_with_chosen(published(), TASKS)),
-        format_func=sources.label,
+    controls.draw(
+        "",
+        replace(tasks, title="Single tasks and your own files"),
         key=TASKS,
-        persist_state="session",
-        accept_new_options=True,
+        offered=controls.with_uploads(_with_chosen(published(), TASKS)),
+        format_func=sources.label,
         select_all=False,  # with it, Enter after a name takes every task whose name begins so
         filter_mode="contains",
         placeholder="a task, or the path of a file or folder",

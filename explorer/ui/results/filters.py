@@ -9,7 +9,7 @@ from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating import tasks as kinds
 from explorer.evaluating.results import result_files, result_table, scored_task
 from explorer.ui import messages
-from explorer.ui.widgets import first_screen
+from explorer.ui.widgets import controls, first_screen
 
 ALL = "all tasks"
 OTHERS, RUNS = "others", "test sets of runs"
@@ -42,22 +42,22 @@ def chosen(results: Sequence[result_files.Result]) -> FilteredResults:
     rows, shown = result_table.models(results), _under_some_settings(_in_a_suite(results))
     digests = {task.digest for task in shown}
     measures = dict.fromkeys(name for one in results if one.task.digest in digests for name in one.measured.measures)
-    measure = st.selectbox(
+    measure = controls.menu(
         "Measure",
         [MAIN, *measures],
+        default=MAIN,
         key="measure",
-        bind="query-params",
         width=155,
         help="The main measure of a task: Spearman × 100 for STS, average precision for pairs with two labels, "
         "accuracy for transfer, MRR@10 for search, nDCG@10 for retrieval. Higher is better, at most 100. mean and "
         "wmean average the sub-corpora of a set. Of ms per query and index MB, lower is better.",
     )
     titles = dict.fromkeys(title for one in results for title in one.measured.titles if title != MODEL_DEFAULT)
-    title = st.selectbox(
+    title = controls.menu(
         "Layer & pooling",
         [MODEL_DEFAULT, *titles],
+        default=MODEL_DEFAULT,
         key="results_reading",
-        bind="query-params",
         width=175,
         help="The layer & pooling of every model. Choosing the best one here inflates its score: choose on a dev "
         "set, as on the Layers page.",
@@ -68,8 +68,8 @@ def chosen(results: Sequence[result_files.Result]) -> FilteredResults:
         measured = [row for row in rows if any(map(row.has, shown))]
         kept = tuple(row for row in measured if not picked or row.name in picked)
         renamed = _renamed(kept)
-    lacking, by = result_table.without_base(kept, rows, shown), None if measure in (None, MAIN) else measure
-    return FilteredResults(renamed, tuple(shown), title or MODEL_DEFAULT, by, lacking)
+    lacking, by = result_table.without_base(kept, rows, shown), None if measure == MAIN else measure
+    return FilteredResults(renamed, tuple(shown), title, by, lacking)
 
 
 def _in_a_suite(results: Sequence[result_files.Result]) -> list[scored_task.ScoredTask]:
@@ -81,18 +81,18 @@ def _in_a_suite(results: Sequence[result_files.Result]) -> list[scored_task.Scor
         key=lambda task: (places.get(task.name, len(known)), task.name, task.folder),
     )
     suites = list(dict.fromkeys(map(suite_of, tasks)))
-    suite = st.selectbox(
+    suite = controls.menu(
         "Suite",
         [*suites, ALL],
+        default=[*suites, ALL][0],
         key=SUITE,
-        bind="query-params",
         width=185,
         help=f"{OTHERS}: files of your own. {RUNS}: as each run scored itself. {ALL}: without {RUNS}, since no "
         "other model could have an average.",
     )
     if suite == ALL:  # less the test sets that only runs scored themselves on, if any other is left
         return [one for one in tasks if one.kind != scored_task.RUN_TEST] or tasks
-    return [one for one in tasks if suite_of(one) == (suite or suites[0])]
+    return [one for one in tasks if suite_of(one) == suite]
 
 
 def _renamed(rows: tuple[result_table.ModelRow, ...]) -> tuple[result_table.ModelRow, ...]:
@@ -133,14 +133,13 @@ def _under_some_settings(tasks: list[scored_task.ScoredTask]) -> list[scored_tas
     known = list(dict.fromkeys(filter(None, (settings[task.digest] for task in by_usual))))
     if len(known) < 2:
         return tasks
-    chosen = st.selectbox(
+    chosen = controls.menu(
         "Settings",
         [*known, EVERY],
+        default=known[0],
         key="results_settings",
-        bind="query-params",
         width=175,
         help="Results under different settings are different columns. Averages and rank groups are of the columns "
         "shown.",
     )
-    chosen = chosen or known[0]
     return tasks if chosen == EVERY else [task for task in tasks if settings[task.digest] in ("", chosen)]

@@ -228,9 +228,9 @@ def show_published(chosen: FilteredResults) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         sources = list(dict.fromkeys(row.source for row in published))
-        source = st.selectbox("Table", sources, key="published", bind="query-params", width=320) or sources[0]
+        source = controls.menu("Table", sources, default=sources[0], key="published", width=320)
         names = [row.name for row in chosen.rows]
-        name = st.selectbox("Measured model", names, key="published_beside", bind="query-params", width=320) or names[0]
+        name = controls.menu("Measured model", names, default=names[0], key="published_beside", width=320)
         kind = controls.segments("Show", (SCORES, DIFFERENCES), default=SCORES, key="published_as")
     measured = next(row for row in chosen.rows if row.name == name)
     rows = [row for row in published if row.source == source]

@@ -23,12 +23,12 @@ from explorer.data.sources import (
     CROSS_FITTED,
     HELD_OUT,
     OWN_ROWS,
+    identity,
     shown,
-    written,
 )
 from explorer.data.text_sets import KINDS, SCORED_PAIRS, Kind
 from explorer.data.wordnet import Need
-from explorer.errors import BadChoice, RunNotFound, StrataError
+from explorer.errors import BadChoice, RunNotFound, SetNotFound, StrataError
 from explorer.evaluating.kinds import shipped
 from explorer.knobs import Knob, Values
 from explorer.training.record import runs
@@ -147,6 +147,19 @@ def lacks(text: Sequence[str]) -> dict[Kind, str]:
     return found
 
 
+def setting(name: str, title: str = "") -> Knob:
+    """A setting of a recipe, perhaps under another title."""
+    from explorer.training.recipe import Recipe
+
+    return replace(Recipe.declared[name], title=title or Recipe.declared[name].title)
+
+
+def not_found(error: SetNotFound, text: Sequence[str]) -> None:
+    """A card for each published split of a text that is not on this disk; the error, if it is about anything else."""
+    splits = (split for source in text for split in sidebar_choice.published(identity(source)))
+    sidebar_choice.set_not_found(error, *dict.fromkeys(splits))
+
+
 def held_out_of(cards: Sequence[MethodCard], *, staged: bool = False) -> list[str]:
     """Rows of the text as an evaluation set, held out or cross-fitted, if every method has them.
 
@@ -172,7 +185,7 @@ def text_defaults(sources: Sequence[str], method: str, columns: Mapping[str, str
 def dev_field(key: str, held_out: list[str]) -> tuple[str, ItemSet | None]:
     """The menu of dev sets."""
     return _set_field(
-        "Dev set",
+        "dev",
         key,
         held_out,
         "The model is evaluated on this set during training; the checkpoint with the best score is kept. Scored "
@@ -184,7 +197,7 @@ def dev_field(key: str, held_out: list[str]) -> tuple[str, ItemSet | None]:
 def test_field(key: str, held_out: list[str]) -> tuple[str, ItemSet | None]:
     """The menu of test sets."""
     return _set_field(
-        "Test set",
+        "test",
         key,
         [NO_TEST, *held_out],
         "The base and the best checkpoint are evaluated on this set at the end. Report this score.",
@@ -202,17 +215,16 @@ def choose_set(key: str, name: str) -> None:
     _by_hand(key)
 
 
-def _set_field(title: str, key: str, first: list[str], help: str) -> tuple[str, ItemSet | None]:
+def _set_field(of: str, key: str, first: list[str], help: str) -> tuple[str, ItemSet | None]:
     options, current = [*first, *every_set()], st.session_state.get(key)
-    name: str = st.selectbox(
-        title,
-        options if current is None or current in options else [*options, current],
+    name: str = controls.draw(
+        "",
+        setting(of, f"{of.capitalize()} set"),
         key=key,
+        offered=options if current is None else [*options, current],
         format_func=sidebar_choice.in_menu(),
         on_change=_by_hand,
         args=(key,),
-        accept_new_options=True,
-        persist_state="session",
         help=f"{help} The path of a file or of a folder in BEIR's layout can be typed.",
     )
     return name, None if name in (NO_TEST, *OWN_ROWS) else sidebar_choice.evaluation_set(name)
@@ -220,9 +232,7 @@ def _set_field(title: str, key: str, first: list[str], help: str) -> tuple[str, 
 
 def elsewhere_field() -> tuple[str, ...] | None:
     """The sets that runs are scored on, but not trained for, chosen once for runs and plans; None if one is missing."""
-    from explorer.training.recipe import Recipe
-
-    knob, state, key = Recipe.knobs["elsewhere"], st.session_state, ELSEWHERE
+    knob, state, key = setting("elsewhere"), st.session_state, ELSEWHERE
     options = (AT_HAND, *(name for name in every_set() if name != PROBE_PACKS), *state.get(key, ()))
     menu = sidebar_choice.in_menu()
     found: list[str] = controls.draw("", knob, key=key, offered=options, format_func=menu, placeholder=NO_TEST)
@@ -235,7 +245,7 @@ def every_set() -> list[str]:
     own = sidebar_choice.paths_of(*sidebar_choice.READ_FOR_TRAINING)
     divided = [sets.SAMPLE, *(one for one in sets.kept_sets() if not cached.why_not_split(one))]
     halves = [half for one in divided for half in sets.halves(one)]
-    return [*map(written, (*halves, *sets.known())), *own, *shipped()]
+    return [*map(str, (*halves, *sets.known())), *own, *shipped()]
 
 
 def _by_hand(key: str) -> None:
@@ -276,7 +286,7 @@ def _defaults(sources: tuple[str, ...], cards: Sequence[MethodCard], *, staged: 
         dev, test = sets.halves(chosen)
     elif not all(map(sidebar_choice.on_this_disk, (dev, test))):
         dev, test = sets.halves()
-    return written(dev), written(test)
+    return str(dev), str(test)
 
 
 def are_apart(dev: ItemSet | None, tests: Sequence[ItemSet | None]) -> bool:
@@ -319,12 +329,10 @@ def warn(
 
 def seeds_field(key: str, usual: str, help: str = "") -> tuple[int, ...]:
     """The seeds; none, with the error shown, if what is typed is not allowed."""
-    from explorer.training.recipe import Recipe
-
     if key not in st.session_state:
         st.session_state[key] = usual
-    knob = replace(Recipe.knobs["seeds"], default="", help=help or Recipe.knobs["seeds"].help)
-    typed = controls.draw("", knob, key=key, width="stretch")
+    knob = replace(setting("seeds"), default="")
+    typed = controls.draw("", knob, key=key, width="stretch", help=help or knob.help)
     try:
         return typed_seeds(typed)
     except BadChoice as error:

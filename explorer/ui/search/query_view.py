@@ -72,7 +72,7 @@ ITS_MODEL = (
     "No probability of a match: {} was made by **{}**, whose weights differ from those of model A. Choose that model "
     "as A."
 )
-PAIRS, MINE = "the evaluation set", "my sentences"
+PAIRS, MINE = sidebar.OF_SIDEBAR, "my sentences"
 OF_SAMPLE = (sets.SAMPLE, sets.SetIdentity(sets.SetKind.OTHER, sample.SEARCH))
 SOURCE = "corpus"
 UPLOAD = "uploaded corpus"
@@ -360,7 +360,7 @@ def corpus(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
 
 
 def _read(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
-    identity = choice.evaluation_set if source == PAIRS else sources.identity(source)
+    identity = sidebar.set_of(choice, source)
     if source == MINE:
         return SearchedCorpus(identity, corpora.of_texts(MINE, selection.sentences()))
     try:

@@ -14,7 +14,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer import errors, knobs, places, run_folder
 from explorer.data import sources, text_sets
-from explorer.data.sources import HELD_OUT, OWN_ROWS, is_file, shown
+from explorer.data.graded.sets import HELD_OUT
+from explorer.data.sources import is_file, shown
 from explorer.encoding.locate import layout, model_names
 from explorer.training.record import runs
 from explorer.ui import messages
@@ -88,7 +89,7 @@ def recipe(row: DeltaGenerator, answer: DeltaGenerator, panes: Mapping[str, Delt
     head.markdown(ABOUT_DEMONSTRATION if is_shown else FINE_TUNES.format(messages.plain(shown(model))) if model else "")
     with answer:
         if rows is not None and settings is not None and judging and card.kind.rows == text_sets.SCORED_PAIRS:
-            named = tuple(name for name in judging.judged_on if name not in OWN_ROWS)
+            named = tuple(one for one in (judging.dev, *judging.tests) if not one.is_own_rows)
             rows = text_and_method.left(sources, card.kind.rows, named, _batch_size(card, settings))
         if rows is not None and settings is not None and not _show_plan(steps, card, settings, rows, judging):
             return None
@@ -131,7 +132,7 @@ def _show_plan(
     place: DeltaGenerator, card: training_form.MethodCard, settings: knobs.Values, rows: int, judging: Recipe | None
 ) -> bool:
     """Show what the rows become, in the place; False if they do not make a training, with the error shown."""
-    judged_on = () if judging is None else judging.judged_on
+    judged_on = () if judging is None else (judging.dev, *judging.tests)
     folds = judging.folds if judging is not None and judging.is_cross_fitted else 0
     try:
         place.caption(plan(card, settings, rows, judged_on.count(HELD_OUT), folds))
@@ -156,9 +157,7 @@ def _about(card: training_form.MethodCard, sources: tuple[str, ...]) -> str | No
 
 def _corpus() -> str | None:
     """The corpus among which held-out queries are searched, if a path is typed."""
-    from explorer.training.recipe import Recipe
-
-    typed: str | None = controls.draw("recipe", Recipe.knobs["corpus"], key=CORPUS, placeholder=NO_CORPUS)
+    typed: str | None = controls.draw("recipe", training_form.setting("corpus"), key=CORPUS, placeholder=NO_CORPUS)
     return (typed or "").strip() or None
 
 
@@ -179,13 +178,11 @@ def _settings(card: training_form.MethodCard, rows: int | None) -> knobs.Values 
     with st.expander("More settings", icon=":material/tune:"):
         rest = knob_form.fields(card, folded)
         boxes = st.container(horizontal=True)
-        from explorer.training.recipe import Recipe
-
         for name, key in (("precision", PRECISION), ("device", DEVICE)):
             with boxes:
-                controls.draw("recipe", Recipe.knobs[name], key=key, menu=True, width=220)
+                controls.draw("recipe", training_form.setting(name), key=key, menu=True, width=220)
         with boxes:
-            controls.draw("recipe", Recipe.knobs["elsewhere_most"], key=MOST_ELSEWHERE, width=220)
+            controls.draw("recipe", training_form.setting("elsewhere_most"), key=MOST_ELSEWHERE, width=220)
     return None if few is None or rest is None else {**card.of_encoders, **few, **rest}
 
 
@@ -281,15 +278,15 @@ def base() -> str | None:
         options.append(run.recipe().model)
     if st.session_state.get(BASE) not in options:
         st.session_state[BASE] = None
-    chosen: str | None = st.radio(
-        "Start from",
-        options,
+    chosen: str | None = controls.draw(
+        "",
+        replace(training_form.setting("model", "Start from"), default=source, choices=tuple(options)),
         key=BASE,
+        horizontal=False,
         format_func=lambda option: (
             messages.plain(sources.shown(option))
             + (f": stacks on run {messages.plain(run.name)}" if option == source else ": the base of that run")
         ),
-        persist_state="session",
         help=f"The sidebar's model comes from run '{messages.plain(run.name)}'. Training it further stacks two "
         "runs: the scores then show both together.",
     )
@@ -360,8 +357,6 @@ def _judging(sources: tuple[str, ...], card: training_form.MethodCard, answer: D
 
 def _more_tests(test: str, held_out: list[str]) -> tuple[str, ...]:
     """Further test sets beside the main one; without one there are none."""
-    from explorer.training.recipe import Recipe
-
     if test == training_form.NO_TEST:
         return ()
     state = st.session_state
@@ -369,5 +364,5 @@ def _more_tests(test: str, held_out: list[str]) -> tuple[str, ...]:
     if MORE_TESTS in state and chosen != state[MORE_TESTS]:
         state[MORE_TESTS] = chosen
     options = dict.fromkeys(name for name in (*held_out, *training_form.every_set(), *chosen) if name != test)
-    knob, menu = Recipe.declared["more_tests"], sidebar_choice.in_menu()
+    knob, menu = training_form.setting("more_tests"), sidebar_choice.in_menu()
     return tuple(controls.draw("", knob, key=MORE_TESTS, offered=options, format_func=menu, placeholder="none"))

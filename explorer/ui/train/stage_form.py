@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice
 from explorer.ui.runs import training_form
 from explorer.ui.train import knob_form, text_and_method
+from explorer.ui.widgets import controls
 
 if TYPE_CHECKING:
     from explorer.training.recipe import Stage
@@ -127,26 +128,34 @@ def _stage(
 def _method(number: int) -> training_form.MethodCard:
     """The method of a stage, one of those that train the encoder."""
     from explorer.methods import suggested
+    from explorer.training.recipe import Stage
 
     cards = {name: card for name, card in training_form.methods().items() if card.kind.trains_encoder()}
     key, state = _key(number, "method"), st.session_state
     if state.get(key) not in cards:
         state[key] = suggested(text_sets.SENTENCES, 1) or next(iter(cards))
-    help = "Those that train the encoder."
-    name: str = st.selectbox("Method of the stage", list(cards), key=key, persist_state="session", help=help)
+    name: str = controls.draw(
+        "",
+        replace(Stage.knobs["method"], title="Method of the stage"),
+        key=key,
+        offered=cards,
+        accept_new_options=False,
+        help="Those that train the encoder.",
+    )
     return cards[name]
 
 
 def _text(number: int) -> tuple[str, ...]:
     """The sources of a stage's text; none for the text of the run."""
+    from explorer.training.recipe import Stage
+
     state = st.session_state
-    chosen: list[str] = st.multiselect(
-        "Text of the stage",
-        text_and_method.offered(state.get(_key(number, "text"), ())),
+    chosen: list[str] = controls.draw(
+        "",
+        replace(Stage.knobs["data"], title="Text of the stage"),
         key=_key(number, "text"),
+        offered=text_and_method.offered(state.get(_key(number, "text"), ())),
         format_func=sidebar_choice.in_menu(),
-        accept_new_options=True,
-        persist_state="session",
         placeholder=SAME_TEXT,
         on_change=lambda: state.pop(_key(number, "columns"), None),
         help="A name, or the path of a file on this machine. Empty: the text of the run.",

@@ -47,15 +47,15 @@ def chosen_text() -> tuple[str, ...]:
     asked = bool(st.session_state.get(training_form.ASKED_FOR_FILE)) and not st.session_state.get(training_form.SOURCES)
     if asked:
         _upload_box(opened=True)
-    chosen: list[str] = st.multiselect(
-        "Training text",
-        offered(st.session_state.get(training_form.SOURCES, st.query_params.get_all(training_form.SOURCES))),
-        None if filled else [sample.MINIMAL_PAIRS],  # Streamlit warns if a widget has both a default and a value
-        format_func=sources.label,
+    chosen: list[str] = controls.draw(
+        "",
+        training_form.setting("data", "Training text"),
         key=training_form.SOURCES,
+        offered=offered(st.session_state.get(training_form.SOURCES, st.query_params.get_all(training_form.SOURCES))),
+        default=None if filled else [sample.MINIMAL_PAIRS],  # Streamlit warns of both a default and a value
+        format_func=sources.label,
         on_change=follow_text,
         bind="query-params",
-        accept_new_options=True,
         placeholder="a name, or the path of a file",
         help="Choose a name, or type the path of a file on this machine and press Enter. Several texts are joined. "
         "`sample` and `minimal pairs` come with Strata. Methods for scored pairs use the scores, methods for labelled "
@@ -102,8 +102,7 @@ def rows(
             chosen, card.name, columns(chosen, card.kind.rows), keep_duplicates
         )
     except SetNotFound as error:
-        splits = (split for source in chosen for split in sidebar_choice.published(sources.identity(source)))
-        sidebar_choice.set_not_found(error, *dict.fromkeys(splits))
+        training_form.not_found(error, chosen)
         return None
     except StrataError as error:
         messages.trouble(error)
@@ -123,7 +122,9 @@ def rows(
     return count
 
 
-def left(chosen: tuple[str, ...], kind: text_sets.Kind, evaluated: tuple[str, ...], batch: int) -> int | None:
+def left(
+    chosen: tuple[str, ...], kind: text_sets.Kind, evaluated: tuple[sets.SetIdentity, ...], batch: int
+) -> int | None:
     """The number of scored rows that share no sentence with the dev and test set."""
     try:
         count, dropped = cached.left(chosen, kind, columns(chosen, kind), evaluated, batch)
@@ -152,14 +153,13 @@ def choose_columns(chosen: Sequence[str], kind: text_sets.Kind) -> None:
         return  # `rows` shows the error
     if len(names) < 2:
         return
-    with st.expander("Columns", icon=":material/view_column:"):
-        boxes = st.container(horizontal=True)
+    with st.expander("Columns", icon=":material/view_column:"), st.container(horizontal=True):
         for column in kind.trained:
-            key = column_key(column.role)
+            key, knob = column_key(column.role), training_form.setting("columns", column.label)
             if st.session_state.get(key) not in names:
                 st.session_state[key] = GUESSED
             options = [GUESSED, *names]
-            boxes.selectbox(column.label, options, key=key, help=column.help, width=220, persist_state="session")
+            controls.draw("", knob, key=key, offered=options, accept_new_options=False, help=column.help, width=220)
 
 
 def column_key(role: str) -> str:
@@ -251,10 +251,12 @@ def explain(chosen: tuple[str, ...], card: training_form.MethodCard, fits: bool)
 def method() -> training_form.MethodCard:
     """The chosen method."""
     cards = training_form.methods()
-    name: str = st.selectbox(
-        "Method",
-        list(cards),
+    name: str = controls.draw(
+        "",
+        training_form.setting("method"),
         key=training_form.METHOD,
+        offered=cards,
+        accept_new_options=False,
         on_change=lambda: st.session_state.update({training_form.METHOD_BY_HAND: True}),
         bind="query-params",
         width=230,

@@ -69,13 +69,13 @@ def draw(
         how = {"accept_new_options": True, **how}
         if not knob.many:
             return st.selectbox(label, entries, **how)
-        return st.multiselect(label, entries, None if _is_filled(how) else knob.plain(default), **how)
+        return st.multiselect(label, entries, **{"default": None if _is_filled(how) else knob.plain(default), **how})
     if choices:
         how = {"format_func": _title_in(knob), **how}
         if knob.many:
             return st.multiselect(label, choices, default=default or choices, select_all=False, **how)
-        at = choices.index(default)
-        return st.selectbox(label, choices, at, **how) if menu else st.radio(label, choices, at, horizontal=True, **how)
+        at, horizontal = choices.index(default), {"horizontal": True}
+        return st.selectbox(label, choices, at, **how) if menu else st.radio(label, choices, at, **horizontal | how)
     low, high = (None if bound is None else knob.kind(bound) for bound in (knob.low, knob.high))
     if slider:
         return st.slider(label, low, high, default, **how)
