@@ -12,26 +12,26 @@ MEASURED = ("float32", "bfloat16")
 _CGROUP, _PROCESSORS = Path("/sys/fs/cgroup"), Path("/proc/cpuinfo")
 
 
-def device(asked: str = "auto") -> str:
+def device(requested: str = "auto") -> str:
     """The device to run on; the requested one must exist."""
-    if asked not in DEVICES:
-        raise BadChoice(f"'{asked}' is not a device. Choose one of {', '.join(DEVICES)}.")
-    if asked == "auto":
+    if requested not in DEVICES:
+        raise BadChoice(f"'{requested}' is not a device. Choose one of {', '.join(DEVICES)}.")
+    if requested == "auto":
         return best_device()
     import torch
 
     there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if not there[asked]:
+    if not there[requested]:
         has = ", ".join(name for name in there if there[name])
-        raise BadChoice(f"This machine has no '{asked}'. Choose from {has}, or 'auto'.")
-    return asked
+        raise BadChoice(f"This machine has no '{requested}'. Choose from {has}, or 'auto'.")
+    return requested
 
 
-def precision(asked: str, device: str) -> str:
+def precision(requested: str, device: str) -> str:
     """The precision to run in on a device."""
-    if asked not in PRECISIONS:
-        raise BadChoice(f"'{asked}' is not a precision. Choose one of {', '.join(PRECISIONS)}.")
-    return best_precision(device) if asked == "auto" else asked
+    if requested not in PRECISIONS:
+        raise BadChoice(f"'{requested}' is not a precision. Choose one of {', '.join(PRECISIONS)}.")
+    return best_precision(device) if requested == "auto" else requested
 
 
 def best_device() -> str:

@@ -148,20 +148,20 @@ def head_around(inner: PreTrainedModel, encoder: Encoder) -> MaskedModel:
     return MaskedModel(model.train())
 
 
-def load_masked(found: Found, encoder: Encoder) -> MaskedModel:
+def load_masked(located: Found, encoder: Encoder) -> MaskedModel:
     """Load the frozen masked language model in a folder, for the tokens of `encoder`."""
-    folder = checking.check(found.folder)
-    with ONE_AT_A_TIME, in_words(found.name, folder):
+    folder = checking.check(located.folder)
+    with ONE_AT_A_TIME, in_words(located.name, folder):
         config = loading.read_config(folder)
         kind = _class(config)
         if kind is None:
             raise errors.UnsupportedModel(
-                f"'{found.name}' is a {config.model_type}, which does not predict masked words. Choose a masked "
+                f"'{located.name}' is a {config.model_type}, which does not predict masked words. Choose a masked "
                 "language model such as 'distilbert-base-uncased'."
             )
-        model = loading.opened(kind, folder, config, layout.adapter(found.folder))
+        model = loading.opened(kind, folder, config, layout.adapter(located.folder))
         tokenizer = model_tokenizer.load(folder)
-    check_vocabulary(tokenizer, encoder, found.name)
+    check_vocabulary(tokenizer, encoder, located.name)
     loading.settle(model, "float32", "cpu")
     return MaskedModel(model).requires_grad_(False)
 
@@ -238,7 +238,7 @@ class Translator:
 
 
 def load_translator(
-    found: Found, *, beams: int = BEAMS, batch: int = BATCH, longest: int = LONGEST, device: str = "auto"
+    located: Found, *, beams: int = BEAMS, batch: int = BATCH, longest: int = LONGEST, device: str = "auto"
 ) -> Translator:
     """Load the translator in a folder, in float32. For a multi-task model such as T5, the sentences name the task."""
     from transformers import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING, AutoModelForSeq2SeqLM
@@ -247,27 +247,27 @@ def load_translator(
         if number < 1:
             raise errors.BadChoice(f"{name} is {number}; at least 1 is needed.")
     device = hardware.device(device)
-    folder = checking.check(found.folder)
-    with ONE_AT_A_TIME, in_words(found.name, folder):
+    folder = checking.check(located.folder)
+    with ONE_AT_A_TIME, in_words(located.name, folder):
         config = loading.read_config(folder)
         if type(config) not in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING:
             raise errors.UnsupportedModel(
-                f"'{found.name}' ({config.model_type}) is not a translation model: it generates no text. {_CHOOSE}"
+                f"'{located.name}' ({config.model_type}) is not a translation model: it generates no text. {_CHOOSE}"
             )
         if families.of(config.model_type).many_languages:
             raise errors.UnsupportedModel(
-                f"'{found.name}' ({config.model_type}) is multilingual, which Strata does not support. {_CHOOSE}"
+                f"'{located.name}' ({config.model_type}) is multilingual, which Strata does not support. {_CHOOSE}"
             )
-        tokenizer = _tokenizer(folder, found.name)
-        model = loading.opened(AutoModelForSeq2SeqLM, folder, config, layout.adapter(found.folder))
-        model_tokenizer.check_vocabulary(tokenizer, model, found.name)
+        tokenizer = _tokenizer(folder, located.name)
+        model = loading.opened(AutoModelForSeq2SeqLM, folder, config, layout.adapter(located.folder))
+        model_tokenizer.check_vocabulary(tokenizer, model, located.name)
         if device == "cuda":
             checking.check_room(model.num_parameters(), "float32", hardware.free_memory(device))
         loading.settle(model, "float32", device)
-    model_names.check_same(found)
+    model_names.check_same(located)
     translator = Translator(
-        name=found.name,
-        digest=found.digest,
+        name=located.name,
+        digest=located.digest,
         model=model,
         tokenizer=tokenizer,
         reads=model_tokenizer.max_length(model, tokenizer),

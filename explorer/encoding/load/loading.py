@@ -67,9 +67,9 @@ def importing() -> Work[None]:
                 gc.set_threshold(*usual)
 
 
-def load(found: Found, precision: str = "auto", device: str = "auto", attention: str = attentions.SDPA) -> Encoder:
+def load(model: Found, precision: str = "auto", device: str = "auto", attention: str = attentions.SDPA) -> Encoder:
     """Load the encoder in a folder, or share the one that is loaded; 'eager' gives attention weights, and is slower."""
-    stored_vectors.refuse(found.folder, found.name)
+    stored_vectors.refuse(model.folder, model.name)
     for _ in importing():
         pass
     if attention not in ATTENTIONS:
@@ -78,36 +78,36 @@ def load(found: Found, precision: str = "auto", device: str = "auto", attention:
         )
     device = hardware.device(device)
     precision = hardware.precision(precision, device)
-    folder = checking.check(found.folder)
+    folder = checking.check(model.folder)
     how = attentions.preferred(attention, precision, device)
-    key = (found, precision, device, how)
-    with in_words(found.name, folder), ONE_AT_A_TIME:
-        encoder = _LOADED.get(key) or _load(found, folder, precision, device, how)
-        model_names.check_same(found)
+    key = (model, precision, device, how)
+    with in_words(model.name, folder), ONE_AT_A_TIME:
+        encoder = _LOADED.get(key) or _load(model, folder, precision, device, how)
+        model_names.check_same(model)
         _LOADED[key] = encoder
     return encoder
 
 
-def _load(found: Found, folder: Path, precision: str, device: str, attention: str) -> Encoder:
+def _load(located: Found, folder: Path, precision: str, device: str, attention: str) -> Encoder:
     """Load what is in the folder of a transformer, and around it."""
     from explorer.encoding.read.encoder import Encoder
 
-    adapter = layout.adapter(found.folder)
-    head = declared.head(layout.described_in(found.folder)) or declared.simcse_head(folder)
+    adapter = layout.adapter(located.folder)
+    head = declared.head(layout.described_in(located.folder)) or declared.simcse_head(folder)
     limits = declared.limits(_first(declared.limits_in, adapter, folder))
     config = read_config(folder)
     vocabulary = _first(layout.vocabulary, adapter, folder)
     tokenizer = model_tokenizer.load(vocabulary, config if vocabulary == folder else None)
     model = _read(folder, config, attention, adapter)
-    model_tokenizer.check_vocabulary(tokenizer, model, found.name)
+    model_tokenizer.check_vocabulary(tokenizer, model, located.name)
     if device == "cuda":
         checking.check_room(model.num_parameters(), precision, hardware.free_memory(device))
     settle(model, precision, device)
     head = head and head.to(device)
-    _try_out(model, tokenizer, head, found.name)
+    _try_out(model, tokenizer, head, located.name)
     return Encoder(
-        name=found.name,
-        digest=found.digest,
+        name=located.name,
+        digest=located.digest,
         model=model,
         tokenizer=tokenizer,
         max_length=model_tokenizer.max_length(model, tokenizer, limits.max_seq_length),
@@ -116,7 +116,7 @@ def _load(found: Found, folder: Path, precision: str, device: str, attention: st
         precision=precision,
         device=device,
         folder=folder,
-        poolings=declared.poolings(found.folder),
+        poolings=declared.poolings(located.folder),
     )
 
 

@@ -89,15 +89,15 @@ class StoredEncoder(Encoder):
     at_once = sys.maxsize
 
 
-def encoder(found: Found, precision: str, device: str) -> Encoder:
+def encoder(model: Found, precision: str, device: str) -> Encoder:
     """The encoder of the vectors in a folder of the cache."""
     device = hardware.device(device)
-    vectors = vector_corpus.stored(found.folder, found.name)
-    if vectors is None or vectors.digest != found.digest:
-        raise ModelError(f"The copy of '{found.name}' has gone or has changed since it was chosen. Try again.")
+    vectors = vector_corpus.stored(model.folder, model.name)
+    if vectors is None or vectors.digest != model.digest:
+        raise ModelError(f"The copy of '{model.name}' has gone or has changed since it was chosen. Try again.")
     return StoredEncoder(
-        name=found.name,
-        digest=found.digest,
+        name=model.name,
+        digest=model.digest,
         model=cast("PreTrainedModel", Lookup(vectors)),
         tokenizer=cast("PreTrainedTokenizerBase", SentenceLookup(vectors)),
         max_length=UNLIMITED,
@@ -105,20 +105,21 @@ def encoder(found: Found, precision: str, device: str) -> Encoder:
         lower_case=False,
         precision=hardware.precision(precision, device),
         device=device,
-        folder=found.folder,
+        folder=model.folder,
         poolings=stored_vectors.POOLINGS,
     )
 
 
-def _no_vector(name: str, missing: tuple[str, ...], asked: int) -> NoVector:
+def _no_vector(name: str, missing: tuple[str, ...], requested: int) -> NoVector:
     """The error for sentences without a vector, with a file that lists them all."""
     listed = ", ".join(f"'{_cut(text)}'" for text in missing[:SHOWN]) + ", …" * (len(missing) > SHOWN)
     path = cache_folder() / MISSING / f"{digest_of(missing)[:16]}.jsonl"
     content = "".join(json.dumps({"text": text}, ensure_ascii=False) + "\n" for text in missing)
     write_whole(path, lambda file: file.write(content.encode("utf-8", "replace")), "Make room there.")
     return NoVector(
-        f"{name} has no vector of {len(missing):,} of {asked:,} sentences: {listed}. All of them are listed in {path}. "
-        "Compute their vectors with the same encoder, and put both files into one folder that you choose as the model.",
+        f"{name} has no vector of {len(missing):,} of {requested:,} sentences: {listed}. All of them are listed in "
+        f"{path}. Compute their vectors with the same encoder, and put both files into one folder that you choose as "
+        "the model.",
         missing,
     )
 

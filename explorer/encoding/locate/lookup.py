@@ -161,9 +161,9 @@ def files_digest(folder: Path, paths: Iterable[Path]) -> str:
     return sha.hexdigest()
 
 
-def joined_digests(*found: str) -> str:
+def joined_digests(*digests: str) -> str:
     """The SHA-256 of several digests, in this order."""
-    return hashlib.sha256("\n".join(found).encode()).hexdigest()
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()
 
 
 def blend_digest(base: str, tuned: Sequence[str], alpha: float) -> str:

@@ -65,11 +65,11 @@ def of_folder(name: str, folder: Path, revision: str | None = None) -> Found:
         ) from error
 
 
-def check_same(found: Found) -> None:
+def check_same(model: Found) -> None:
     """Refuse files that have changed since a model was found: what is measured of them is kept under its digest."""
-    if of_folder(found.name, found.folder).digest != found.digest:
+    if of_folder(model.name, model.folder).digest != model.digest:
         raise ModelError(
-            f"The files of '{found.name}' have changed since it was chosen, so it is another model now. Try again."
+            f"The files of '{model.name}' have changed since it was chosen, so it is another model now. Try again."
         )
 
 

@@ -97,16 +97,16 @@ def of_module(place: Path, prefix: str, needed: tuple[str, ...] = ("weight",)) -
     return found
 
 
-def check_names(place: Path, prefix: str, needed: Iterable[str], found: Collection[str]) -> None:
+def check_names(place: Path, prefix: str, needed: Iterable[str], names: Collection[str]) -> None:
     """Refuse the weights of a module if some are missing."""
-    missing = [name for name in needed if name not in found]
+    missing = [name for name in needed if name not in names]
     if missing:
         raise NotWeights(f"{place} holds no weights '{prefix}{missing[0]}'. Copy or download the folder again.")
 
 
-def check_finite(place: Path, prefix: str, found: Mapping[str, Tensor]) -> None:
+def check_finite(place: Path, prefix: str, tensors: Mapping[str, Tensor]) -> None:
     """Refuse the weights of a module if a number in them is not finite: every vector after it would be lost."""
-    wrong = [name for name, tensor in found.items() if not tensor.isfinite().all()]
+    wrong = [name for name, tensor in tensors.items() if not tensor.isfinite().all()]
     if wrong:
         raise NotWeights(
             f"'{prefix}{wrong[0]}' of {place} holds NaN or infinite numbers. Copy or download the folder again."
@@ -258,8 +258,8 @@ def _is_left_out(name: str, stated: configuration.Adapter) -> bool:
     return "lora_" not in name and not {families.POOLER, *(stated.modules_to_save or ())}.isdisjoint(name.split("."))
 
 
-def _misfit(path: Path, name: str, why: str, found: Tensor) -> WeightsMissing:
+def _misfit(path: Path, name: str, why: str, saved: Tensor) -> WeightsMissing:
     return WeightsMissing(
-        f"{path} has '{name}' of shape {list(found.shape)}, but {why}. Copy {ADAPTER} and {ADAPTER_WEIGHTS} of one "
+        f"{path} has '{name}' of shape {list(saved.shape)}, but {why}. Copy {ADAPTER} and {ADAPTER_WEIGHTS} of one "
         "adapter, and use the base that it was trained on."
     )

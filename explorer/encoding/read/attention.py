@@ -17,10 +17,10 @@ SDPA_IN_FLOAT32 = "sdpa_in_float32"  # the name that transformers has for `in_fl
 AT_ONCE = 16  # keys are filled up to a multiple of it, the float32 numbers of one vector: a remainder takes longer
 
 
-def preferred(asked: str, precision: str, device: str) -> str:
+def preferred(requested: str, precision: str, device: str) -> str:
     """What computes attention in a precision on a device; asked for are SDPA, or EAGER for its weights."""
     narrow = precision == "bfloat16" and device == "cpu"
-    return SDPA_IN_FLOAT32 if asked == SDPA and narrow else asked
+    return SDPA_IN_FLOAT32 if requested == SDPA and narrow else requested
 
 
 def supported(kind: Any, name: str) -> str:

@@ -1,7 +1,5 @@
 """Put sentences of different lengths into batches and passes with little padding, and rows back in order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 import torch

@@ -170,13 +170,13 @@ def _slopes(ends: Ends, at: Tensor, directions: Tensor) -> Tensor:
         return found
 
 
-def added(ends: Ends, other: Tensor) -> Work[tuple[Floats, EmbeddingPath]]:
-    """What each word adds to the product with the `other` vector (word), and the path with enough points for it.
+def added(ends: Ends, second: Tensor) -> Work[tuple[Floats, EmbeddingPath]]:
+    """What each word adds to the product with the `second` vector (word), and the path with enough points for it.
 
     It is the integral of the derivative of the product in the direction of each word: reverse mode, one pass for all. A
     sum can be right by chance, unlike a vector: so the numbers have to be those of the path before, too.
     """
-    change, before = float((ends.last - ends.first) @ other), np.full(len(ends.words.texts), np.inf)
+    change, before = float((ends.last - ends.first) @ second), np.full(len(ends.words.texts), np.inf)
     size = max(1, AT_ONCE_BACK // ends.end.numel())
     with _memory(ends.encoder, ends.words):
         for points, weights in paths(ends.vectors, ends.start, ends.end):
@@ -184,7 +184,7 @@ def added(ends: Ends, other: Tensor) -> Work[tuple[Floats, EmbeddingPath]]:
             with _derivative(ends.encoder), torch.enable_grad():
                 for begin in range(0, len(weights), size):
                     at = points[begin : begin + size].detach().requires_grad_()
-                    product = (ends.vectors(at) @ other.to(at)).sum()
+                    product = (ends.vectors(at) @ second.to(at)).sum()
                     slope = torch.autograd.grad(product, at)[0].double()
                     slopes += torch.einsum("ptd,p->td", slope, weights[begin : begin + size])
             found: Floats = (ends.directions.double() * slopes).sum(dim=(1, 2)).cpu().numpy()
@@ -196,21 +196,21 @@ def added(ends: Ends, other: Tensor) -> Work[tuple[Floats, EmbeddingPath]]:
     return found, (points, weights)
 
 
-def chosen_sum(one: Ends, other: Ends, choose: Choose) -> float:
+def chosen_sum(first: Ends, second: Ends, choose: Choose) -> float:
     """What the chosen words of two sentences add to their cosine, each pair of words counted once.
 
     These are the sums of rows and columns of the matrix words × words without the matrix: of the first sentence only
     the part of all its chosen words together is needed, and of the second what its words add toward the rest.
     """
-    marks = [torch.tensor(mark, dtype=torch.bool) for mark in choose(one.words.texts, other.words.texts)]
-    found, left = 0.0, one.last
+    marks = [torch.tensor(mark, dtype=torch.bool) for mark in choose(first.words.texts, second.words.texts)]
+    found, left = 0.0, first.last
     if marks[0].any():
-        path = finish(added(one, other.last))[1]
-        part = finish(_parts(one, path, one.directions[marks[0]].sum(dim=0, keepdim=True)))[0]
-        own = torch.from_numpy(part).to(one.last)
-        found, left = float(own @ other.last), left - own
+        path = finish(added(first, second.last))[1]
+        part = finish(_parts(first, path, first.directions[marks[0]].sum(dim=0, keepdim=True)))[0]
+        own = torch.from_numpy(part).to(first.last)
+        found, left = float(own @ second.last), left - own
     if marks[1].any():
-        found += float(finish(added(other, left))[0][marks[1].numpy()].sum())
+        found += float(finish(added(second, left))[0][marks[1].numpy()].sum())
     return found
 
 

@@ -5,8 +5,6 @@ fine-tuning of zero-shot models") blend a base and a tuned model, and several tu
 others 2023 (LM-Cocktail) do it with encoders of sentences.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Sequence
