@@ -1,7 +1,5 @@
 """The batches of a run: rows that are shuffled anew in every epoch, if need be without a text twice in a batch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import cycle, islice
 

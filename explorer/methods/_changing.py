@@ -1,7 +1,5 @@
 """What a training changes: weights, buffers, and the random states; to save them, and to leave them as they were."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 The papers' batches and epochs are made for many thousands of rows. A text of some hundred would get an update or two.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

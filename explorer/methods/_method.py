@@ -231,10 +231,10 @@ class Method(Described, Updates, Knobs):
             self.train(training)
         return found
 
-    def record_similarities(self, one: Tensor, other: Tensor) -> None:
+    def record_similarities(self, first: Tensor, second: Tensor) -> None:
         """Record the mean similarity of positive and of random pairs; rows i of both sides are a positive pair."""
         with torch.no_grad():
-            alike = cosines(one, other)
+            alike = cosines(first, second)
             positive = alike.diagonal().mean()
             random = (alike.sum() - alike.diagonal().sum()) / (alike.numel() - len(alike))
             self.similarities = positive, random

@@ -1,7 +1,5 @@
 """The sets of settings of a method: Strata's defaults, the paper's values, the released code's, and presets by name."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from explorer.errors import BadChoice

@@ -25,8 +25,8 @@ ADAPTERS = ("lora_rank", "lora_alpha", "lora_targets")
 ENCODERS = (*ADAPTERS, "blend")
 
 
-class Schedule(Knobs):
-    """The settings of every method's training; a method states its paper's values."""
+class UpdateSettings(Knobs):
+    """How many updates there are, and how each changes the weights."""
 
     steps: int = knob(0, low=0, high=10**9, front=True, help="Number of updates; 0: as many as the epochs need.")
     epochs: int = knob(1, low=1, high=100, help="Passes over the data, if steps is 0.")
@@ -58,6 +58,19 @@ class Schedule(Knobs):
         high=1024,
         help="Batches per update (gradient accumulation). Saves memory; the negatives are still those of one batch.",
     )
+
+    def updates(self, items: int) -> int:
+        """The number of updates for a number of rows, or of pairs of rows where these fill the batches."""
+        return self.steps or max(1, items // self.batch_size * self.epochs // self.accumulate)
+
+    def warmup_updates(self, updates: int) -> int:
+        """In how many of so many updates the rate rises: never a larger share than `warmup`, and none below one."""
+        return math.floor(self.warmup * updates + 1e-9)  # 0.29 * 100 is a little less than 29
+
+
+class SelectionSettings(UpdateSettings):
+    """When a training is evaluated, when it stops early, and which checkpoint is the best."""
+
     evaluate_every: int = knob(
         50,
         low=1,
@@ -91,6 +104,24 @@ class Schedule(Knobs):
         help="The score on the validation rows that chooses the best checkpoint: accuracy, the mean F1 of the classes, "
         "or Matthews' correlation. Higher is better.",
     )
+
+    def evaluation_interval(self, updates: int) -> int:
+        """Steps between two evaluations on the dev set: the paper's value, but at least ten evaluations per run."""
+        return max(1, min(self.evaluate_every, updates // 10))
+
+    def stops_early(self, scores: Sequence[float]) -> bool:
+        """Whether the dev scores so far, step 0 first, meet the rule for it; the score of step 0 is ignored."""
+        trained = scores[1:]
+        if self.early_stop == "drops":
+            return drops(trained) >= self.endurance
+        if self.early_stop == "no new best":
+            return since_best(trained) >= self.endurance
+        return False
+
+
+class Schedule(SelectionSettings):
+    """The settings of every method's training; a method states its paper's values."""
+
     keep_duplicates: bool = knob(
         True,
         rows=SENTENCES,
@@ -175,27 +206,6 @@ class Schedule(Knobs):
                 f"than once. Set accumulate to {batches} or less, or lower batch_size."
             )
         return taken
-
-    def updates(self, items: int) -> int:
-        """The number of updates for a number of rows, or of pairs of rows where these fill the batches."""
-        return self.steps or max(1, items // self.batch_size * self.epochs // self.accumulate)
-
-    def warmup_updates(self, updates: int) -> int:
-        """In how many of so many updates the rate rises: never a larger share than `warmup`, and none below one."""
-        return math.floor(self.warmup * updates + 1e-9)  # 0.29 * 100 is a little less than 29
-
-    def evaluation_interval(self, updates: int) -> int:
-        """Steps between two evaluations on the dev set: the paper's value, but at least ten evaluations per run."""
-        return max(1, min(self.evaluate_every, updates // 10))
-
-    def stops_early(self, scores: Sequence[float]) -> bool:
-        """Whether the dev scores so far, step 0 first, meet the rule for it; the score of step 0 is ignored."""
-        trained = scores[1:]
-        if self.early_stop == "drops":
-            return drops(trained) >= self.endurance
-        if self.early_stop == "no new best":
-            return since_best(trained) >= self.endurance
-        return False
 
 
 def drops(scores: Sequence[float]) -> int:

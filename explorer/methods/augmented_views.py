@@ -120,12 +120,12 @@ class ConSERT(UncorrectedAdam):
         )
 
 
-def both_directions(one: Tensor, other: Tensor, temperature: float) -> Tensor:
+def both_directions(first: Tensor, second: Tensor, temperature: float) -> Tensor:
     """L = 0.15 (L_a + L_b): L_a has the first view's vectors as anchors, L_b the second's, each a mean over sentences.
 
     NT-Xent is the mean over both, half of their sum.
     """
-    return 2 * WEIGHT * nt_xent(one, other, temperature)
+    return 2 * WEIGHT * nt_xent(first, second, temperature)
 
 
 # numbers from 0 to 1 are drawn on the host, so that every device draws the same and a GPU need not wait for them

@@ -98,11 +98,11 @@ class ConIsI(Pooled):
             self.seen += torch.tensor([len(has_other), len(has_other) - len(valid)]).to(device, non_blocking=True)
         return self.both_losses(alone, same, other[valid], valid)
 
-    def both_losses(self, alone: Tensor, same: Tensor, other: Tensor, valid: Tensor) -> Tensor:
-        """Both losses of vectors (sentence, width); `other` holds only the rows at the valid places."""
+    def both_losses(self, alone: Tensor, same: Tensor, different: Tensor, valid: Tensor) -> Tensor:
+        """Both losses of vectors (sentence, width); `different` holds only the rows at the valid places."""
         # means and variances of few rows need more precision than bfloat16
         with torch.autocast(alone.device.type, enabled=False):
-            sides = alone.float(), same.float(), other.float()
+            sides = alone.float(), same.float(), different.float()
             if self.joint_norm:
                 one, two, three = torch.split(self.hidden(torch.cat(sides)), [len(side) for side in sides])
             else:

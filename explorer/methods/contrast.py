@@ -182,9 +182,9 @@ def duplicates(keys: Tensor) -> tuple[Tensor, Tensor]:
     return torch.cat(masks, dim=1), shared
 
 
-def _equal(one: Tensor, other: Tensor) -> Tensor:
+def _equal(first: Tensor, second: Tensor) -> Tensor:
     """(row of one, row of the other)."""
-    return one[:, None] == other[None, :]
+    return first[:, None] == second[None, :]
 
 
 class ContrastPairs(MultipleNegativesRanking, MinedNegatives):

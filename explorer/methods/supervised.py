@@ -170,9 +170,9 @@ class SBERT(UncorrectedAdam, Pooled):
         return functional.cross_entropy(self.classifier(with_difference(one, other)).float(), numbers)
 
 
-def with_difference(one: Tensor, other: Tensor) -> Tensor:
+def with_difference(first: Tensor, second: Tensor) -> Tensor:
     """What the classes are predicted from: u, v and the size of their difference (row, 3 × width)."""
-    return torch.cat([one, other, (one - other).abs()], dim=1)
+    return torch.cat([first, second, (first - second).abs()], dim=1)
 
 
 def class_numbers(labels: Sequence[str], classes: Sequence[str], device: torch.device) -> Tensor:
