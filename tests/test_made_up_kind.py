@@ -25,6 +25,7 @@ def in_a_copy(folder: Path) -> None:
     from streamlit.testing.v1 import AppTest
 
     from explorer.__main__ import main
+    from explorer.data import sources, uploads
     from explorer.measuring.comparing.pair_changes import BROKEN, FIXED
     from explorer.training.record import runs
     from explorer.ui.layers import EXPORT
@@ -78,6 +79,7 @@ def in_a_copy(folder: Path) -> None:
     assert found["items"]["counts"] == {FIXED: (gained > 0).sum(), BROKEN: (gained < 0).sum()}
 
     # pages
+    own = str(uploads.keep("four.csv", files["test"].read_bytes()))
     app = AppTest.from_file(str(folder / "app.py"), default_timeout=120)
     app.query_params.update(model=model, beside="run:four", sts=test)
     for page in ("layers", "compare", "train", "map", "search", "size"):
@@ -85,7 +87,7 @@ def in_a_copy(folder: Path) -> None:
         shown = [one.value for one in (*app.exception, *app.error)]
         assert not shown, page
         if page == "layers":
-            assert "made-up quadruplets" in app.selectbox(key="sts").options
+            assert {"made-up quadruplets", sources.label(own)} <= {*app.selectbox(key="sts").options}
             cells = tab(app, EXPORT).dataframe[0].value.set_index(READING)
             assert float(cells.loc["mean of layer 2", MEASURE]) == pytest.approx(100 * wanted.mean(), abs=1e-3)
         if page == "compare":
@@ -94,7 +96,7 @@ def in_a_copy(folder: Path) -> None:
             assert f"{100 * wanted.mean():.2f} → {100 * tuned.mean():.2f}" in told
         if page == "train":
             for key in (recipe_form.DEV, recipe_form.TEST):
-                assert "made-up quadruplets" in app.selectbox(key=key).options
+                assert {"made-up quadruplets", sources.label(own)} <= {*app.selectbox(key=key).options}
     opened(app, "results")
     assert not app.exception
     scores = app.dataframe[0].value[f"test rows.csv ({MEASURE})"].dropna()

@@ -39,6 +39,12 @@ _GRADE = re.compile(r"\s*[0-9]{1,9}\s*")
 PASSAGE_LENGTH = "passage length"  # in words
 SHOWN = 5  # values named in a message
 
+COUNTED = (  # what is found besides the queries that are searched
+    "queries without a relevant document (excluded)",
+    "judgements with grade 0 (not relevant)",
+    "documents without text (left out)",
+    "documents with the text of an earlier one",
+)
 Judged = Mapping[int, int]  # the grade, 1 or more, of each relevant document, by its position
 
 
@@ -54,22 +60,13 @@ class RetrievalSet(ItemSet):
     attributes: tuple[Attribute, ...] = field(
         default=(), compare=False, kw_only=True
     )  # of the queries; not used in scores
-    # what was found in the files besides the queries that are searched
-    unjudged: int = field(default=0, compare=False)  # queries without a relevant document
-    irrelevant: int = field(default=0, compare=False)  # judgements with grade 0
-    empty: int = field(default=0, compare=False)  # documents without text
-    repeated: int = field(default=0, compare=False)  # documents with the text of an earlier one
+    counted: tuple[int, int, int, int] = field(default=(0, 0, 0, 0), compare=False)  # of COUNTED, in the files
     item: ClassVar[str] = QUERY
 
     @property
     def counts(self) -> dict[str, int]:
         """What was found besides the queries that are searched, by its name in words."""
-        return {
-            "queries without a relevant document (excluded)": self.unjudged,
-            "judgements with grade 0 (not relevant)": self.irrelevant,
-            "documents without text (left out)": self.empty,
-            "documents with the text of an earlier one": self.repeated,
-        }
+        return dict(zip(COUNTED, self.counted, strict=True))
 
     @property
     def pool(self) -> int:
@@ -166,10 +163,12 @@ def retrieval_set(
         documents=tuple(kept.values()),
         judgements=tuple(judged[key] for key in searched),
         attributes=tuple(one.taken(rows) for one in attributes),
-        unjudged=len(queries) - len(searched),
-        irrelevant=sum(grade <= 0 for grade in grades.values()),
-        empty=len(documents) - len(kept),
-        repeated=len(kept) - len(set(kept.values())),
+        counted=(
+            len(queries) - len(searched),
+            sum(grade <= 0 for grade in grades.values()),
+            len(documents) - len(kept),
+            len(kept) - len(set(kept.values())),
+        ),
     )
 
 

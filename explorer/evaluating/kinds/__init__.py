@@ -58,7 +58,7 @@ class JudgedSet(Judge, Generic[Given]):
     given: Given
     data: ClassVar[type[Any]]  # the sets of this kind
     in_words: ClassVar[str]  # what they have: `triplets`
-    place: ClassVar[int] = 0  # among the kinds: a file is of the first kind that reads it
+    place: ClassVar[int] = 0  # among the kinds: a file is of the first that reads it; those of 0 have own formats
     shipped: ClassVar[Mapping[str, Callable[[], ItemSet]]] = {}  # sets of this kind that ship, by name
     for_runs: ClassVar[bool] = True  # whether a run can be evaluated on them
     has_protocol: ClassVar[bool] = False  # whether a class in `evaluating/tasks` scores them in a way of its own

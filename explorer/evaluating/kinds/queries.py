@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data import sources
-from explorer.data.retrieval_sets import Judged, RetrievalSet
+from explorer.data.retrieval_sets import RetrievalSet
 from explorer.encoding.read.head_facts import NO_PROMPTS, RolePrompts
 from explorer.encoding.read.windows import Windows
 from explorer.encoding.read.windows import windows as windows_of
@@ -59,6 +59,7 @@ class RankingJudge(JudgedSet[RetrievalSet]):
         super().__init__(given)
         self._main = measure or (MRR if given.split in sources.OWN_ROWS else NDCG)
         self.prompts, self.prompted = prompts, bool(prompts.query or prompts.document)
+        self.in_windows = windows.cut if windows else 0
         self._windows = windows or Windows(given.documents, np.arange(len(given.documents)))
 
     @classmethod
@@ -90,11 +91,6 @@ class RankingJudge(JudgedSet[RetrievalSet]):
     def _ranking(self, encoder: Encoder, prompts: RolePrompts, windows: Windows | None = None) -> RankingJudge:
         check_prompts(prompts, encoder, encoder.limit(None))
         return RankingJudge(self.given, self.measure, prompts, windows)
-
-    @cached_property
-    def in_windows(self) -> int:
-        """How many documents are longer than the limit, and read in several windows."""
-        return self._windows.cut
 
     @cached_property
     def _encoded(self) -> tuple[list[str], list[str]]:
@@ -133,7 +129,7 @@ class RankingJudge(JudgedSet[RetrievalSet]):
         places = finish(searched).places
         found = dict(zip(MEASURES, rankings.measures(places, judgements), strict=True))
         nearest = [
-            float((documents[self._windows_of(judged)].astype(np.float64) @ query).max())
+            float((documents[np.concatenate([*map(self._windows.of, judged)])].astype(np.float64) @ query).max())
             for judged, query in zip(judgements, queries, strict=True)
         ]
         hits = rankings.grades(places, judgements) > 0
@@ -166,9 +162,6 @@ class RankingJudge(JudgedSet[RetrievalSet]):
         cosines: Floats = (queries[asked] * documents[answers]).sum(axis=1, dtype=np.float64)
         ends = np.cumsum([len(found) for _, found in windows])
         return np.maximum.reduceat(cosines, ends - [len(found) for _, found in windows])
-
-    def _windows_of(self, judged: Judged) -> list[int]:
-        return [int(window) for place in judged for window in self._windows.of(place)]
 
     def _unit(self, vectors: Tensor) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         every = correlation.unit(vectors.float().numpy())

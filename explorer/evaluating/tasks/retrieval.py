@@ -305,7 +305,7 @@ def search(
     setting: dict[str, scored_task.Setting] = {
         "documents": documents,
         "queries": len(task),
-        "queries without an answer (excluded)": task.unjudged,
+        "queries without an answer (excluded)": task.counted[0],
         "question key": "id" if questions.ids else "text",
         "rows dropped": questions.dropped,
         "results per query": TOP,

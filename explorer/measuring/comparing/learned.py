@@ -61,16 +61,12 @@ def sure(found: Learned) -> str:
     return " ".join(parts)
 
 
-def _begun(measure: str) -> str:
-    """A measure at the start of a sentence; a name such as nDCG@10 stays as it is."""
-    return capitalised(measure) if measure.islower() else measure
-
-
 def _on(found: Learned, before: float | None, after: float | None) -> str:
     """`Spearman 79.61 → 83.76 on Sample pairs, dev half (120 pairs)`."""
     scores = in_words.arrow(before, after)
     on = f"{sources.shown(found.on)} ({counted(found.size, found.item, found.pool)})"
-    return f"{_begun(found.measure)} {scores} on {on}"
+    # at the start of a sentence a name such as nDCG@10 stays as it is
+    return f"{capitalised(found.measure) if found.measure.islower() else found.measure} {scores} on {on}"
 
 
 def lines(found: Learned, where: str = "") -> list[str]:

@@ -149,17 +149,14 @@ def passage_search(
         wanted *= 2
         found = yield from batch_search(vectors, queries[left], wanted, setting)
         seconds += found.seconds
-        done = [_first_of_each(windows.passages, some, k) for some in found.places]
+        # the first k different passages of the windows in their order; -1 is no window
+        passages = (windows.passages[some[some >= 0]].tolist() for some in found.places)
+        done = [list(dict.fromkeys(some))[:k] for some in passages]
         for query, some in zip(left, done, strict=True):
             places[query, : len(some)] = some
         left = left[[len(some) < k for some in done]]
     assert found is not None, "there are queries"
     return FoundDocuments(places, seconds, found.index_bytes, found.threads)
-
-
-def _first_of_each(passages: Places, found: Places, k: int) -> list[int]:
-    """The first k different passages of windows in their order; -1 is no window."""
-    return list(dict.fromkeys(passages[found[found >= 0]].tolist()))[:k]
 
 
 def _built(documents: Vectors, setting: IndexSetting) -> Any:

@@ -34,6 +34,7 @@ HALF = 0.5  # of cases: what a coin would get right
 class Judge(ABC):
     """An evaluation set, and how the vectors of its texts are scored on it."""
 
+    in_windows: int = 0  # how many passages are longer than the limit, and read in several windows
     before: Judge | None = None  # of the base as people use it, if it differs (its own prompts)
 
     def __init__(self, given: ItemSet) -> None:
@@ -64,11 +65,6 @@ class Judge(ABC):
     @abstractmethod
     def measure(self) -> str:
         """The name of the score."""
-
-    @property
-    def in_windows(self) -> int:
-        """How many passages are longer than the limit, and read in several windows."""
-        return 0
 
     @abstractmethod
     def items(self, vectors: Tensor) -> Floats:

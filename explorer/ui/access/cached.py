@@ -137,6 +137,14 @@ def kind_of_file(file: str) -> Kind | None:
         return None  # what reads it says why
 
 
+@by_stamp(lambda file: places.stamps([Path(file)]), entries=256)
+def has_own_format(file: str) -> bool:
+    """Whether a file on this disk holds a set of a kind that is no kind of rows."""
+    with suppress(errors.StrataError):
+        return any(kind.read(file, False) is not None for kind in kinds.every() if not kind.place)
+    return False
+
+
 @by_stamp(_of_pairs, entries=8)
 def described_pairs(_pairs: GradedPairs) -> Sentences:
     """The sentences of scored pairs, with their attributes."""

@@ -264,8 +264,8 @@ def test_rows() -> list[str]:
 
 
 def paths_of(*kinds: Kind) -> list[str]:
-    """The paths of uploaded files that hold rows of some kinds."""
-    return [path for path in uploads.paths() if kind_of(path) in kinds]
+    """The paths of uploaded files that hold rows of some kinds, or a set of a kind with a format of its own."""
+    return [path for path in uploads.paths() if kind_of(path) in kinds or cached.has_own_format(path)]
 
 
 def kind_of(path: str) -> Kind | None:

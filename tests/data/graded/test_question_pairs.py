@@ -22,7 +22,7 @@ def put(folder, *rows, header="label\tsentence1\tsentence2", name="questions.tsv
 def test_equal_questions_are_one_query_or_one_document(tmp_path):
     found = read(put(tmp_path, *ROWS)).collection
     assert found.queries == ("Why?", "Who?"), "'When?' has no answer"
-    assert (found.unjudged, found.documents) == (1, ("How so?", "Who?", "For what reason?"))
+    assert (found.counted[0], found.documents) == (1, ("How so?", "Who?", "For what reason?"))
     assert found.judgements == ({0: 1, 2: 1}, {1: 1})
 
 
@@ -31,7 +31,7 @@ def test_ids_decide_which_questions_are_the_same(tmp_path):
     pairs = read(put(tmp_path, *rows, header="qid1\tqid2\tquestion1\tquestion2\tis_duplicate"))
     found = pairs.collection
     assert found.queries == ("Why?", "When?")
-    assert found.unjudged == 1, "the second 'Why?' is another question"
+    assert found.counted[0] == 1, "the second 'Why?' is another question"
     assert found.documents == ("How so?", "How so?", "Who?")
     assert found.judgements == ({0: 1, 2: 1}, {0: 1})
     assert pairs.ids is not None
@@ -105,5 +105,5 @@ def test_the_published_slice_is_counted_as_by_a_loop():
         query: {found.documents[at] for at in answers}
         for query, answers in zip(found.queries, found.judgements, strict=True)
     } == gold
-    assert found.unjudged == len({first for _, first, _ in rows} - set(gold))
+    assert found.counted[0] == len({first for _, first, _ in rows} - set(gold))
     assert pairs.name == question_pairs.TASK
