@@ -13,7 +13,7 @@ APP := .venv/app-$(shell cksum < requirements.txt | cut -d' ' -f1)
 DEV := .venv/dev-$(shell cat requirements.txt requirements-dev.txt | cksum | cut -d' ' -f1)
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup test products check lint format fuzz kill soak bench example browser
+.PHONY: help run setup test products check lint format fuzz kill mutants soak bench example browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ bench: $(DEV) browser ## Measure speed next to peer libraries; ARGS=memory measu
 
 kill: $(DEV) ## Stop a run at every call that changes a file, resume it, and compare the bytes: an hour
 	@OMP_NUM_THREADS=1 $(VENV) tests.kill_points $(ARGS)
+
+mutants: $(DEV) ## Change the program at random places, and print the changes that no test notices
+	@$(VENV) tests.mutants $(ARGS)
 
 soak: $(DEV) browser ## Use the app for an hour, and compare its memory, threads and files before and after
 	@$(VENV) tests.soak $(ARGS)
