@@ -22,10 +22,11 @@ def fork_from_one(config, specs):
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(f"\0{name}")  # a name without a file
         listening.listen()
-        serving = "import sys; from tests import forked_workers; forked_workers.serve(*sys.argv[1:])"
+        call = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests import forked_workers as here; here.serve()"
+        arguments = str(listening.fileno()), *map(str, config.invocation_params.args)
         server = subprocess.Popen(
-            [sys.executable, "-c", serving, str(listening.fileno()), *map(str, config.invocation_params.args)],
-            cwd=ROOT,
+            [sys.executable, "-c", call, *arguments],
+            cwd=config.invocation_params.dir,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             pass_fds=[listening.fileno()],
@@ -35,13 +36,14 @@ def fork_from_one(config, specs):
         spec.python = shlex.join([sys.executable, "-I", "-S", __file__, name])
 
 
-def serve(number, *arguments):
+def serve():
     """Collect the tests, then fork for each worker that asks; what a fork does here is to run the worker's code."""
     import atexit
     import gc
 
     import pytest
 
+    _, number, *arguments = sys.argv
     listening = socket.socket(fileno=int(number))
     # the plugin that is left out looks through all memory at the end
     pytest.main([*arguments, "--collect-only", "-qq", "-n", "0", "-p", "no:unraisableexception"])
