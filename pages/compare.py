@@ -8,7 +8,7 @@ from explorer.ui.access import sidebar_choice
 from explorer.ui.compare import changes_view, geometry_view, split_view, verdict_view
 from explorer.ui.compare import compared as comparing
 from explorer.ui.frame import page_frame
-from explorer.ui.widgets import controls, cosine_meaning, first_screen, microscope
+from explorer.ui.widgets import controls, cosine_meaning, first_screen, pair_words
 
 OVERVIEW, LAYERS, WORDS = "Overview", "Layers", "Words and probes"
 PAIRS, GEOMETRY, EXPORT = "Pairs", "Geometry", "Export"
@@ -75,4 +75,4 @@ elif tab == GEOMETRY:
     geometry_view.of_two(both, compared.layer_differences, choice.settings, compared.stem)
 else:
     comparing.export(compared, changes, split_view.chosen(compared))
-microscope.words_over(microscope.COMPARE, verdict_view.readers(compared))
+pair_words.words_over(pair_words.COMPARE, verdict_view.readers(compared))

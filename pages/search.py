@@ -6,8 +6,8 @@ from explorer.data.vectors.opening import is_vectors
 from explorer.measuring.neighbours.query_results import place_of, scored, search
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
-from explorer.ui.search import neighbours, query_view
-from explorer.ui.widgets import cosine_meaning, first_screen, microscope
+from explorer.ui.search import neighbours, query_view, searched_corpus
+from explorer.ui.widgets import cosine_meaning, first_screen, pair_words
 
 CORPUS, JUDGED = "Whole corpus", "Judged queries"
 
@@ -19,7 +19,7 @@ with first_screen.controls_row():
 answer, figure = first_screen.answer(), first_screen.figure()
 with answer:
     summary = st.container(gap="small")
-source = query_view.source(settings)
+source = searched_corpus.source(settings)
 k = query_view.size(settings)
 with settings:
     cosine_meaning.switch()
@@ -28,7 +28,7 @@ if is_vectors(source):
         query_view.show_vectors(source, choice, box, k, settings)
     st.stop()
 with answer:
-    corpus = query_view.corpus(source, choice)
+    corpus = searched_corpus.corpus(source, choice)
 query = query_view.query(box, corpus.usual_query if corpus else None)
 if corpus is not None and corpus.task is not None:
     with settings:
@@ -51,7 +51,7 @@ if len(sides) > 1:
         two = neighbours.search_side(sides[1], searched, query)
 if one is None:
     st.stop()
-microscope.words_over(microscope.SEARCH, sides)
+pair_words.words_over(pair_words.SEARCH, sides)
 found = search(one, two, k)
 with summary:
     cosine_meaning.find_for(sides, searched)

@@ -18,7 +18,7 @@ from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.frame import page_list, sidebar
-from explorer.ui.widgets import controls, downloads, job_buttons, microscope
+from explorer.ui.widgets import controls, downloads, job_buttons, pair_words
 
 TITLE, TITLE_OF_TWO = "Blend with the base", "Blend A and B"
 ABOUT = (
@@ -73,18 +73,18 @@ def of_run(run: Run) -> None:
         _export(run, curve, alpha)
 
 
-def of_two(choice: sidebar_choice.Choice, other: sidebar_choice.Choice) -> None:
+def of_two(choice: sidebar_choice.Choice, choice_b: sidebar_choice.Choice) -> None:
     """A slider between A and B, or between A and the model that B is a blend of."""
     folded = st.expander(TITLE_OF_TWO, icon=":material/blender:", key="open blend of two", on_change="rerun")
     if not folded.open:
         return
     with folded:
-        base, found = choice.found(), other.found()
+        base, found = choice.found(), choice_b.found()
         ends = blending.ends_of(found.folder)
-        tuned, alpha = (ends.tuned, ends.alpha) if ends and ends.base_digest == base.digest else (other.source, 1.0)
-        st.caption(messages.plain(ABOUT_TWO.format("B" if tuned == other.source else tuned)))
+        tuned, alpha = (ends.tuned, ends.alpha) if ends and ends.base_digest == base.digest else (choice_b.source, 1.0)
+        st.caption(messages.plain(ABOUT_TWO.format("B" if tuned == choice_b.source else tuned)))
         source = _model(choice.source, tuned, _slider(f"alpha {base.digest} {tuned}", alpha))
-        if source == other.source:
+        if source == choice_b.source:
             st.caption(IS_B)
         elif source is not None:
             st.button(
@@ -131,7 +131,7 @@ def _show(curve: BlendCurve, alpha: float) -> None:
     """What the blend learned, and its scores beside those of base and tuned model."""
     learned = curve.learned(alpha)
     if messages.learned(learned):
-        microscope.pairs_that_show(learned.pairs)
+        pair_words.pairs_that_show(learned.pairs)
     for use, judge in curve.sets.items():
         to_base, to_tuned = curve.against_base(use, alpha), curve.against_tuned(use, alpha)
         size = counted(len(judge), judge.item, judge.pool)

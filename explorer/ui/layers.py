@@ -17,7 +17,7 @@ from explorer.encoding.read.pooling import OWN, Reading
 from explorer.measuring.comparing import comparison_report
 from explorer.measuring.scores import best_cell, layer_scores, metrics, similarity, verdict
 from explorer.ui import messages
-from explorer.ui.access import cached, sidebar_choice, splits
+from explorer.ui.access import cached_texts, set_choice, sidebar_choice, splits
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import controls, cosine_meaning, downloads
 
@@ -162,14 +162,14 @@ def _how_scored(scored: sidebar_choice.ModelScores, what: str) -> None:
 
 def _why_no_dev_set(given: sets.SetIdentity) -> None:
     names = sets.dev_and_test(given)
-    why = cached.why_not_split(given) if given.kind == sets.SetKind.UPLOADED else ""
-    missing = next((one for one in names or () if not why and not sidebar_choice.on_this_disk(one)), None)
+    why = cached_texts.why_not_split(given) if given.kind == sets.SetKind.UPLOADED else ""
+    missing = next((one for one in names or () if not why and not set_choice.on_this_disk(one)), None)
     if why:
         st.caption(messages.plain(why))
     elif missing is not None:
         title = messages.plain(missing.title)
         st.caption(f"With {title} the best is chosen on the dev set and reported on the test set.")
-        sidebar_choice.offer_set(missing)
+        set_choice.offer_set(missing)
     elif names is not None:
         dev, test = (messages.plain(one.title) for one in names)
         st.caption(f"Once both are scored, the best is chosen on {dev} and reported on {test}.")

@@ -1,6 +1,8 @@
 """Show a number, an error, a verdict, and text of a user or a file, safely."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 import streamlit as st
@@ -70,6 +72,15 @@ def changed(
     where.metric(label, value, note, delta_color=colour, delta_arrow=arrow, border=True, help=help)
 
 
+@contextmanager
+def errors_shown() -> Iterator[None]:
+    """Show an error of Strata where it is raised; what follows the block is done all the same."""
+    try:
+        yield
+    except errors.StrataError as error:
+        trouble(error)
+
+
 def trouble(error: errors.StrataError | str, details: str = "") -> None:
     """An error, with its next step."""
     st.error(plain(str(error)), icon=":material/error:")
@@ -84,26 +95,26 @@ def verdict(*verdicts: Sentence, icon: str = "") -> None:
     draw("\n\n".join(marked(one.pieces) for one in verdicts), icon=icon or usual)
 
 
-def answer(found: Learned) -> bool:
+def answer(learned: Learned) -> bool:
     """The headline in a box, coloured by its kind; False without one."""
-    text = line(found)
+    text = line(learned)
     if text is not None:
         verdict(text)
     return text is not None
 
 
-def how_sure(found: Learned) -> bool:
+def how_sure(learned: Learned) -> bool:
     """How sure the `answer` is; False without one."""
-    if line(found) is None:
+    if line(learned) is None:
         return False
-    st.markdown(f"**How sure:** {plain(sure(found))}", help=HOW_SURE if found.packs else None)
+    st.markdown(f"**How sure:** {plain(sure(learned))}", help=HOW_SURE if learned.packs else None)
     return True
 
 
-def learned(found: Learned) -> bool:
+def learned(learned: Learned) -> bool:
     """The `answer`, and `how_sure` it is; False without one."""
-    answer(found)
-    return how_sure(found)
+    answer(learned)
+    return how_sure(learned)
 
 
 def marked(pieces: Marked) -> str:

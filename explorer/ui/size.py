@@ -31,7 +31,7 @@ from explorer.studies.size import points as size_points
 from explorer.studies.size.points import BITS, COSTS, INT8, Picture, Point, SizeOptions, SizeSubjects, front
 from explorer.training.record import run_results, runs
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs, loaded_encoders, sidebar_choice
+from explorer.ui.access import cached, cached_texts, jobs, loaded_encoders, set_choice, sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import controls, downloads, first_screen, job_buttons
 
@@ -82,11 +82,11 @@ class SizeRequest:
         return Settings(max_length=self.max_length)
 
 
-def request(choice: sidebar_choice.Choice, found: Found, row: DeltaGenerator) -> SizeRequest | None:
+def request(choice: sidebar_choice.Choice, model: Found, row: DeltaGenerator) -> SizeRequest | None:
     """Draw the form into the row, and read what it names; None if the evaluation set is missing, which is shown."""
-    own = [*sidebar_choice.uploaded_sets(), *sidebar_choice.test_rows()]
+    own = [*set_choice.uploaded_sets(), *set_choice.test_rows()]
     with row:
-        on = sidebar.source_menu(
+        on = controls.source_menu(
             "Score on",
             [sidebar.OF_SIDEBAR, *own, *shipped(), *TASKS, *sts.menu()],
             ON,
@@ -94,7 +94,7 @@ def request(choice: sidebar_choice.Choice, found: Found, row: DeltaGenerator) ->
             help="The sidebar's evaluation set, a retrieval set, triplets, or labelled texts such as TREC (logistic "
             "regression on the vectors). Or type the path of a file or folder and press Enter.",
         )
-        text = sidebar.source_menu(
+        text = controls.source_menu(
             "Fit PCA and int8 on",
             [corpora.SAMPLE, *sts.menu()],
             TEXT,
@@ -115,11 +115,11 @@ def request(choice: sidebar_choice.Choice, found: Found, row: DeltaGenerator) ->
         )
         options = SizeOptions(**controls.checked(typed, SizeOptions.knobs))
     named = sidebar.set_of(choice, on)
-    given = sidebar_choice.evaluated_on(named)
-    sentences, with_these = cached.searched(text), tuple(map(cached.found, others))
+    given = set_choice.evaluated_on(named)
+    sentences, with_these = cached_texts.searched(text), tuple(map(cached.found, others))
     if given is None:
         return None
-    return SizeRequest(found, given, named, sentences, options, with_these, choice.settings.max_length)
+    return SizeRequest(model, given, named, sentences, options, with_these, choice.settings.max_length)
 
 
 def _typed_sizes() -> dict[str, Any]:
@@ -145,14 +145,7 @@ def picture(subject: SizeRequest, line: DeltaGenerator) -> Picture | None:
         jobs.follow(subject.key, title, partial(_measured, subject))
 
     job = job_buttons.button(
-        line,
-        "Measure sizes",
-        subject.key,
-        begin,
-        key=START,
-        type="primary",
-        icon=":material/play_arrow:",
-        help=ABOUT,
+        line, "Measure sizes", subject.key, begin, key=START, type="primary", icon=":material/play_arrow:", help=ABOUT
     )
     return None if job is None else jobs.result(subject.key, title, partial(_measured, subject))
 
@@ -229,12 +222,11 @@ def chosen_cost() -> str:
 
 def show(picture: Picture, cost: str) -> None:
     """The figure of size and quality."""
-    points = picture.points
-    numbers = {point: number for number, point in enumerate(points)}
+    numbers = {point: number for number, point in enumerate(picture.points)}
     downloads.draw(
         size_quality(
             [_mark(picture, point, number, cost) for point, number in numbers.items()],
-            [numbers[point] for point in front(points, [cost])],
+            [numbers[point] for point in front(picture.points, [cost])],
             picture.whole.score,
             cost,
             picture.measure,
@@ -255,11 +247,8 @@ def table(picture: Picture) -> None:
     st.caption(messages.plain(size_points.text_of(picture)))
     best = set(front(picture.points, tuple(COSTS)))
     only = st.toggle("Only the front", True, key=ONLY_FRONT, help=size_points.FRONT)
-    downloads.table(
-        [_row(picture, point) for point in picture.points if point in best or not only],
-        lines=12,
-        signed=DIFFERENCE,
-    )
+    rows = [_row(picture, point) for point in picture.points if point in best or not only]
+    downloads.table(rows, lines=12, signed=DIFFERENCE)
     made = partial(size_points.as_text, picture, "csv")
     downloads.file("Table (CSV)", made, "sizes.csv", "text/csv", icon=":material/table:", key="sizes as csv")
 
@@ -308,8 +297,8 @@ def _mark(picture: Picture, point: Point, number: int, cost: str) -> SizeMark:
     )
     several = len(picture.models) > 1
     family = f"{point.size.pooling}, {runs.model_title(point.model)}" if several else point.size.pooling
-    value = COSTS[cost](point)
-    return SizeMark(number, family, point.size.stored, value, point.score, point.verdict.kind != WORSE, text)
+    could_be_chance = point.verdict.kind != WORSE
+    return SizeMark(number, family, point.size.stored, COSTS[cost](point), point.score, could_be_chance, text)
 
 
 def export(subject: SizeRequest, picture: Picture) -> None:

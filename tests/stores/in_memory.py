@@ -31,7 +31,7 @@ from explorer.training.recipe import Recipe
 from explorer.training.record import recorder
 from explorer.training.record.runs import Run
 from explorer.ui import blend, layers, size
-from explorer.ui.access import cached, loaded_encoders
+from explorer.ui.access import cached, cached_texts, loaded_encoders
 from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.compare import compared, geometry_view, split_view
 from explorer.ui.layer_attention import pair_view, pooler_view
@@ -39,10 +39,10 @@ from explorer.ui.map import layers_view, map_view
 from explorer.ui.plans import plan_view
 from explorer.ui.replay import step_grid, step_map
 from explorer.ui.results import table_view
-from explorer.ui.runs import run_status, training_queue
+from explorer.ui.runs import run_curves, training_queue
 from explorer.ui.search import neighbours
 from explorer.ui.start import first_pair, own_pairs_form
-from explorer.ui.widgets import cosine_meaning, differences, microscope
+from explorer.ui.widgets import cosine_meaning, differences, microscope, pair_words
 from tests.evaluating.results_by_hand import result
 from tests.stores import drawn
 from tests.stores.drawn import one_of
@@ -107,7 +107,7 @@ def sources(desk: Desk, x: Any) -> Hashable:
         texts = (json.dumps({"_id": f"{key}{at}", "text": f"{at} {x.text}"}) for at in range(2))
         desk.put(f"judged/{name}.jsonl", "\n".join(texts), x.seconds)
     desk.put("judged/qrels/test.tsv", f"query-id\tcorpus-id\tscore\nq0\td{x.relevant}\t1\n", x.seconds)
-    pairs, judged = (cached.evaluated_on(identity(str(one)), True) for one in (file, desk.folder / "judged"))
+    pairs, judged = (cached_texts.evaluated_on(identity(str(one)), True) for one in (file, desk.folder / "judged"))
     answer = pairs.gold, judged.queries, tuple(judged.judgements[0])
     return own(answer, (x.scores, (f"0 {x.text}",), (x.relevant,)))
 
@@ -151,7 +151,7 @@ def token_pairs(desk: Desk, x: Any) -> Hashable:
 
 
 def word_pairs(desk: Desk, x: Any) -> Hashable:
-    return key_of(desk, microscope, lambda: microscope._word_pair(side(x), *x.sentences, x.reference))
+    return key_of(desk, microscope, lambda: pair_words._word_pair(side(x), *x.sentences, x.reference))
 
 
 def edit_costs(desk: Desk, x: Any) -> Hashable:
@@ -306,7 +306,7 @@ def metrics(desk: Desk, x: Any) -> Hashable:
     lines = (json.dumps({"number": 1, "seed": 1, "step": step, "time": 0.0, "loss": loss, "rate": 0.1})
              for step, loss in enumerate(x.losses, start=1))  # fmt: skip
     (desk.folder / METRICS).write_text("".join(f"{line}\n" for line in lines))
-    return own(tuple(one.loss for one in run_status.numbers(desk.folder).lines()), x.losses)
+    return own(tuple(one.loss for one in run_curves.numbers(desk.folder).lines()), x.losses)
 
 
 def texts_cut(desk: Desk, x: Any) -> Hashable:

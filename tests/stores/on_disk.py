@@ -44,7 +44,7 @@ from explorer.training import backtranslation
 from explorer.training.loop import judging, resume_state
 from explorer.training.loop.resume_state import State
 from explorer.training.recipe import Recipe
-from explorer.ui.train import text_and_method
+from explorer.ui.train import method_form
 from tests.evaluating.results_by_hand import measured
 from tests.stores import drawn
 from tests.stores.drawn import one_of
@@ -358,7 +358,7 @@ STORES: Mapping[str, Store | Guard | tuple[Store, ...]] = {
     "Generators": Store(
         {"base": drawn.digest, "text": drawn.texts},
         {"name": drawn.name},
-        lambda desk, x: text_and_method.folder_of(x.base, Corpus(x.name, SENTENCES, (x.text,)).digest),
+        lambda desk, x: method_form.folder_of(x.base, Corpus(x.name, SENTENCES, (x.text,)).digest),
     ),
     "Trainings": Store(
         {"text": one_of("first", "second"), "model": one_of("one", "other"), "seed": one_of(1, 2),

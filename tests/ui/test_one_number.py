@@ -24,7 +24,7 @@ from explorer.studies.size import points as size_points
 from explorer.training.record.status import FINISHED, Status
 from explorer.ui import layers, messages, size
 from explorer.ui.results import filters
-from explorer.ui.train import run_view
+from explorer.ui.train import run_card
 from explorer.ui.widgets import controls
 from tests import trainings, visits
 from tests.drawing import made_up
@@ -159,10 +159,10 @@ def of_verdicts(run):
 
 def of_run(run):
     shown = cards(opened(run, "train", run=run.name))
-    sides = {BASE: run_view.BASE, TUNED: run_view.TUNED}
+    sides = {BASE: run_card.BASE, TUNED: run_card.TUNED}
     return {
         **{name: shown[f"Test: {label}"] for name, label in sides.items()},
-        DEV: shown[f"Dev: {run_view.TUNED}"],
+        DEV: shown[f"Dev: {run_card.TUNED}"],
         **dict(zip(ALL_PROBED, (shown[f"Test 2: {label}"] for label in sides.values()), strict=True)),
     }
 

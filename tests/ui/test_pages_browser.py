@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from explorer.ui.layer_attention import pair_view, shown_sides
-from explorer.ui.search import query_view
+from explorer.ui.search import query_view, searched_corpus
 from explorer.ui.sentences import pair_tab
 from tests import live
 from tests.live import parameters, settle
@@ -132,7 +132,7 @@ def search(sentences, tmp_path_factory):
     corpus.write_text(f"{NASTY}\nA parrot is for sale.\nThe rain has stopped.\n", encoding="utf-8")
     page = sentences
     page.set_viewport_size({"width": 400, "height": 1200})
-    live.follow(page, f"/search?corpus={corpus}&query={quote(query_view.DEFAULT)}")
+    live.follow(page, f"/search?corpus={corpus}&query={quote(searched_corpus.DEFAULT)}")
     return page
 
 
@@ -142,7 +142,7 @@ def test_a_clicked_result_is_the_next_query_shown_as_it_was_typed_and_kept_in_th
     expect.set_options(timeout=30_000)
     query = search.get_by_role("textbox", name="Query")
     search.get_by_text(NASTY).wait_for()
-    expect(query).to_have_value(query_view.DEFAULT)
+    expect(query).to_have_value(searched_corpus.DEFAULT)
     settle(search)
     row = search.locator("[data-testid=stHorizontalBlock]", has=search.get_by_text(NASTY)).last
     row.get_by_role("button").first.click()

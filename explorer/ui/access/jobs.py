@@ -6,8 +6,6 @@ the processor. Measuring does not wait for training, which takes hours, nor load
 a download has its own thread. A plan waits in its own lane while its trainings wait in that of training.
 """
 
-from __future__ import annotations
-
 import atexit
 import logging
 import queue
@@ -52,7 +50,6 @@ class Job:
     error: str = ""
     details: str = ""
     _stage_started: float = field(default_factory=time.monotonic)
-    _given_back: float = field(default_factory=time.monotonic)
     _stop: threading.Event = field(default_factory=threading.Event)
     _ended: threading.Event = field(default_factory=threading.Event)
 
@@ -95,12 +92,18 @@ class Job:
             if not self.live:
                 return
             self.state = RUNNING
-        work = self.make()
+        work, given_back = self.make(), time.monotonic()
         try:
             while not self._stop.is_set():
                 fair_share.adapt()
-                self._advance(next(work))
-                self._give_back_at_times()
+                progress = next(work)
+                if (progress.stage, progress.about) != (self.progress.stage, self.progress.about):
+                    self._stage_started = time.monotonic()
+                self.progress = progress
+                # between two steps: batches of many lengths leave gaps, which would add up until the end of long work
+                if time.monotonic() - given_back > GIVE_BACK:
+                    fair_share.trim()
+                    given_back = time.monotonic()
             work.close()
             self._end(STOPPED)
         except StopIteration as end:
@@ -115,17 +118,6 @@ class Job:
             self.details = "".join(traceback.format_exception(trouble))
             self.error = f"{type(trouble).__name__}: {trouble}"
             self._end(FAILED)
-
-    def _advance(self, progress: Progress) -> None:
-        if (progress.stage, progress.about) != (self.progress.stage, self.progress.about):
-            self._stage_started = time.monotonic()
-        self.progress = progress
-
-    def _give_back_at_times(self) -> None:
-        """Between two steps: batches of many lengths leave gaps, which would add up until the end of long work."""
-        if time.monotonic() - self._given_back > GIVE_BACK:
-            fair_share.trim()
-            self._given_back = time.monotonic()
 
     def _end(self, state: str) -> None:
         self.state = state

@@ -1,7 +1,5 @@
 """Scores on the dev set and the test set of the sidebar's evaluation set: its splits, or halves of it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +8,7 @@ from explorer.data.graded import sets
 from explorer.evaluating.kinds import item_scores
 from explorer.evaluating.tasks import retrieval
 from explorer.measuring.scores import layer_scores
-from explorer.ui.access import cached, sidebar_choice
+from explorer.ui.access import cached_texts, set_choice, sidebar_choice
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ def dev_and_test(
     if names is None:
         return None
     if given.is_divided:  # the sample, or an uploaded set: a half has some of the scores of the whole
-        if given.kind == sets.SetKind.UPLOADED and cached.why_not_split(given):
+        if given.kind == sets.SetKind.UPLOADED and cached_texts.why_not_split(given):
             return None
         whole = scored if given.whole == given else sidebar_choice.scored(replace(choice, evaluation_set=given.whole))
         if whole is None or whole.graded is None:
@@ -42,11 +40,11 @@ def dev_and_test(
         rows_of = whole.graded.rows_of
         first, second = (
             ScoredSet(one.name, len(one), whole.scores.of_pairs(rows_of(one)), (*whole.measured, one.digest))
-            for one in map(cached.graded_pairs, names)
+            for one in map(cached_texts.graded_pairs, names)
         )
         return first, second
     other = next(one for one in names if one.piece != (given.piece or "test"))
-    if not sidebar_choice.on_this_disk(other):
+    if not set_choice.on_this_disk(other):
         return None
     partner = sidebar_choice.scored(replace(choice, evaluation_set=other))
     if partner is None:
@@ -76,4 +74,4 @@ def is_measured_now(choice: sidebar_choice.Choice) -> bool:
     names = sets.dev_and_test(given)
     if names is None or given.is_divided:
         return False
-    return all(map(sidebar_choice.on_this_disk, names))
+    return all(map(set_choice.on_this_disk, names))

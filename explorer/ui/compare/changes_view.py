@@ -21,7 +21,7 @@ from explorer.ui import messages
 from explorer.ui.access import selection
 from explorer.ui.compare import verdict_view
 from explorer.ui.compare.compared import Compared
-from explorer.ui.widgets import controls, cosine_meaning, downloads, microscope
+from explorer.ui.widgets import controls, cosine_meaning, downloads, microscope, pair_words
 
 MOST = 500  # rows of a table; the file contains all
 ANY = "any"
@@ -76,7 +76,7 @@ def flipped_pairs(pairs: GradedPairs | None, comparison: Comparison) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         downloads.rows(rows, f"{pairs.name} {kind}", "Pairs (CSV)")
         if chosen := event["selection"]["rows"]:
-            microscope.words_button(microscope.COMPARE, "of the selected pair", *shown[chosen[0]])
+            pair_words.words_button(pair_words.COMPARE, "of the selected pair", *shown[chosen[0]])
         else:
             st.caption(SELECT_ROW, width="content")
 
@@ -136,8 +136,8 @@ def _choice(label: str, options: Sequence[str], key: str, text: str | None = Non
     return chosen
 
 
-def _differs(does: bool, asked: str) -> bool:
-    return asked == ANY or does == (asked == DIFFER[0])
+def _differs(does: bool, wanted: str) -> bool:
+    return wanted == ANY or does == (wanted == DIFFER[0])
 
 
 def examples(compared: Compared) -> None:
@@ -168,7 +168,7 @@ def examples(compared: Compared) -> None:
                 f"Cosine {in_words.arrow(before[place], after[place], digits=3)}  \n"
                 f"Rank error {in_words.arrow(100 * errors.one[place], 100 * errors.other[place], digits=1)} %"
             )
-            microscope.words_button(microscope.COMPARE, f"open {kind}", *pair)
+            pair_words.words_button(pair_words.COMPARE, f"open {kind}", *pair)
 
 
 def chosen_pair(compared: Compared, changes: Learned | None) -> None:
@@ -230,17 +230,17 @@ def changed_items(compared: Compared) -> None:
     downloads.rows(rows, f"{compared.stem} {many}", f"All {many} (CSV)")
 
 
-def _item(found: ItemChanges, item: int, measure: str) -> None:
+def _item(changes: ItemChanges, item: int, measure: str) -> None:
     with st.container(border=True, gap=None):
-        for heading, cells in found.texts.items():
+        for heading, cells in changes.texts.items():
             st.caption(heading)
             st.text(messages.shortened(cells[item], messages.LONGEST))
-        values = f"{_value(measure, found.before[item])} → {_value(measure, found.after[item])}"
-        first, score = found.ranks_text(item) or values, f"{measure} {values}"
-        more = [found.cosines_text(item), score if found.ranks is not None else ""]
+        values = f"{_value(measure, changes.before[item])} → {_value(measure, changes.after[item])}"
+        first, score = changes.ranks_text(item) or values, f"{measure} {values}"
+        more = [changes.cosines_text(item), score if changes.ranks is not None else ""]
         st.markdown(" · ".join([f"**{first}**", *filter(None, more)]))
         for when, after in (("before", False), ("after", True)):
-            if wrong := found.in_place_of(item, after=after):
+            if wrong := changes.in_place_of(item, after=after):
                 st.caption(f"Rank 1 {when}, in place of it:")
                 st.text(messages.shortened(wrong, messages.LONGEST))
 

@@ -24,7 +24,7 @@ from explorer.measuring.sentences.word_pairs import ExplainedPairs, of_pairs
 from explorer.progress import Work
 from explorer.training.record.run_results import verdict_on
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs, loaded_encoders, sidebar_choice
+from explorer.ui.access import cached_texts, jobs, loaded_encoders, set_choice, sidebar_choice
 from explorer.ui.compare import geometry_view
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import controls, downloads
@@ -66,7 +66,7 @@ def both_shown(choices: Choices) -> Sides | None:
     """The scores of A and of B; None until both are computed, with progress or the error shown."""
     if (
         choices[0].evaluation_set == choices[1].evaluation_set
-        and sidebar_choice.evaluated_on(choices[0].evaluation_set) is None
+        and set_choice.evaluated_on(choices[0].evaluation_set) is None
     ):
         return None  # the set is the same for both: its card is shown once
     one = sidebar_choice.scored(choices[0])
@@ -86,7 +86,7 @@ def compared(sides: Sides, choices: Choices, comparison: Comparison, metric: str
 
     try:
         found = differences(measured, comparison, metric, aggregate)
-        how = metric, aggregate, chosen, cached.evaluated_on
+        how = metric, aggregate, chosen, cached_texts.evaluated_on
         _, verdict = verdict_on((one.found, other.found), one.pairs, comparison, *how)
     except StrataError as error:
         messages.trouble(error)
@@ -100,9 +100,7 @@ def compared(sides: Sides, choices: Choices, comparison: Comparison, metric: str
         aggregate=aggregate,
         of_models=verdict,
         named=NamedAs(
-            (choices[0].source, choices[1].source),
-            sources.written(choices[0].evaluation_set),
-            choices[0].settings,
+            (choices[0].source, choices[1].source), sources.written(choices[0].evaluation_set), choices[0].settings
         ),
         sides=sides,
         choices=choices,
@@ -163,7 +161,7 @@ def picked(sides: Sides, choices: Choices, metric: str) -> best_cell.DevPick | N
     others = [one for one in sets.known() if one != choices[0].evaluation_set]
     controls.menu(
         "Choose both layers & poolings on",
-        sidebar.with_current([NOTHING, *map(sources.written, others)], PICKED_ON),
+        controls.with_current([NOTHING, *map(sources.written, others)], PICKED_ON),
         default=NOTHING,
         key=PICKED_ON,
         width=300,

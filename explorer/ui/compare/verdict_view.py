@@ -24,7 +24,7 @@ from explorer.ui.access.sidebar_choice import Choice, Reader
 from explorer.ui.compare import compared as comparing
 from explorer.ui.compare import geometry_view
 from explorer.ui.frame import sidebar
-from explorer.ui.widgets import controls, downloads, microscope
+from explorer.ui.widgets import controls, downloads, pair_words
 
 _CARDS = {
     BASE: "The base as people use it: under the layer & pooling that it declares.",
@@ -110,7 +110,7 @@ def overview(compared: comparing.Compared, changes: Learned | None) -> None:
         st.markdown(f"**Where:** {messages.plain(compared.where)}")
     if changes is not None and changes.pairs:
         sides = "base → tuned" if found.tuning else "A → B"
-        microscope.pairs_that_show(changes.pairs, sides, microscope.COMPARE)
+        pair_words.pairs_that_show(changes.pairs, sides, pair_words.COMPARE)
     elif changes is not None and changes.why_none:
         st.caption(messages.plain(changes.why_none))
     _scores(compared)
@@ -176,24 +176,24 @@ def _lines(column: st.delta_generator.DeltaGenerator, title: str, icon: str, row
         )
 
 
-def show_picked(found: best_cell.DevPick, sides: comparing.Sides, metric: str, aggregate: str) -> None:
+def show_picked(picked: best_cell.DevPick, sides: comparing.Sides, metric: str, aggregate: str) -> None:
     """Both scores under the picked layers & poolings, their difference, and how they were picked."""
-    comparison = Comparison(sides[0].scores, sides[1].scores, *found.readings)
+    comparison = Comparison(sides[0].scores, sides[1].scores, *picked.readings)
     chosen = comparing.differences((sides[0].measured, sides[1].measured), comparison, metric, aggregate).chosen
     scores = comparison_report.chosen_scores(comparison, metric, aggregate)
     parts = [
         f"{side} **{layer_scores.text_of(score)}** ({reading.title})"
-        for side, score, reading in zip("AB", scores, found.readings, strict=True)
+        for side, score, reading in zip("AB", scores, picked.readings, strict=True)
     ]
     gap, certain = comparison_report.difference_text(scores, chosen), comparison_report.chance_text(chosen)
     st.markdown(f"Best on the dev set: {', '.join(parts)}, B − A **{gap}**, {certain}.")
-    st.caption(messages.plain(found.words))
+    st.caption(messages.plain(picked.words))
 
     def take() -> None:
-        sidebar.choose_reading(found.readings[0])
-        sidebar.choose_reading_of_b(found.readings[1])
+        sidebar.choose_reading(picked.readings[0])
+        sidebar.choose_reading_of_b(picked.readings[1])
 
-    if found.readings != (sides[0].reading, sides[1].reading):
+    if picked.readings != (sides[0].reading, sides[1].reading):
         st.button(
             "Use these layers & poolings",
             key="use picked",
@@ -285,12 +285,7 @@ def _grid(compared: comparing.Compared, name: str) -> None:
             sidebar.choose_reading_of_b(reading)
 
     downloads.draw(
-        drawn,
-        key=key,
-        on_select=choose_clicked,
-        selection_mode="points",
-        config=downloads.config(file),
-        alt=alt,
+        drawn, key=key, on_select=choose_clicked, selection_mode="points", config=downloads.config(file), alt=alt
     )
 
 

@@ -8,7 +8,7 @@ from explorer import run_folder
 from explorer.data import corpora, sample, sources, text_sets
 from explorer.data.graded import sets
 from explorer.training.record import run_results, runs
-from explorer.ui.access import cached
+from explorer.ui.access import cached_texts
 from explorer.ui.frame import sidebar
 from explorer.ui.runs import training_form
 
@@ -174,13 +174,13 @@ def train_on_own_pairs(given: sets.SetIdentity) -> dict[str, str]:
 
 def training_text(given: sets.SetIdentity) -> sets.SetIdentity:
     """What is trained on of own pairs: few of them as a whole, since each is judged; of more the train part."""
-    return given if corpora.LEAST <= len(cached.graded_pairs(given)) < corpora.FEW else sets.parts(given)[0]
+    return given if corpora.LEAST <= len(cached_texts.graded_pairs(given)) < corpora.FEW else sets.parts(given)[0]
 
 
 def why_not_trained_on(given: sets.SetIdentity) -> str:
     """Why nothing of own pairs can be trained on and judged; "" if it can."""
     text = training_text(given)
-    return cached.why_not_split(given, text.piece) if text.piece else ""
+    return cached_texts.why_not_split(given, text.piece) if text.piece else ""
 
 
 def train_on_file(path: str, kind: text_sets.Kind) -> dict[str, str]:
@@ -188,7 +188,7 @@ def train_on_file(path: str, kind: text_sets.Kind) -> dict[str, str]:
 
     Returns what the address says of it, for a reload.
     """
-    found, texts, rows = cached.kind_of((path,))
+    found, texts, rows = cached_texts.kind_of((path,))
     method = _fill(path, kind, texts if found == kind else len(kind.texts), rows)
     return {training_form.SOURCES: sources.label(path)} | method
 

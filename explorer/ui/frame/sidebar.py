@@ -19,7 +19,7 @@ from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.measure import SHORTEST, Settings
 from explorer.training.record import runs
 from explorer.ui import messages
-from explorer.ui.access import cached, sidebar_choice
+from explorer.ui.access import cached, cached_texts, set_choice, sidebar_choice
 from explorer.ui.widgets import controls, downloads
 
 ANOTHER = "another encoder"
@@ -53,7 +53,7 @@ def draw(*, scores: bool, judges: bool = False) -> DeltaGenerator:
     else:
         _from_address()
     with first:
-        models = with_current(encoders(), "model")
+        models = controls.with_current(encoders(), "model")
         source: str = controls.menu(
             "Model A",
             models,
@@ -132,13 +132,13 @@ def _another_model() -> None:
 
 def _evaluation_set(judges: bool) -> str:
     """Choose the set; until one is chosen, models are judged on the sample's test half: its dev half chose many."""
-    test, options = sources.written(sets.halves()[1]), sidebar_choice.set_names()
+    test, options = sources.written(sets.halves()[1]), set_choice.set_names()
     options = [test, *options] if judges else options
     if not st.session_state.get(_SET_BY_HAND):
         st.session_state["sts"] = options[0]
     pairs: str = controls.menu(
         "Evaluation set",
-        with_current(options, "sts"),
+        controls.with_current(options, "sts"),
         default=options[0],
         key="sts",
         on_change=_by_hand,
@@ -170,7 +170,7 @@ def _has_passages(given: sets.SetIdentity) -> bool:
     if given.is_scored:
         return False
     with suppress(errors.StrataError):
-        return cached.evaluated_on(given).pool > 0
+        return cached_texts.evaluated_on(given).pool > 0
     return False
 
 
@@ -196,7 +196,7 @@ def _model_b(choice: sidebar_choice.Choice) -> sidebar_choice.Choice | None:
     others = [name for name in encoders() if name != choice.source]
     source: str = controls.menu(
         sidebar_choice.MODEL_B,
-        with_current([NOTHING, *others, choice.source], "beside"),
+        controls.with_current([NOTHING, *others, choice.source], "beside"),
         default=NOTHING,
         key="beside",
         accept_new_options=True,
@@ -244,7 +244,7 @@ def _layer_and_pooling(source: str, label: str, key: str, help: str, of_a: str |
         options = [SAME, *options]
     title: str | None
     title = written = controls.menu(
-        label, with_current(options, key), default=options[0], key=key, accept_new_options=True, help=help
+        label, controls.with_current(options, key), default=options[0], key=key, accept_new_options=True, help=help
     )
     if written not in options:
         try:
@@ -267,27 +267,6 @@ def _show_whole(name: str) -> None:
     """A name for which its field has no room, and of a model what its run is called in a plan."""
     if parts := [*([name] if len(name) > WIDEST else []), *filter(None, [runs.row_of(name)])]:
         st.caption(messages.plain(" · ".join(parts)))
-
-
-def with_current(options: list[str], key: str) -> list[str]:
-    """Options, and what is chosen already if it is not among them: a link may name anything."""
-    current = st.session_state.get(key) or st.query_params.get(key)
-    return options if current is None or current in options else [*options, current]
-
-
-def source_menu(label: str, options: list[str], key: str, *, width: int, help: str) -> str:
-    """A menu of texts or sets by their labels, with the uploaded files, in which a path can be typed."""
-    chosen: str = st.selectbox(
-        label,
-        controls.with_uploads(with_current(options, key)),
-        format_func=sources.label,
-        key=key,
-        bind="query-params",
-        accept_new_options=True,
-        width=width,
-        help=help,
-    )
-    return chosen.strip()
 
 
 def set_of(choice: sidebar_choice.Choice, source: str) -> sets.SetIdentity:

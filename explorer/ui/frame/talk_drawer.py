@@ -44,18 +44,15 @@ def button() -> None:
 def show() -> None:
     """The drawer, if it is open."""
     if st.session_state.get(_OPEN):
-        st.dialog(TITLE, width="large", icon=":material/playlist_add:", on_dismiss=partial(_set, _OPEN, False))(
-            _drawer
-        )()
+        close = partial(_set, _OPEN, False)
+        st.dialog(TITLE, width="large", icon=":material/playlist_add:", on_dismiss=close)(_drawer)()
 
 
 def _drawer() -> None:
     if not st.session_state.get(_OPEN):  # a click in it opens a view: of the whole page, not of the drawer alone
         st.rerun()
-    try:
+    with messages.errors_shown():
         _edit()
-    except StrataError as error:
-        messages.trouble(error)
     if fault := st.session_state.pop(_FAULT, ""):
         messages.trouble(fault)
 
@@ -113,11 +110,7 @@ def _row(talk: talks.Talk, number: int, view: talks.View) -> None:
     key = f"{talk.name} {number} {len(talk.views)}"
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         st.button(
-            f"{number}. {named(view.page).title}",
-            key=f"open {key}",
-            on_click=_go,
-            args=(talk, number),
-            width=170,
+            f"{number}. {named(view.page).title}", key=f"open {key}", on_click=_go, args=(talk, number), width=170
         )
         # not by key alone: a view that has moved here has its own text
         written = f"line {key} {hash((view.page, tuple(view.address.items()), view.pair, view.text))}"

@@ -25,7 +25,7 @@ from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.frame import inside_streamlit, talk_steps, talks
 from explorer.ui.frame.page_list import named
-from explorer.ui.runs import run_status, training_form
+from explorer.ui.runs import run_curves, training_form
 from explorer.ui.widgets import downloads, first_screen
 
 _SHOWN = "_what views of talks have shown"
@@ -164,7 +164,7 @@ def _is_form(view: talks.View) -> bool:
 def _last_run(theme: str) -> Shown | None:
     """What the last run that has ended on this machine shows, else the first that ships."""
     for run in (*runs.every(), *runs.examples()):
-        status, lines = run.status(), run_status.numbers(run.folder).lines()
+        status, lines = run.status(), run_curves.numbers(run.folder).lines()
         text = headline.line(status.learned)
         if status.live or text is None or not any(isinstance(line, Evaluation) for line in lines):
             continue
@@ -173,7 +173,7 @@ def _last_run(theme: str) -> Shown | None:
             (
                 f"**{measure} on the dev set**",
                 run_figures.dev_scores(
-                    lines, status.base, 0, same_reading=run_status.same_reading(status), measure=measure
+                    lines, status.base, 0, same_reading=run_curves.same_reading(status), measure=measure
                 ),
             )
         ]

@@ -16,7 +16,7 @@ from explorer.encoding.locate.model_names import Found
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences import attention_weights, sentence_pair
 from explorer.ui import messages
-from explorer.ui.access import cached, loaded_encoders, sidebar_choice
+from explorer.ui.access import cached_texts, loaded_encoders, sidebar_choice
 from explorer.ui.layer_attention.shown_sides import Side, shown_name
 from explorer.ui.widgets import controls, downloads
 
@@ -91,21 +91,21 @@ def file(side: Side, sentences: tuple[str, str]) -> None:
     )
 
 
-@cached.by_stamp(lambda found, first, second, settings: (found.digest, digest_of((first, second)), settings), 32)
+@cached_texts.by_stamp(lambda found, first, second, settings: (found.digest, digest_of((first, second)), settings), 32)
 def pair_layers(_found: Found, _first: str, _second: str, _settings: Settings) -> sentence_pair.PairLayers:
     """Cosine of two sentences in each layer of an encoder."""
     return sentence_pair.pair_layers(loaded_encoders.encoder(_found, _settings), _first, _second, _settings.max_length)
 
 
-def show_heads(found: Found, sentences: tuple[str, str]) -> None:
+def show_heads(model: Found, sentences: tuple[str, str]) -> None:
     """An overview of all heads, and the chosen head token by token."""
-    if sidebar_choice.attending(found) is None:
+    if sidebar_choice.attending(model) is None:
         return
-    inputs = _inputs(found)
+    inputs = _inputs(model)
     with st.container(horizontal=True):
         encoded_as: str = controls.segments("Encode the sentences", inputs, default=inputs[0], key="read")
         by: str = controls.segments("Colour of a head", (WIDE, SPECIAL), default=WIDE, key="heads")
-    attention = self_attention(found, *sentences, encoded_as)
+    attention = self_attention(model, *sentences, encoded_as)
     # many tokens need the whole width
     few = len(attention.tokens) <= drawn.FEW
     left, right = st.columns([2, 3], gap="large") if few else (st.container(), st.container())
@@ -126,11 +126,11 @@ def show_heads(found: Found, sentences: tuple[str, str]) -> None:
         if len(inputs) == 2:
             texts.append(ALONE)
         st.caption(" ".join(texts))
-        stem = f"{found.name} layer {layer} head {head}"
+        stem = f"{model.name} layer {layer} head {head}"
         downloads.rows(attention_weights.head_rows(attention, layer, head), stem, HEAD_FILE)
 
 
-@cached.by_stamp(lambda found: found.digest, 32)
+@cached_texts.by_stamp(lambda found: found.digest, 32)
 def _inputs(_found: Found) -> tuple[str, ...]:
     """How two sentences can be encoded for self-attention: as one input, or each alone."""
     from explorer.encoding.read import sentence_pairs
@@ -138,7 +138,9 @@ def _inputs(_found: Found) -> tuple[str, ...]:
     return sentence_pairs.inputs(loaded_encoders.attending(_found))
 
 
-@cached.by_stamp(lambda found, first, second, encoded_as: (found.digest, digest_of((first, second)), encoded_as), 16)
+@cached_texts.by_stamp(
+    lambda found, first, second, encoded_as: (found.digest, digest_of((first, second)), encoded_as), 16
+)
 def self_attention(_found: Found, _first: str, _second: str, _encoded_as: str) -> SelfAttention:
     """Attention weights between the tokens of two sentences, for every head of every layer."""
     from explorer.encoding.read import sentence_pairs

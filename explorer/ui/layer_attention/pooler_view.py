@@ -19,9 +19,9 @@ from explorer.measuring.scores.verdict import Verdict, sentence
 from explorer.measuring.sentences import attention_weights, sentence_vectors
 from explorer.training.record import recorder, runs
 from explorer.ui import messages
-from explorer.ui.access import cached, loaded_encoders, sidebar_choice
+from explorer.ui.access import cached, cached_texts, loaded_encoders, sidebar_choice
 from explorer.ui.layer_attention.shown_sides import Side, has_pooler, shown_name
-from explorer.ui.runs import run_status, training_form
+from explorer.ui.runs import run_curves, training_form
 from explorer.ui.widgets import downloads
 
 UNIFORM = "nearly uniform: no layer is preferred"
@@ -168,7 +168,7 @@ def about_poolers() -> None:
         )
 
 
-@cached.by_stamp(lambda found, sentences, settings: (found.digest, digest_of(sentences), settings), 32)
+@cached_texts.by_stamp(lambda found, sentences, settings: (found.digest, digest_of(sentences), settings), 32)
 def layer_weights(
     _found: Found, _sentences: tuple[str, ...], _settings: measure.Settings
 ) -> attention_weights.LayerWeights:
@@ -230,7 +230,7 @@ def _scores(side: Side, weights: attention_weights.LayerWeights) -> tuple[dict[s
     return by_pooling, pairs.name
 
 
-@cached.by_stamp(lambda measured, it: (measured, it.one_reading.title, it.other_reading.title), 32)
+@cached_texts.by_stamp(lambda measured, it: (measured, it.one_reading.title, it.other_reading.title), 32)
 def difference(_measured: Hashable, _comparison: Comparison) -> bootstrap.Interval:
     """B minus A under the chosen layer & pooling of each; `_measured` identifies models, pairs and settings."""
     return _comparison.chosen(_comparison.one.metrics[0])
@@ -312,7 +312,7 @@ def _history(side: Side, weights: attention_weights.LayerWeights) -> None:
     if scored:  # the model was saved from this seed
         _, place, seed = max(scored)  # the first of equals, like the trainer
         number = 1 - place
-    evaluations = run_status.numbers(run.folder).evaluations(number)
+    evaluations = run_curves.numbers(run.folder).evaluations(number)
     kept = [(one, recorder.layer_weights(run, seed, one.step)) for one in evaluations]
     known = {one.step: of_step.mean(axis=0) for one, of_step in kept if of_step is not None}
     if not known:

@@ -1,7 +1,5 @@
 """The sides of the Layer attention page: model A, and model B or a model with a pooler, which is opened here alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -59,7 +57,8 @@ def sides(choice: Choice) -> tuple[list[Side], bool]:
 def _second(choice: Choice) -> Choice | None:
     """What the menu says: model B of the sidebar if one is chosen, else the example with a pooler."""
     other = sidebar_choice.model_b()
-    named: Mapping[str, str] = {run_folder.model_name(run.name): run.name for run in _poolers()[:MOST]}
+    poolers = [run for run in (*runs.examples(), *runs.every()) if has_pooler(run.model)]
+    named: Mapping[str, str] = {run_folder.model_name(run.name): run.name for run in poolers[:MOST]}
     options = [*([MODEL_B] if other else []), *(name for name in named if name != choice.source), NO_B]
     default = options[0]
     with suppress(errors.StrataError):
@@ -78,11 +77,6 @@ def _second(choice: Choice) -> Choice | None:
     if chosen in (NO_B, MODEL_B):
         return other if chosen == MODEL_B else None
     return replace(choice, source=chosen, reading=None)
-
-
-def _poolers() -> list[runs.Run]:
-    """Runs whose model has a pooler: those that ship, then the visitor's."""
-    return [run for run in (*runs.examples(), *runs.every()) if has_pooler(run.model)]
 
 
 def has_pooler(folder: Path) -> bool:

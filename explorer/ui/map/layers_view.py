@@ -51,39 +51,39 @@ def show(
     figure: DeltaGenerator,
     sentences: Sentences,
     side: sidebar_choice.Reader,
-    found: frames.LayerFrames,
+    layered: frames.LayerFrames,
     settings: projection.MapSettings,
 ) -> None:
     """The answer and the map that moves, and below it how well each layer's map can be trusted."""
-    last = len(found.frames) - 1
+    last = len(layered.frames) - 1
     with answer:
-        map_answer.changed(sentences, found.frames, f"layer 0 of {side.name}", f"layer {last}")
+        map_answer.changed(sentences, layered.frames, f"layer 0 of {side.name}", f"layer {last}")
     colour = map_form.colour(row, sentences.columns)
     word = map_form.containing(row, sentences.texts)
     subject = digest_of([sentences.digest, side.key, "layers"])
     selected = map_form.selection(subject, (settings, colour.name), len(sentences), word)
     with figure:
         moving.show(
-            _content(digest_of([subject, repr(settings), colour.name]), found, sentences, colour),
+            _content(digest_of([subject, repr(settings), colour.name]), layered, sentences, colour),
             subject=subject,
             name="layers",
-            alt=f"{found.kind} of {len(sentences):,} sentences in every layer of {side.name}.",
+            alt=f"{layered.kind} of {len(sentences):,} sentences in every layer of {side.name}.",
             selected=selected,
             revision=map_form.revision(),
             select=map_form.take,
         )
     first_screen.tabs(["Quality of the maps"])
-    st.caption(messages.plain(ABOUT.format(found.kind, f"{runs.model_title(side.found.name)} ({found.pooling})")))
-    _quality(found)
+    st.caption(messages.plain(ABOUT.format(layered.kind, f"{runs.model_title(side.found.name)} ({layered.pooling})")))
+    _quality(layered)
 
 
-def _quality(found: frames.LayerFrames) -> None:
+def _quality(layered: frames.LayerFrames) -> None:
     """How well the map of each layer can be trusted, as a table."""
     st.dataframe(
         [
             {"layer": layer, "trustworthiness": faith.trustworthiness, "neighbours preserved": faith.kept}
-            | {"keep most from layer 0": found.frames.keep_most(layer)}
-            for layer, faith in enumerate(found.faithfulness)
+            | {"keep most from layer 0": layered.frames.keep_most(layer)}
+            for layer, faith in enumerate(layered.faithfulness)
         ],
         hide_index=True,
         placeholder=messages.MISSING,

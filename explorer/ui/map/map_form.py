@@ -21,7 +21,7 @@ from explorer.errors import StrataError
 from explorer.knobs import whole_in
 from explorer.measuring.maps import projection
 from explorer.ui import messages
-from explorer.ui.access import cached, sidebar_choice
+from explorer.ui.access import cached_texts, set_choice, sidebar_choice
 from explorer.ui.access import selection as own
 from explorer.ui.widgets import controls, downloads, first_screen
 
@@ -126,10 +126,10 @@ def sentences(row: DeltaGenerator, choice: sidebar_choice.Choice) -> Sentences |
             with row, st.popover("Edit", icon=":material/edit:"):
                 _typed()
             found = map_sentences.of_texts(MINE, own.sentences())
-        elif (given := sidebar_choice.evaluated_on(choice.evaluation_set)) is None:
+        elif (given := set_choice.evaluated_on(choice.evaluation_set)) is None:
             return None
         elif isinstance(given, GradedPairs):
-            found = map_sentences.extremes(given, _seed()) if kind == EXTREMES else cached.described_pairs(given)
+            found = map_sentences.extremes(given, _seed()) if kind == EXTREMES else cached_texts.described_pairs(given)
         elif kind == EXTREMES:
             st.info(NO_EXTREMES, icon=":material/block:")
             return None
@@ -166,15 +166,15 @@ def _of_file(row: DeltaGenerator) -> Sentences | Path | None:
                 on_change=lambda: _take_file(st.session_state[BEFORE]),
             )
         vectors = bool(file) and is_vectors(file)
-        names = cached.columns_of(file) if file and not vectors else ()
+        names = cached_texts.columns_of(file) if file and not vectors else ()
         column = None
         if len(names) > 1:
-            usual = names[cached.sentence_column(file)]
+            usual = names[cached_texts.sentence_column(file)]
             column = controls.menu("Sentence column", names, default=usual, key="map_column")
     if not file:
         st.info("Open **File**, and type the path of a file or upload one.", icon=":material/upload_file:")
         return None
-    return Path(file) if vectors else cached.described_file(file, column)
+    return Path(file) if vectors else cached_texts.described_file(file, column)
 
 
 def _typed() -> None:
@@ -210,7 +210,7 @@ def _take_file(path: str | None) -> None:
         st.session_state["map_file"] = path
 
 
-def selection(subject: Hashable, drawn_with: Hashable, count: int, found: Sequence[int] | None) -> tuple[int, ...]:
+def selection(subject: Hashable, drawn_with: Hashable, count: int, lit: Sequence[int] | None) -> tuple[int, ...]:
     """The indices of the selected sentences, of `count`; for new sentences, those that contain the search word.
 
     If the maps' projection or colour changed, both are redrawn with the selection.
@@ -219,14 +219,14 @@ def selection(subject: Hashable, drawn_with: Hashable, count: int, found: Sequen
         opened = _SUBJECT not in st.session_state  # only the first address may come from a shared link
         numbers = map(whole_in, st.query_params.get(ADDRESS, "").split("-") if opened else ())
         linked = dict.fromkeys(number for number in numbers if number is not None and number < count)
-        st.session_state[_SELECTED] = tuple(linked if found is None else found)
+        st.session_state[_SELECTED] = tuple(linked if lit is None else lit)
         st.session_state[_SUBJECT] = subject
         st.session_state.pop(_DRAWN_WITH, None)
     selected: tuple[int, ...] = st.session_state[_SELECTED]
     if st.session_state.get(_DRAWN_WITH) != drawn_with:
         st.session_state[_DRAWN_WITH] = drawn_with
         select(selected)
-    if found is None and 0 < len(selected) <= MOST_IN_ADDRESS:
+    if lit is None and 0 < len(selected) <= MOST_IN_ADDRESS:
         st.query_params[ADDRESS] = "-".join(map(str, selected))
     else:
         st.query_params.pop(ADDRESS, None)

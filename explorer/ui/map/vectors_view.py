@@ -57,21 +57,21 @@ def _large_map(corpus: VectorCorpus, settings: projection.MapSettings) -> map_ta
 
 
 @st.fragment
-def _draw(corpus: VectorCorpus, settings: projection.MapSettings, found: map_tables.LargeMap) -> None:
+def _draw(corpus: VectorCorpus, settings: projection.MapSettings, mapped: map_tables.LargeMap) -> None:
     """The canvas, and the neighbours of the clicked point; a click reruns this fragment only."""
     mount = st.components.v2.component(
         "density_map", html=drawing.CANVAS_HTML, css=drawing.CANVAS_CSS, js=drawing.canvas_script()
     )
     event = mount(
         key=f"map of vectors {corpus.digest[:12]}",
-        data=_content(corpus.digest, settings, found, corpus),
+        data=_content(corpus.digest, settings, mapped, corpus),
         on_picked_change=lambda: None,
     )
-    st.caption(messages.plain(found.note))
-    downloads.rows(lambda: map_tables.table(corpus, found), f"map {corpus.name}", "Map (CSV)")
+    st.caption(messages.plain(mapped.note))
+    downloads.rows(lambda: map_tables.table(corpus, mapped), f"map {corpus.name}", "Map (CSV)")
     picked = getattr(event, "picked", None)
     if picked is not None:
-        st.session_state[PICKED] = (corpus.digest, int(found.rows[int(picked)]))
+        st.session_state[PICKED] = (corpus.digest, int(mapped.rows[int(picked)]))
     digest, row = st.session_state.get(PICKED, ("", 0))
     if digest != corpus.digest:
         return

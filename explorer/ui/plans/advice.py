@@ -12,11 +12,11 @@ from explorer.data import corpora, sources
 from explorer.data.graded import sets, sts
 from explorer.progress import Work
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs, sidebar_choice
+from explorer.ui.access import cached, jobs, set_choice, sidebar_choice
 from explorer.ui.frame.page_list import ADVISE
 from explorer.ui.frame.page_list import SHOULD_I as TITLE
 from explorer.ui.plans import plan_start
-from explorer.ui.runs import training_form, training_queue
+from explorer.ui.runs import set_fields, training_form, training_queue
 from explorer.ui.widgets import controls, downloads
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def form() -> None:
 
     def start() -> None:
         # the sets elsewhere are chosen once, for runs and plans
-        elsewhere = tuple(st.session_state.get(training_form.ELSEWHERE, proposal.plan.elsewhere))
+        elsewhere = tuple(st.session_state.get(set_fields.ELSEWHERE, proposal.plan.elsewhere))
         with_sets = replace(proposal, plan=replace(proposal.plan, elsewhere=elsewhere))
         plan_start.choose(training_queue.start_advice(with_sets).name)
         leave()
@@ -77,7 +77,7 @@ def _fields() -> tuple[str, AdviceOptions | None]:
     """The text, and the options; None without a time limit."""
     from explorer.studies.plans.advice import AdviceOptions
 
-    knobs, named = AdviceOptions.knobs, sidebar_choice.in_menu()
+    knobs, named = AdviceOptions.knobs, set_choice.in_menu()
     columns = st.columns([5, 5, 3, 3])
     with columns[0]:
         source = _text()
@@ -85,7 +85,7 @@ def _fields() -> tuple[str, AdviceOptions | None]:
         test: str = controls.draw(
             FORM,
             replace(knobs["test"], title="Test set"),
-            offered=["", *training_form.every_set()],
+            offered=["", *set_fields.every_set()],
             format_func=lambda name: named(name) if name else OWN_TEST,
         )
     with columns[2]:
@@ -143,7 +143,7 @@ def _text() -> str:
         key=TEXT,
         offered=options,
         index=None,
-        format_func=sidebar_choice.in_menu(),
+        format_func=set_choice.in_menu(),
         placeholder="a name, or the path of a file",
         help="Scored pairs, pairs that mean the same, triplets, sentences, or texts with labels. Upload a file on the "
         "Start page, or type its path.",
@@ -158,7 +158,7 @@ def _follow() -> None:
     st.query_params[ADVISE] = sources.label(chosen) if chosen else ""
 
 
-def answered(folder: PlanFolder, found: PlanTable, status: PlanStatus) -> bool:
+def answered(folder: PlanFolder, table: PlanTable, status: PlanStatus) -> bool:
     """Show the answer of a plan that gives advice; False if it is any other plan."""
     from explorer.measuring.scores.in_use import AtRecall, InUse
     from explorer.studies.plans import advice, answer, plan_folder
@@ -167,7 +167,7 @@ def answered(folder: PlanFolder, found: PlanTable, status: PlanStatus) -> bool:
     if given is None:
         return False
     wanted = InUse(**controls.checked(controls.written(USE, InUse.knobs), InUse.knobs))
-    reached: Answer = answer.answer(found, given, status, wanted)
+    reached: Answer = answer.answer(table, given, status, wanted)
     st.subheader(TITLE)
     messages.verdict(reached.sentence)
     if reached.elsewhere is not None:
@@ -180,10 +180,10 @@ def answered(folder: PlanFolder, found: PlanTable, status: PlanStatus) -> bool:
         controls.draw(USE, InUse.knobs["recall"], step=0.05, width=200)
     if reached.best is not None:
         st.caption(answer.how_chosen(given))
-        made, file = lambda: answer.report(found, given, status, wanted), f"{downloads.file_name(folder.name)}.html"
+        made, file = lambda: answer.report(table, given, status, wanted), f"{downloads.file_name(folder.name)}.html"
         downloads.file("Answer (HTML)", made, file, "text/html", icon=":material/description:", key="advice as html")
     if status.state == plan_folder.FINISHED:
-        _other_models(advice.other_models(found, status, reached.run), reached.run)
+        _other_models(advice.other_models(table, status, reached.run), reached.run)
     with st.expander("What was read of the text", icon=":material/description:"):
         st.markdown("\n".join(f"- {messages.plain(line)}" for line in given.data.lines))
     return True

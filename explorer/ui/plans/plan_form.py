@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +11,14 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import corpora, sources
 from explorer.data.graded import sts
-from explorer.errors import BadChoice, SetNotFound, StrataError
 from explorer.evaluating.tasks import published, suites
 from explorer.knobs import Knob
 from explorer.training.record import runs
 from explorer.ui import messages
-from explorer.ui.access import cached, sidebar_choice
+from explorer.ui.access import cached_texts, set_choice, sidebar_choice
 from explorer.ui.frame import sidebar
-from explorer.ui.runs import training_form
+from explorer.ui.plans import tried_values
+from explorer.ui.runs import set_fields, training_form
 from explorer.ui.widgets import controls
 
 if TYPE_CHECKING:
@@ -27,26 +26,16 @@ if TYPE_CHECKING:
 
 MOST_METHODS = 8
 METHODS, MODELS, TEXT, SEEDS = "plan methods", "plan models", "plan text", "plan seeds"
-ROWS, VALUES, STEPS, BATCH, DEV, TEST = (
-    "plan rows",
-    "plan values",
-    "plan steps",
-    "plan batch size",
-    "plan dev",
-    "plan test",
-)
+VALUES, STEPS, BATCH = "plan values", "plan steps", "plan batch size"
+DEV, TEST = "plan dev", "plan test"
 TASKS, MINUTES, MOST_STEPS = "plan tasks", "plan minutes", "plan budget steps"
 SETTINGS = (("steps", "Steps", STEPS, 1), ("batch_size", "Batch size", BATCH, 2))  # the last one is the least value
 LACKS = "{} does not fit this text: {}. Leave it out, or choose another text."
 NEEDS = "{} needs {}, which is not on this machine. Open the method on the Train page to fetch it, or leave it out."
 EMPTY = "No {} is chosen. Choose at least one."
-NONE = "no setting"
-LISTS = 2
-FEW = "Type at least two values of {} with commas between them, such as {}; or choose '{}'."
 # the settings of a plan that have a place of their own; any other follows them
 PLACED = {"name", "methods", "models", "data", "settings", "grid", "values", "seeds", "tasks", "budget"}
 PLACED |= {"dev", "test", "elsewhere"}
-SAME = "{} is chosen twice. Choose another setting, or '{}'."
 
 
 def plan(name: str) -> Plan | None:
@@ -67,9 +56,9 @@ def plan(name: str) -> Plan | None:
     with which:
         controls.draw("plan", Plan.knobs["values"], key=VALUES, menu=True)
     with how_many:
-        rows = _training_rows()
+        rows = tried_values.training_rows()
     settings = _settings(columns)
-    grid = _grid([cards[name] for name in methods or ()])
+    grid = tried_values.grid([cards[name] for name in methods or ()])
     if grid is not None and rows:
         grid = {TRAINING_ROWS.name: rows, **grid}
     st.subheader("Seeds and evaluation")
@@ -138,16 +127,15 @@ def _tasks_and_budget() -> tuple[tuple[str, ...], PlanBudget | None]:
         minutes = controls.draw("", from_0, key=MINUTES, step=10.0, format="%g", width="stretch")
     with right:
         steps = controls.draw("", limits["steps"], key=MOST_STEPS, step=100, width="stretch")
-    try:
+    with messages.errors_shown():
         return tuple(tasks), PlanBudget(minutes=minutes, steps=steps)
-    except BadChoice as error:
-        messages.trouble(error)
-        return tuple(tasks), None
+    return tuple(tasks), None
 
 
 def holds(plan: Plan) -> bool:
     """Whether the form can state a plan: it has one text, no variants, and no other settings than the form."""
-    lists = len(plan.data) == 1 and not (plan.variants or plan.stages) and len(set(plan.grid) - {"rows"}) <= LISTS
+    several = len(plan.data) != 1 or plan.variants or plan.stages
+    lists = not several and len(set(plan.grid) - {"rows"}) <= tried_values.LISTS
     least = {name: least for name, _, _, least in SETTINGS}
     known = all(name in least and type(value) is int and value >= least[name] for name, value in plan.settings.items())
     return lists and known and plan.precision == plan.device == "auto"
@@ -160,31 +148,31 @@ def fill(plan: Plan) -> None:
     state[SEEDS], state[VALUES] = ", ".join(map(str, plan.seeds)), plan.values
     state.update({controls.key_of("plan", one): getattr(plan, one) for one in plan.knobs if one not in PLACED})
     state[STEPS], state[BATCH] = plan.settings.get("steps"), plan.settings.get("batch_size")
-    state[training_form.ELSEWHERE] = list(plan.elsewhere)
+    state[set_fields.ELSEWHERE] = list(plan.elsewhere)
     for key, name in ((DEV, plan.dev), (TEST, plan.test)):
         if name:
-            training_form.choose_set(key, name)
+            set_fields.choose_set(key, name)
     state[TASKS], state[MINUTES], state[MOST_STEPS] = list(plan.tasks), plan.budget.minutes, plan.budget.steps
-    for number in range(1, LISTS + 1):
-        state[grid_key(number, "setting")] = NONE
-    state[ROWS] = Knob.text(plan.grid.get("rows", ()))
+    for number in range(1, tried_values.LISTS + 1):
+        state[tried_values.grid_key(number, "setting")] = tried_values.NONE
+    state[tried_values.ROWS] = Knob.text(plan.grid.get("rows", ()))
     others = [(name, tried) for name, tried in plan.grid.items() if name != "rows"]
     for number, (name, tried) in enumerate(others, start=1):
-        state[grid_key(number, "setting")] = name
-        state[f"{grid_key(number, 'values')} {name}"] = ", ".join(map(Knob.text, tried))
+        state[tried_values.grid_key(number, "setting")] = name
+        state[f"{tried_values.grid_key(number, 'values')} {name}"] = ", ".join(map(Knob.text, tried))
 
 
 def _text() -> tuple[str, ...]:
     from explorer.studies.plans.plan import Plan
 
     whole = [one.name for one in sts.SETS if len(one.splits) > 1]
-    known = [*corpora.SHIPPED, *sidebar_choice.uploaded_sets(), *whole, *sts.menu()]
+    known = [*corpora.SHIPPED, *set_choice.uploaded_sets(), *whole, *sts.menu()]
     chosen: list[str] = controls.draw(
         "",
         replace(Plan.knobs["data"], default=(corpora.SAMPLE,)),
         key=TEXT,
         offered=controls.with_uploads([*known, *st.session_state.get(TEXT, [corpora.SAMPLE])]),
-        format_func=sidebar_choice.in_menu(),
+        format_func=set_choice.in_menu(),
         placeholder="a name, or the path of a file",
     )
 
@@ -235,14 +223,10 @@ def _methods(cards: dict[str, training_form.MethodCard], text: tuple[str, ...]) 
 def unreadable(text: Sequence[str]) -> bool:
     """Whether a source cannot be read, with the error shown."""
     for source in text:
-        try:
-            cached.serves(source, {})
-        except SetNotFound as error:
-            training_form.not_found(error, [source])
-            return True
-        except StrataError as error:
-            messages.trouble(error)
-            return True
+        with set_choice.text_or_offered([source]):
+            cached_texts.serves(source, {})
+            continue
+        return True
     return False
 
 
@@ -250,127 +234,21 @@ def _seeds_and_sets(
     text: tuple[str, ...], cards: tuple[training_form.MethodCard, ...]
 ) -> tuple[tuple[int, ...], tuple[str, str, tuple[str, ...]] | None]:
     """The seeds, and the dev set, test set and sets elsewhere by name; none, or None, in place of what is not valid."""
-    training_form.fill_untouched(text, cards, (DEV, TEST))
-    held_out = training_form.held_out_of(cards)
+    set_fields.fill_untouched(text, cards, (DEV, TEST))
+    held_out = set_fields.held_out_of(cards)
     left, middle, right = st.columns(3)
     with left:
-        dev, dev_set = training_form.dev_field(DEV, held_out)
+        dev, dev_set = set_fields.dev_field(DEV, held_out)
     with middle:
-        test, test_set = training_form.test_field(TEST, held_out)
+        test, test_set = set_fields.test_field(TEST, held_out)
     with right:
         help = "Whole numbers with commas. Each row is trained once per seed; the table has mean and deviation."
         seeds = training_form.seeds_field(SEEDS, "1, 2, 3", help)
-        elsewhere = training_form.elsewhere_field()
+        elsewhere = set_fields.elsewhere_field()
     if cards:
-        training_form.warn(text, {}, cards[0], dev_set, test_set)
-    usable = training_form.is_usable(dev, dev_set, held_out) and training_form.is_usable(
-        test, test_set, [training_form.NO_TEST, *held_out]
+        set_fields.warn(text, {}, cards[0], dev_set, test_set)
+    usable = set_fields.is_usable(dev, dev_set, held_out) and set_fields.is_usable(
+        test, test_set, [set_fields.NO_TEST, *held_out]
     )
-    usable = training_form.are_apart(dev_set, (test_set,)) and usable
+    usable = set_fields.are_apart(dev_set, (test_set,)) and usable
     return seeds, (dev, test, elsewhere) if usable and elsewhere is not None else None
-
-
-def _training_rows() -> tuple[str, ...] | None:
-    """The numbers of training rows that are tried; none for all rows, None if one is not allowed, with the error."""
-    from explorer.studies.plans.plan import TRAINING_ROWS
-
-    typed = controls.draw("plan", TRAINING_ROWS, key=ROWS, width="stretch")
-    try:
-        found: tuple[str, ...] = TRAINING_ROWS.checked(typed or "")
-    except StrataError as error:
-        messages.trouble(error)
-        return None
-    return found
-
-
-def _grid(cards: Sequence[training_form.MethodCard]) -> Mapping[str, tuple[Any, ...]] | None:
-    """The values of each chosen setting; None if one is not allowed, with the error shown at its field."""
-    from explorer.studies.plans.plan import Plan
-
-    # the settings that every method has; a model's name is none of them, and the number of rows has its own field
-    knobs = cards[0].knobs.items() if cards else ()
-    first = [name for name, knob in knobs if not knob.masked_model and name != "rows"]
-    options = [NONE, *(name for name in first if all(name in card.knobs for card in cards))]
-    found: dict[str, tuple[Any, ...]] = {}
-    wrong = False
-    for number in range(1, LISTS + 1):
-        left, right = st.columns([1, 2])
-        key = grid_key(number, "setting")
-        if st.session_state.get(key) not in options:
-            st.session_state[key] = NONE
-        title = "Try several values of" if number == 1 else "And several values of"
-        with left:
-            name: str = controls.draw(
-                "",
-                replace(Plan.knobs["grid"], title=title),
-                key=key,
-                offered=options,
-                accept_new_options=False,
-                format_func=lambda name: name.replace("_", " "),
-                help="A setting that all chosen methods have. Every value is trained with every method, model and "
-                "seed.",
-            )
-        if name == NONE:
-            continue
-        with right:
-            values = _values(number, name, cards)
-            if name in found:
-                messages.trouble(SAME.format(name, NONE))
-                values = None
-        wrong |= values is None
-        found[name] = values or ()
-    return None if wrong else found
-
-
-def grid_key(number: int, part: str) -> str:
-    """The name of the widget of a list: its `setting` or its `values`."""
-    return f"plan {part} {number}"
-
-
-def _values(number: int, name: str, cards: Sequence[training_form.MethodCard]) -> tuple[Any, ...] | None:
-    knob = cards[0].knobs[name]
-    label = name.replace("_", " ")
-    example = ", ".join(map(knob.text, _example(cards[0], name)))
-    typed: str = controls.draw(
-        "",
-        replace(knob, default=(), choices=(), title=f"Values of {label}", empty=example),
-        key=f"{grid_key(number, 'values')} {name}",
-        width="stretch",
-        help=f"{messages.plain(knob.help)}\n\nAllowed: {messages.plain(knob.allowed)}.",
-    )
-    try:
-        values = tried_values(typed, name, cards)
-    except StrataError as error:
-        messages.trouble(error)
-        return None
-    if len(values) < 2:
-        st.warning(messages.plain(FEW.format(label, example, NONE)), icon=":material/edit:")
-        return None
-    return values
-
-
-def tried_values(typed: str, name: str, cards: Sequence[training_form.MethodCard]) -> tuple[Any, ...]:
-    """Parse `0.05, 0.1` as values of a setting that every method allows."""
-    words = [word for word in re.split(r"[\s,;]+", typed) if word]
-    values = []
-    for word in words:
-        for card in cards:
-            try:
-                value = card.knobs[name].checked(word)
-            except StrataError as error:
-                raise type(error)(f"{card.name}: {error}") from error
-        values.append(value)
-    if len(set(values)) < len(values):
-        raise BadChoice(f"{name.replace('_', ' ')} has a value twice. Give each once.")
-    return tuple(values)
-
-
-def _example(card: training_form.MethodCard, name: str) -> tuple[Any, ...]:
-    knob = card.knobs[name]
-    if knob.choices:
-        return knob.choices[:2]
-    if knob.kind is bool:
-        return True, False
-    if isinstance(knob.default, str) or not knob.default:
-        return (1, 2) if knob.kind is int else (0.1, 0.2)
-    return knob.default, knob.default * 2

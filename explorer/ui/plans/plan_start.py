@@ -16,7 +16,7 @@ from explorer.data import sources
 from explorer.data.set_items import counted
 from explorer.training.record import status as statuses
 from explorer.ui import messages
-from explorer.ui.access import cached
+from explorer.ui.access import cached_texts
 from explorer.ui.plans import plan_form
 from explorer.ui.runs import run_status, training_form, training_queue
 from explorer.ui.widgets import controls, downloads, first_screen
@@ -98,14 +98,13 @@ def _uploaded() -> Plan | None:
         return None
     from explorer.studies.plans import plan_file
 
+    text = upload.getvalue().decode("utf-8", errors="replace")
     try:
-        found = plan_file.from_yaml(
-            upload.getvalue().decode("utf-8", errors="replace"), upload.name, Path(upload.name).stem
-        )
+        found = plan_file.from_yaml(text, upload.name, Path(upload.name).stem)
     except errors.StrataError as error:
         messages.trouble(error)
         return None
-    if any(plan_form.unreadable(text) for text in found.data):
+    if any(plan_form.unreadable(data) for data in found.data):
         return None
     st.info(f"The plan of {messages.plain(upload.name)} replaces the form. Remove the file to use the form.")
     st.code(plan_file.as_yaml(found), language="yaml")
@@ -120,7 +119,7 @@ def _checked(plan: Plan) -> tuple[PlanCell, ...]:
         found = cells(plan)
         for cell in found:
             for of in (one for one in cell.recipe.chain if one.kind.trains()):
-                rows, *_ = cached.rows(of.data, of.method, of.columns, of.keeps_duplicates)
+                rows, *_ = cached_texts.rows(of.data, of.method, of.columns, of.keeps_duplicates)
                 items = partial(of.kind.items, of.settings)
                 if items(rows) < (batch := of.schedule().batch_size):
                     raise errors.BadChoice(TOO_FEW_ROWS.format(cell.row, rows, batch))

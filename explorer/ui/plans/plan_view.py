@@ -103,14 +103,14 @@ def show(folder: PlanFolder) -> None:
     _runs(found)
 
 
-def _in_a_line(plan: Plan, found: PlanTable) -> str:
+def _in_a_line(plan: Plan, table: PlanTable) -> str:
     """Methods, models, text, evaluation sets and seeds."""
     from explorer.studies.plans import plan_report
 
     methods = dict.fromkeys([*plan.methods, *(one.method for one in plan.variants if one.method)])
     texts = " or ".join(" + ".join(map(sources.shown, text)) for text in plan.data)
     models, seeds = ", ".join(map(sources.shown, plan.models)), ", ".join(map(str, plan.seeds))
-    sets = plan_report.sets_in_words(found)
+    sets = plan_report.sets_in_words(table)
     return " · ".join((", ".join(methods), f"on {models}", f"text: {texts}", sets, f"seeds: {seeds}"))
 
 
@@ -166,7 +166,7 @@ def _delete(folder: PlanFolder) -> None:
         controls.callback_button("Delete plan", delete, key=DELETE, type="primary")
 
 
-def _progress(folder: PlanFolder, plan: Plan, found: PlanTable, shown: tuple[bool, Hashable]) -> None:
+def _progress(folder: PlanFolder, plan: Plan, table: PlanTable, shown: tuple[bool, Hashable]) -> None:
     """Which training of how many, its stage, and roughly how long the rest takes; a change redraws the page."""
     status = training_queue.standing(folder)
     if not folder.folder.is_dir() or (status.live, table_stamp(plan)) != shown:
@@ -182,14 +182,14 @@ def _progress(folder: PlanFolder, plan: Plan, found: PlanTable, shown: tuple[boo
     from explorer.studies.plans.plan_table import seconds_left
 
     job = training_queue.job_of(folder)
-    parts = [f"{found.done} of {found.total} trainings done"]
+    parts = [f"{table.done} of {table.total} trainings done"]
     if job is not None and job.state == jobs.RUNNING:
         progress = job.progress
         parts.append(progress.text + (f", {progress.amount}" if progress.amount else ""))
-    left = seconds_left(found, len(status.left_out))
-    if left is not None and found.done < found.total:
+    left = seconds_left(table, len(status.left_out))
+    if left is not None and table.done < table.total:
         parts.append(f"about {in_words.duration(left)} of training left")
-    st.progress(min(1.0, found.done / found.total) if found.total else 0.0, messages.plain(" · ".join(parts)))
+    st.progress(min(1.0, table.done / table.total) if table.total else 0.0, messages.plain(" · ".join(parts)))
     front = jobs.in_front(job) if job is not None else None
     if front is not None:
         st.caption(jobs.WAITING_FOR.format(messages.plain(front.title)))
@@ -253,11 +253,11 @@ def _ended(path: str, stamp: Hashable) -> Hashable:
     return None if status.live else (path, stamp, status.state)
 
 
-def _curves(folder: PlanFolder, plan: Plan, found: PlanTable, stamp: Hashable) -> None:
+def _curves(folder: PlanFolder, plan: Plan, table: PlanTable, stamp: Hashable) -> None:
     """What more training rows bring, if the plan has two numbers of rows that are done."""
     from explorer.studies.plans import plan_report
 
-    curves = _curves_of(str(folder.folder), repr(plan), stamp, found)
+    curves = _curves_of(str(folder.folder), repr(plan), stamp, table)
     if not curves:
         return
     st.subheader("Score by training rows")
@@ -265,7 +265,7 @@ def _curves(folder: PlanFolder, plan: Plan, found: PlanTable, stamp: Hashable) -
         messages.verdict(plan_report.of_rows(curve, len(curves) > 1))
     lines = plan_report.row_lines(curves)
     downloads.draw(
-        score_by_rows(lines, plan_report.bases(curves), " or ".join(found.measures)),
+        score_by_rows(lines, plan_report.bases(curves), " or ".join(table.measures)),
         config=downloads.config(f"rows-{downloads.file_name(folder.name)}"),
         alt=f"Test score by number of training rows, for {', '.join(lines)}.",
     )
@@ -279,10 +279,10 @@ def _curves_of(folder: str, text: str, stamp: Hashable, _found: PlanTable) -> tu
     return row_curve.curves(_found)
 
 
-def _table(name: str, found: PlanTable) -> None:
+def _table(name: str, table: PlanTable) -> None:
     from explorer.studies.plans import plan_columns, plan_report
 
-    columns, cells = plan_columns.written(found)
+    columns, cells = plan_columns.written(table)
     header, rows = table_formats.shown(columns, cells)
     widths = {header[0]: st.column_config.TextColumn(pinned=True)}
     for column, title in zip(columns[1:], header[1:], strict=True):
@@ -293,16 +293,16 @@ def _table(name: str, found: PlanTable) -> None:
     st.dataframe(
         [dict(zip(header, row, strict=True)) for row in rows], hide_index=True, key="plan table", column_config=widths
     )
-    st.caption(plan_report.how_in_words(found))
+    st.caption(plan_report.how_in_words(table))
     with st.container(horizontal=True):
         downloads.formats(columns, cells, downloads.file_name(name), "plan")
         # made on request: the self-contained page includes 4 MB of plotly
-        made, file = lambda: plan_report.report(found), f"{downloads.file_name(name)}.html"
+        made, file = lambda: plan_report.report(table), f"{downloads.file_name(name)}.html"
         downloads.file("Report (HTML)", made, file, "text/html", icon=":material/description:", key="plan as html")
 
 
-def _runs(found: PlanTable) -> None:
-    begun = {row.label: row for row in found.rows if any(one.run is not None for one in row.cells)}
+def _runs(table: PlanTable) -> None:
+    begun = {row.label: row for row in table.rows if any(one.run is not None for one in row.cells)}
     if not begun:
         return
     st.subheader("Runs")

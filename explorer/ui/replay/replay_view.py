@@ -13,9 +13,8 @@ from explorer.measuring.scores.verdict import WORDS
 from explorer.training.record import runs
 from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
-from explorer.ui.frame import sidebar
 from explorer.ui.replay import step_grid, step_map
-from explorer.ui.runs import run_status
+from explorer.ui.runs import run_curves, run_status
 from explorer.ui.widgets import controls, downloads, first_screen
 
 NOTHING_TO_REPLAY = "No run to replay yet. Train one: its evaluation steps are saved."
@@ -151,7 +150,7 @@ def _answer(run: runs.Run, evaluations: list[run_folder.Evaluation], compared: f
 
 def _evaluations(run: runs.Run, number: int = 1) -> list[run_folder.Evaluation]:
     """Those of a seed, counted from 1; of cross-fitted rows those of the model that is saved, not of the folds."""
-    every = run_status.numbers(run.folder).evaluations(number)
+    every = run_curves.numbers(run.folder).evaluations(number)
     folds = run.status().facts.folds
     return every if folds is None else [one for one in every if one.stage == len(folds.parts)]
 
@@ -169,7 +168,7 @@ def _run(row: DeltaGenerator) -> runs.Run | None:
     names = list(dict.fromkeys([*first, *found]))
     with row:
         name: str = controls.menu(
-            "Run", sidebar.with_current(names, "replayed"), default=names[0], key="replayed", width=320
+            "Run", controls.with_current(names, "replayed"), default=names[0], key="replayed", width=320
         )
     if name not in found:
         messages.trouble(f"Run '{name}' cannot be replayed or does not exist. Choose one of: {', '.join(names[:5])}.")
@@ -245,7 +244,7 @@ def _scores(run: runs.Run, evaluations: list[run_folder.Evaluation], at: int) ->
             evaluations,
             status.base,
             at=evaluations[at].step,
-            same_reading=run_status.same_reading(status),
+            same_reading=run_curves.same_reading(status),
             measure=status.facts.measure_of("dev"),
         ),
         key="replayed scores",

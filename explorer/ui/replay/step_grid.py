@@ -17,7 +17,7 @@ from explorer.measuring.scores import bootstrap, layer_scores
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.training.record.runs import Run
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs, sidebar_choice
+from explorer.ui.access import cached, jobs, set_choice, sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import controls, downloads
 
@@ -112,7 +112,7 @@ def _with_layer_of_a(source: str) -> sidebar_choice.Choice:
 
 def _all_steps(run: Run, saved: Mapping[int, str], step: int, choice: sidebar_choice.Choice) -> None:
     """The grid of this step, the change by cell, and the chosen cell's score, of the `saved` models by their steps."""
-    pairs = sidebar_choice.evaluated_on(choice.evaluation_set)
+    pairs = set_choice.evaluated_on(choice.evaluation_set)
     if pairs is None:
         return
     if not isinstance(pairs, GradedPairs):

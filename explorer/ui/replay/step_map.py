@@ -15,7 +15,7 @@ from explorer.measuring.maps import frames, projection
 from explorer.measuring.neighbours import vector_index
 from explorer.places import Stamps, stamps
 from explorer.training.record import recorder, runs
-from explorer.ui.access import cached, jobs
+from explorer.ui.access import cached_texts, jobs
 from explorer.ui.widgets import controls
 from explorer.ui.widgets import moving_map as moving
 
@@ -100,12 +100,7 @@ def _names(run: runs.Run, evaluations: list[run_folder.Evaluation]) -> list[str]
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _content(
-    key: str,
-    _travel: projection.Travel,
-    _sentences: list[str],
-    _compared: frames.Frames,
-    _names: list[str],
-    _kind: str,
+    key: str, _travel: projection.Travel, _sentences: list[str], _compared: frames.Frames, _names: list[str], _kind: str
 ) -> dict[str, Any]:
     shades = moving_map.on_scale(
         _travel.turned, 0, max(1e-6, float(_travel.turned.max())), "moved since the first step (1 − cosine)"
@@ -150,7 +145,7 @@ def stamp(run: runs.Run, seed: int, steps: tuple[int, ...]) -> Stamps:
     return stamps((run.folder / run_folder.PROBE / run_folder.PROBE_SENTENCES, *vectors))
 
 
-@cached.by_stamp(lambda run, seed, steps: (run.folder, seed, steps, stamp(run, seed, steps)), 16)
+@cached_texts.by_stamp(lambda run, seed, steps: (run.folder, seed, steps, stamp(run, seed, steps)), 16)
 def travel_of(_run: runs.Run, _seed: int, _steps: tuple[int, ...]) -> tuple[projection.Travel, list[str]] | None:
     """The probe sentences and their paths over evaluation steps."""
     sentences = recorder.probe_sentences(_run)
@@ -160,7 +155,7 @@ def travel_of(_run: runs.Run, _seed: int, _steps: tuple[int, ...]) -> tuple[proj
     return projection.travel(probes), sentences
 
 
-@cached.by_stamp(lambda run, seed, steps: (run.folder, seed, steps, stamp(run, seed, steps)), 8)
+@cached_texts.by_stamp(lambda run, seed, steps: (run.folder, seed, steps, stamp(run, seed, steps)), 8)
 def compared_of(_run: runs.Run, _seed: int, _steps: tuple[int, ...]) -> frames.Frames | None:
     """The nearest neighbours of the probe sentences at every step, and how far each sentence moved."""
     probes = recorder.probes(_run, _seed, _steps)
@@ -171,7 +166,7 @@ def compared_of(_run: runs.Run, _seed: int, _steps: tuple[int, ...]) -> frames.F
     return progress.finish(frames.frames(vectors, near))
 
 
-@cached.by_stamp(
+@cached_texts.by_stamp(
     lambda run, seed, steps, at, kind, _: (run.folder, seed, steps[at], kind, stamp(run, seed, steps)), 128
 )
 def map_quality(

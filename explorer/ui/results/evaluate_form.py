@@ -235,12 +235,12 @@ def _take(path: str) -> None:
     st.session_state[TASKS] = [*(one for one in st.session_state.get(TASKS, ()) if one != path), path]
 
 
-def _tell_troubles(found: EvaluationResult) -> None:
+def _tell_troubles(results: EvaluationResult) -> None:
     """One box for all tasks without data, and one for all models that failed."""
-    if found.missing:
-        st.warning(_listed("Not scored:", found.missing), icon=":material/block:")
-    if found.failed:
-        st.error(_listed("These models failed; the others were scored:", found.failed), icon=":material/error:")
+    if results.missing:
+        st.warning(_listed("Not scored:", results.missing), icon=":material/block:")
+    if results.failed:
+        st.error(_listed("These models failed; the others were scored:", results.failed), icon=":material/error:")
 
 
 def _listed(title: str, text: tuple[str, ...]) -> str:

@@ -1,7 +1,5 @@
 """Answer which models really differ, in a sentence and a figure: of what is chosen, else of the runs there are."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import streamlit as st

@@ -59,11 +59,11 @@ def measure_of(chosen: FilteredResults) -> str:
     )
 
 
-def show_ranking(found: rank_groups.Ranking, chosen: FilteredResults) -> None:
+def show_ranking(ranking: rank_groups.Ranking, chosen: FilteredResults) -> None:
     """The best model and which it is significantly better than; green only if that is all others."""
-    certain = all(found.p[0, at] <= rank_groups.ERROR for at in range(1, len(found.names)))
+    certain = all(ranking.p[0, at] <= rank_groups.ERROR for at in range(1, len(ranking.names)))
     draw = st.success if certain else st.info
-    draw(ranking_text(found, len(chosen.tasks), measure_of(chosen)), icon=":material/leaderboard:")
+    draw(ranking_text(ranking, len(chosen.tasks), measure_of(chosen)), icon=":material/leaderboard:")
 
 
 def show(chosen: FilteredResults) -> None:
@@ -73,7 +73,8 @@ def show(chosen: FilteredResults) -> None:
     columns, rows = result_table.cells(chosen.rows, chosen.tasks, chosen.title, chosen.measure, letters)
     header = list(map(str, columns))
     titles = header[1 : 1 + len(chosen.tasks)]
-    average = next((str(column) for column in columns if column.name == _average(chosen)), "")
+    of_all = result_table.AVERAGE.format(len(chosen.tasks))
+    average = next((str(column) for column in columns if column.name == of_all), "")
     st.dataframe(
         _numbers(chosen, columns, rows),
         hide_index=True,
@@ -138,10 +139,6 @@ def ranking_text(ranking: rank_groups.Ranking, tasks: int, measure: str) -> str:
     if alike:
         parts.append(f"Its difference to {_listed(alike)} could be chance.")
     return " ".join(parts)
-
-
-def _average(chosen: FilteredResults) -> str:
-    return result_table.AVERAGE.format(len(chosen.tasks))
 
 
 def _listed(names: list[str], most: int = 5) -> str:

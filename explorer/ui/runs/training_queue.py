@@ -63,21 +63,21 @@ def queue_again() -> list[runs.Run]:
     return found
 
 
-def stop(one: WorkFolder[Status], how: str = runs.KEEP) -> None:
+def stop(folder: WorkFolder[Status], how: str = runs.KEEP) -> None:
     """Stop a waiting or running run or plan, in whichever process it is; `how` says whether to keep a run.
 
     A plan saves the run under way, and can be resumed.
     """
-    job = job_of(one)
+    job = job_of(folder)
     if job is not None and job.state == jobs.WAITING:
         job.stop()
         if job.state == jobs.STOPPED:
-            _unmark(one)
-            one.put(replace(one.status(), state=statuses.STOPPED))
+            _unmark(folder)
+            folder.put(replace(folder.status(), state=statuses.STOPPED))
             if how == runs.DISCARD:
-                delete(one)
+                delete(folder)
             return
-    one.request_stop(how)
+    folder.request_stop(how)
 
 
 def rename(run: runs.Run, name: str) -> runs.Run:
@@ -87,38 +87,38 @@ def rename(run: runs.Run, name: str) -> runs.Run:
     return renamed
 
 
-def delete(one: WorkFolder[Status]) -> None:
+def delete(folder: WorkFolder[Status]) -> None:
     """Delete a run or a plan that is not under way; the runs of a plan stay."""
-    _settle(one)
-    one.delete()
-    jobs.forget(_key(one))
+    _settle(folder)
+    folder.delete()
+    jobs.forget(_key(folder))
 
 
-def job_of(one: WorkFolder[Any]) -> jobs.Job | None:
+def job_of(folder: WorkFolder[Any]) -> jobs.Job | None:
     """The place of a run or a plan in the queue of this process, if it has one."""
-    return jobs.find(_key(one))
+    return jobs.find(_key(folder))
 
 
-def standing(one: WorkFolder[Status]) -> Status:
+def standing(folder: WorkFolder[Status]) -> Status:
     """The status of a run or a plan; a job that failed before it wrote its status counts as failed.
 
     A plan is finished once its job is: one that gives advice goes on with rows that follow from what it has measured.
     """
-    status, job = one.status(), job_of(one)
+    status, job = folder.status(), job_of(folder)
     if job is None:
         return status
     if status.state == statuses.FINISHED and job.state == jobs.RUNNING and job.lane == jobs.PLANS:
         return replace(status, state=statuses.RUNNING)
-    if status.live and job.state == jobs.FAILED and not is_held(one.folder):
+    if status.live and job.state == jobs.FAILED and not is_held(folder.folder):
         return replace(status, state=statuses.FAILED, error=job.error, details=job.details)
     return status
 
 
-def _settle(one: WorkFolder[Status]) -> Status:
+def _settle(folder: WorkFolder[Status]) -> Status:
     """Write that work failed whose job failed before it wrote its status; its status."""
-    status = standing(one)
-    if not status.live and one.status().live:
-        one.put(status)
+    status = standing(folder)
+    if not status.live and folder.status().live:
+        folder.put(status)
     return status
 
 
@@ -155,8 +155,8 @@ def trial_key(recipe: Recipe) -> str:
     return f"try {now} {recipe.command()}"
 
 
-def _key(one: WorkFolder[Any]) -> str:
-    return str(one.folder)
+def _key(folder: WorkFolder[Any]) -> str:
+    return str(folder.folder)
 
 
 def _follow(run: runs.Run, *, of_plan: bool = False) -> jobs.Job:
@@ -181,9 +181,9 @@ def _follow(run: runs.Run, *, of_plan: bool = False) -> jobs.Job:
     return jobs.follow(_key(run), run.name, trained, lane=jobs.TRAINING)
 
 
-def _unmark(one: WorkFolder[Any]) -> None:
+def _unmark(folder: WorkFolder[Any]) -> None:
     with suppress(OSError):
-        (one.folder / run_folder.QUEUED).unlink(missing_ok=True)
+        (folder.folder / run_folder.QUEUED).unlink(missing_ok=True)
 
 
 def _markers() -> list[Path]:
@@ -208,16 +208,16 @@ def start_plan(plan: Plan) -> PlanFolder:
     return folder
 
 
-def start_advice(found: Proposal) -> PlanFolder:
+def start_advice(proposal: Proposal) -> PlanFolder:
     """Queue a plan that answers whether to fine-tune; the same one again goes on."""
     from explorer.studies.plans import advice, plan_folder
 
     with suppress(errors.RunNotFound):
-        begun = plan_folder.find(found.plan.name)
+        begun = plan_folder.find(proposal.plan.name)
         if not standing(begun).live:
             resume_plan(begun)
         return begun
-    folder = advice.begin(found, of_app=True)
+    folder = advice.begin(proposal, of_app=True)
     _follow_plan(folder)
     return folder
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import streamlit as st
 
-from explorer import errors, in_words
+from explorer import in_words
 from explorer.data import retrieval_sets, text_sets
 from explorer.data.set_items import counted
 from explorer.drawing.scores.distributions import neighbours_kept
@@ -47,7 +47,7 @@ def search_side(
     st.markdown(
         f"**{reader.name}** {messages.plain(runs.model_title(reader.found.name))}", help=messages.plain(described)
     )
-    try:
+    with messages.errors_shown():
         index = _index(reader, corpus)
         if index is None:
             return None
@@ -67,9 +67,7 @@ def search_side(
         if encoder.tokens([query], most).truncated:
             st.warning(CUT.format(encoder.limit(most)), icon=":material/content_cut:")
         return query_results.SearchSide(index, query_results.vector_of(encoder, query, reader.reading, most))
-    except errors.StrataError as error:
-        messages.trouble(error)
-        return None
+    return None
 
 
 def _index(reader: sidebar_choice.Reader, corpus: text_sets.Sentences) -> vector_index.Index | None:
@@ -134,16 +132,16 @@ def changes(
     downloads.rows(rows, "neighbourhoods", "All sentences (CSV)")
 
 
-def _cards(found: vector_index.Overlap) -> None:
+def _cards(overlap: vector_index.Overlap) -> None:
     """How many neighbours are shared, on average and by sentence."""
-    counts = found.counts()
+    counts = overlap.counts()
     cards = st.container(horizontal=True)
     jaccard = "0 to 1. High: A and B have similar neighbourhoods. It shows the size of the change, not its quality."
-    messages.number(cards, MEAN.format(found.k), in_words.number(found.mean), border=True, help=jaccard)
+    messages.number(cards, MEAN.format(overlap.k), in_words.number(overlap.mean), border=True, help=jaccard)
     messages.number(
         cards,
         "Neighbours kept",
-        f"{found.kept.mean():.1f} of {found.k}",
+        f"{overlap.kept.mean():.1f} of {overlap.k}",
         border=True,
         help="Mean number of A's neighbours that are also neighbours in B.",
     )

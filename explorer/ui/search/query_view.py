@@ -1,18 +1,15 @@
-"""Choose the corpus, type the query (kept in the address), and show what it finds there or in vectors on disk."""
+"""Type the query (kept in the address), and show what it finds in the corpus or in vectors on disk."""
 
 import re
 import time
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from explorer import errors, in_words
-from explorer.data import corpora, retrieval_sets, sample, sources, text_sets
-from explorer.data.graded import sets, sts
-from explorer.data.set_items import ItemSet
+from explorer import in_words
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.encoding.load import declared
 from explorer.encoding.locate import layout
@@ -21,13 +18,10 @@ from explorer.measuring.neighbours.query_results import SIZES, SearchOptions
 from explorer.measuring.neighbours.vector_search import INDEXES, VectorOptions
 from explorer.ui import messages
 from explorer.ui.access import cached, selection, sidebar_choice
-from explorer.ui.frame import sidebar
-from explorer.ui.widgets import controls, cosine_meaning, downloads, microscope
+from explorer.ui.widgets import controls, cosine_meaning, downloads, pair_words
 
 QUERY = "query"  # the key of the box, and the name in the address
 SEARCH, RESULTS = "search", "results"
-# one sample sentence mentions a parrot, others ask for a price: the ranking depends on the encoder
-DEFAULT = "How much is that parrot, if I may ask?"
 LEFT_OUT = "The query is one of them, and is left out of what is found."
 EMPTY = "Type a sentence to search for."
 NAMED = "Results for “{}”"
@@ -72,10 +66,6 @@ ITS_MODEL = (
     "No probability of a match: {} was made by **{}**, whose weights differ from those of model A. Choose that model "
     "as A."
 )
-PAIRS, MINE = sidebar.OF_SIDEBAR, "my sentences"
-OF_SAMPLE = (sets.SAMPLE, sets.SetIdentity(sets.SetKind.OTHER, sample.SEARCH))
-SOURCE = "corpus"
-UPLOAD = "uploaded corpus"
 
 
 def query(place: st.delta_generator.DeltaGenerator, usual: str | None) -> str | None:
@@ -147,41 +137,41 @@ def show_results(
     results: Sequence[query_results.FoundSentence],
     sentences: Sequence[str],
     side: str,
-    other: str,
+    other_side: str,
     query: str,
     relevant: Container[int] = (),
 ) -> None:
-    """List the results of a side, nearest first; `other` names the other side, "" if there is none.
+    """List the results of a side, nearest first; `other_side` names the other side, "" if there is none.
 
     Those at the positions `relevant` are relevant to a judged query.
     """
     with st.container(height=PRESENTED if downloads.presenting() else TALL, border=False):
         for result in results:
-            mark = BADGES[result.mark].format(query_results.mark_text(result, other)) if result.mark else ""
+            mark = BADGES[result.mark].format(query_results.mark_text(result, other_side)) if result.mark else ""
             answers = ":green-badge[:material/done_all: relevant]" if result.place in relevant else ""
             meaning = cosine_meaning.note(side, result.cosine)
             cosine = ": ".join(filter(None, (f"cosine {in_words.number(result.cosine, 3)}", meaning)))
             note = f":small[{cosine}] {mark} {answers}".rstrip()
             item(f"{side} {result.place}", result.rank, sentences[result.place], note, query, result.window)
-    rows = query_results.found_rows(results, sentences, other)
+    rows = query_results.found_rows(results, sentences, other_side)
     downloads.rows(rows, f"{side} {messages.shortened(query, 40)}", f"{side} (CSV)")
 
 
-def nearest(found: query_results.SearchResults, sentences: Sequence[str]) -> None:
+def nearest(results: query_results.SearchResults, sentences: Sequence[str]) -> None:
     """What A alone finds first."""
-    if found.one:
-        first = found.one[0]
+    if results.one:
+        first = results.one[0]
         text = messages.plain(f"A finds “{messages.shortened(sentences[first.place], 80)}” nearest: cosine ")
         st.markdown(f"{text}**{in_words.number(first.cosine, 3)}**.")
 
 
-def summary(found: query_results.SearchResults, count: int) -> None:
+def summary(results: query_results.SearchResults, count: int) -> None:
     """What B kept of what A found."""
-    changed = len(found.one) - found.kept
-    jaccard = in_words.number(found.jaccard)
-    shares = f"**{found.kept} kept**, {changed} lost, {changed} gained · Jaccard {jaccard}"
+    changed = len(results.one) - results.kept
+    jaccard = in_words.number(results.jaccard)
+    shares = f"**{results.kept} kept**, {changed} lost, {changed} gained · Jaccard {jaccard}"
     ranks = f"The number behind a mark is the rank that the other side gives the sentence, of {count:,}."
-    st.markdown(f"Of A's {len(found.one)} results B has {shares}", help=ranks)
+    st.markdown(f"Of A's {len(results.one)} results B has {shares}", help=ranks)
 
 
 def item(key: str, rank: int, sentence: str, note: str, query: str = "", window: str = "") -> None:
@@ -206,7 +196,7 @@ def item(key: str, rank: int, sentence: str, note: str, query: str = "", window:
                 st.caption(NEAREST_WINDOW.format(messages.plain(messages.shortened(window, SHOWN))))
             st.markdown(note)
         if query:
-            microscope.words_button(microscope.SEARCH, f"of {key}", query, window or sentence, "Why?")
+            pair_words.words_button(pair_words.SEARCH, f"of {key}", query, window or sentence, "Why?")
             st.button(
                 "Pair",
                 key=f"pair of {key}",
@@ -230,20 +220,15 @@ def show_vectors(
         index = replace(knob, default=AUTOMATIC, help=f"{knob.help} Automatic: {knob.empty}.")
         kind = INDEXES.get(controls.segments_of(index, "index", (AUTOMATIC, *knob.choices)))
     corpus = None
-    try:
+    with messages.errors_shown():
         found = sidebar_choice.encoder(choice.source)
         corpus = cached.corpus_on_disk(source, choice.reading_of(found.folder).title) if found else None
-    except errors.StrataError as error:
-        messages.trouble(error)
     if corpus is not None:
         st.caption(messages.plain(corpus.note))
     asked = query(box, corpus.text(0) if corpus else None)
     if corpus is not None and asked is not None:
-        with results_area(asked):
-            try:
-                _show_hits(corpus, choice, asked, k, kind)
-            except errors.StrataError as error:
-                messages.trouble(error)
+        with results_area(asked), messages.errors_shown():
+            _show_hits(corpus, choice, asked, k, kind)
     if sidebar_choice.model_b():
         st.caption(cached.ONE_ENCODER)
 
@@ -303,89 +288,3 @@ def _encoded(corpus: VectorCorpus, choice: sidebar_choice.Choice, query: str) ->
     longest = choice.settings.max_length or (corpus.origin.max_length if corpus.origin else None)
     st.markdown(f"**A** {messages.plain(found.name)}, {messages.plain(declared.described(reading, found.folder))}")
     return query_results.vector_of(encoder, query, reading, longest)
-
-
-@dataclass(frozen=True)
-class SearchedCorpus:
-    """What is searched, which set it is, and the judgements of a retrieval set."""
-
-    identity: sets.SetIdentity
-    sentences: text_sets.Sentences
-    task: retrieval_sets.RetrievalSet | None = None
-
-    @property
-    def usual_query(self) -> str:
-        """What is searched before a query is given: of any text but the sample, a query or a sentence of its own."""
-        if self.identity in OF_SAMPLE:
-            return DEFAULT
-        return self.task.queries[0] if self.task else self.sentences.texts[0]
-
-
-def source(line: st.delta_generator.DeltaGenerator) -> str:
-    """What names the corpus, by default the visitor's sentences if any; the widgets are drawn into `line`."""
-    first = [MINE, PAIRS] if selection.is_chosen(selection.SENTENCES) else [PAIRS, MINE]
-    with line:
-        chosen = sidebar.source_menu(
-            "Search in",
-            [*first, corpora.SAMPLE, sample.SEARCH, *sidebar_choice.uploaded_sets(), *sts.menu()],
-            SOURCE,
-            width=360,
-            help="The texts of the sidebar's evaluation set (of queries their passages), your sentences, the sample, "
-            "another set, or a file: type its path on this machine and press Enter. Of a retrieval set, also as a "
-            "folder or a file of queries and passages, the documents are searched. Vectors can be searched without "
-            "being encoded again, and may be any number: the path of a folder of `embed --with-text`, of a .parquet "
-            "file of sentences and vectors, or of a .npy with its .txt.",
-        )
-        controls.upload_to_keep(
-            "Corpus (file)",
-            UPLOAD,
-            lambda path: st.session_state.update({SOURCE: path}),
-            "The file is kept on this machine only.",
-            "One sentence a line, or a table: all its columns of sentences are used. "
-            "For more than 20 MB, type the file's path instead.",
-            opened=True,
-        )
-    controls.refused()
-    return chosen
-
-
-def corpus(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
-    """The corpus of a text; None, with the error shown, if there is none."""
-    found = _read(source, choice)
-    if found is not None:
-        st.caption(messages.plain(found.sentences.note))
-        for dropped in found.sentences.dropped:
-            st.warning(messages.plain(dropped), icon=":material/filter_alt:")
-    return found
-
-
-def _read(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
-    identity = sidebar.set_of(choice, source)
-    if source == MINE:
-        return SearchedCorpus(identity, corpora.of_texts(MINE, selection.sentences()))
-    try:
-        if source == PAIRS:
-            given = sidebar_choice.evaluated_on(identity)
-            return None if given is None else _of_set(identity, given)
-        if (
-            source in sources.RETRIEVAL_SETS
-            or sources.is_folder(source)
-            or sidebar_choice.kind_of(source) == text_sets.PAIRS
-        ):
-            given = cached.evaluated_on(identity)
-            if isinstance(given, retrieval_sets.RetrievalSet):
-                return _of_set(identity, given)
-        return SearchedCorpus(identity, cached.searched(source))
-    except errors.SetNotFound as error:
-        sidebar_choice.set_not_found(error, *sidebar_choice.published(identity))
-    except errors.StrataError as error:
-        messages.trouble(error)
-    return None
-
-
-def _of_set(identity: sets.SetIdentity, given: ItemSet) -> SearchedCorpus:
-    """The passages of queries, with the judgements; of any other set its texts."""
-    if isinstance(given, retrieval_sets.RetrievalSet):
-        return SearchedCorpus(identity, corpora.of_texts(given.name, given.documents), given)
-    texts = [cell for cells in given.text_columns.values() for cell in cells]
-    return SearchedCorpus(identity, corpora.of_texts(given.name, texts))

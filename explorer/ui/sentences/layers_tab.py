@@ -39,20 +39,20 @@ Choose = Callable[[Reading], None]
 CHOOSE: dict[str, Choose] = {"A": sidebar.choose_reading, "B": sidebar.choose_reading_of_b}
 
 
-def show(found: Seen) -> None:
+def show(seen: Seen) -> None:
     """The marks with what they name, and the figure."""
-    _marking(found)
+    _marking(seen)
     marks = selection.marks()
-    layers = _with_marks(found, marks)
+    layers = _with_marks(seen, marks)
     if layers is None:
         return  # progress is shown
-    _named(found, layers, marks)
-    _figure(found, layers, marks)
+    _named(seen, layers, marks)
+    _figure(seen, layers, marks)
 
 
-def _marking(found: Seen) -> None:
+def _marking(seen: Seen) -> None:
     """The chosen pair, and buttons that mark it."""
-    pair = found.pair()
+    pair = seen.pair()
     if pair is None or pair[0] == pair[1]:
         st.caption(NO_PAIR)
         return
@@ -77,20 +77,20 @@ def _marking(found: Seen) -> None:
             )
 
 
-def _with_marks(found: Seen, marks: tuple[Mark, ...]) -> tuple[LayerCosines, ...] | None:
+def _with_marks(seen: Seen, marks: tuple[Mark, ...]) -> tuple[LayerCosines, ...] | None:
     """The cosines of the sentences, and of marked ones that are not of them."""
     texts = (text for mark in marks for text in (mark.first, mark.second))
-    more = tuple(dict.fromkeys(text for text in texts if text not in found.sentences))
+    more = tuple(dict.fromkeys(text for text in texts if text not in seen.sentences))
     if not more:
-        return found.layers
-    made = [side.layers((*found.sentences, *more)) for side in found.sides]
+        return seen.layers
+    made = [side.layers((*seen.sentences, *more)) for side in seen.sides]
     known = tuple(one for one in made if one is not None)
     return known if len(known) == len(made) else None
 
 
-def _named(found: Seen, layers: tuple[LayerCosines, ...], marks: tuple[Mark, ...]) -> None:
+def _named(seen: Seen, layers: tuple[LayerCosines, ...], marks: tuple[Mark, ...]) -> None:
     """The layer & pooling that separates the marks best, for each side, with how far it may be trusted."""
-    if len(found.layers[0].readings) == 1:
+    if len(seen.layers[0].readings) == 1:
         st.caption(NO_RANDOM)
         return
     if len({mark.same for mark in marks}) < 2:
@@ -98,7 +98,7 @@ def _named(found: Seen, layers: tuple[LayerCosines, ...], marks: tuple[Mark, ...
         st.caption(MARK + kinds, help=HELP.format(full=TEN_MARKS[0], cut=TEN_MARKS[1]))
         return
     same = np.array([mark.same for mark in marks])
-    for side, of_side, random in zip(found.sides, layers, found.random, strict=True):
+    for side, of_side, random in zip(seen.sides, layers, seen.random, strict=True):
         if random is None:
             continue
         cosines = np.array(
@@ -148,9 +148,9 @@ def sentence(side: str, named: Separation) -> str:
     return f"{found} {compared} {trust}"
 
 
-def _figure(found: Seen, layers: tuple[LayerCosines, ...], marks: tuple[Mark, ...]) -> None:
+def _figure(seen: Seen, layers: tuple[LayerCosines, ...], marks: tuple[Mark, ...]) -> None:
     """The lines; a click on a point of the chosen pair chooses that layer & pooling for every page."""
-    readings = [of.layers(found.pooling(number)) for number, of in enumerate(layers)]
+    readings = [of.layers(seen.pooling(number)) for number, of in enumerate(layers)]
     if not all(readings):
         return
 
@@ -158,11 +158,11 @@ def _figure(found: Seen, layers: tuple[LayerCosines, ...], marks: tuple[Mark, ..
         number = controls.clicked_place(FIGURE)
         if number is not None:
             side, layer = drawn.place_of(number)
-            CHOOSE[found.sides[side].name](readings[side][layer])
+            CHOOSE[seen.sides[side].name](readings[side][layer])
 
     of_sides = enumerate(zip(layers, readings, strict=True))
     downloads.draw(
-        drawn.by_layer([_curves(found, number, *of_side, marks) for number, of_side in of_sides]),
+        drawn.by_layer([_curves(seen, number, *of_side, marks) for number, of_side in of_sides]),
         height=drawn.HEIGHT,
         presented=drawn.PRESENTED,
         key=FIGURE,
@@ -175,10 +175,10 @@ def _figure(found: Seen, layers: tuple[LayerCosines, ...], marks: tuple[Mark, ..
 
 
 def _curves(
-    found: Seen, number: int, cosines: LayerCosines, readings: Sequence[Reading], marks: tuple[Mark, ...]
+    seen: Seen, number: int, cosines: LayerCosines, readings: Sequence[Reading], marks: tuple[Mark, ...]
 ) -> drawn.CurvesOfSide:
     """The curves of a side: of all pairs, of the marked and the chosen ones, and of random pairs."""
-    side, first, random, pair = found.sides[number], found.layers[number], found.random[number], found.pair()
+    side, first, random, pair = seen.sides[number], seen.layers[number], seen.random[number], seen.pair()
     rows = [cosines.readings.index(reading) for reading in readings]
 
     def line(a: str, b: str) -> NDArray[np.float64]:
@@ -186,7 +186,7 @@ def _curves(
 
     there = pair is not None and {*pair} <= {*cosines.sentences} and pair[0] != pair[1]
     return drawn.CurvesOfSide(
-        f"{side.name}  {runs.model_title(side.found.name)}, {found.pooling(number)} of each layer",
+        f"{side.name}  {runs.model_title(side.found.name)}, {seen.pooling(number)} of each layer",
         first.pairs[[first.readings.index(reading) for reading in readings]].astype(np.float64),
         [(line(mark.first, mark.second), mark.same) for mark in marks],
         line(*pair) if there and pair is not None else None,

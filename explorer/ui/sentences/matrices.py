@@ -71,7 +71,8 @@ class Seen:
 
     def pooling(self, side: int) -> str:
         """The pooling whose layers are shown: the side's, or the first of its grid."""
-        reading, found = _cell(self.sides[side]), self.layers[side]
+        chosen, found = self.sides[side], self.layers[side]
+        reading = declared.default_cell(chosen.found.folder) if chosen.reading == OWN else chosen.reading
         return reading.pooling if found.layers(reading.pooling) else next(iter(found.readings)).pooling
 
     def steps(self) -> tuple[list[str], list[tuple[Reading, ...]], int]:
@@ -91,16 +92,12 @@ class Seen:
                 return labels, steps, at
         return [*labels, AS_CHOSEN], [*steps, chosen], most
 
-    def _same(self, side: int, one: Reading, other: Reading) -> bool:
-        if one == other:
+    def _same(self, side: int, reading_a: Reading, reading_b: Reading) -> bool:
+        if reading_a == reading_b:
             return True
         found = self.layers[side]
-        first, second = (found.pairs[found.readings.index(reading)] for reading in (one, other))
-        return other == OWN and bool(np.allclose(first, second, atol=SAME_COSINE, rtol=0, equal_nan=True))
-
-
-def _cell(side: Reader) -> Reading:
-    return declared.default_cell(side.found.folder) if side.reading == OWN else side.reading
+        first, second = (found.pairs[found.readings.index(reading)] for reading in (reading_a, reading_b))
+        return reading_b == OWN and bool(np.allclose(first, second, atol=SAME_COSINE, rtol=0, equal_nan=True))
 
 
 def seen(
@@ -119,18 +116,17 @@ def seen(
     return Seen(sides, sentences, known, random)
 
 
-def answer(found: Seen) -> None:
+def answer(seen: Seen) -> None:
     """What the two models do with the sentences: the pair that changed most, and the mean of all pairs."""
-    one, other = found.one, found.other
+    one, other = seen.one, seen.other
     places = sentence_vectors.foremost(one, other, 1)[0]
-    pair = " and ".join(f"“{messages.shortened(found.sentences[place], SHOWN)}”" for place in places)
-    count = len(found.sentences) * (len(found.sentences) - 1) // 2
-    means = [None if of is None else of.of(side.reading)[0] for side, of in zip(found.sides, found.random, strict=True)]
+    pair = " and ".join(f"“{messages.shortened(seen.sentences[place], SHOWN)}”" for place in places)
+    count = len(seen.sentences) * (len(seen.sentences) - 1) // 2
+    means = [None if of is None else of.of(side.reading)[0] for side, of in zip(seen.sides, seen.random, strict=True)]
     if other is None:
         where = f"; random pairs have {in_words.number(means[0])}" if means[0] is not None else ""
-        st.markdown(
-            messages.plain(f"Of {count:,} pairs, A finds {pair} most similar: ") + f"**{_cosine(one, places)}**{where}."
-        )
+        cosine = in_words.number(float(one[places]))
+        st.markdown(messages.plain(f"Of {count:,} pairs, A finds {pair} most similar: ") + f"**{cosine}**{where}.")
         st.caption(sidebar_choice.ASK_FOR_B)
         return
     gap = in_words.gap(float(one[places]), float(other[places]))
@@ -145,16 +141,12 @@ def answer(found: Seen) -> None:
     )
 
 
-def _cosine(cosines: Matrix, places: tuple[int, int]) -> str:
-    return in_words.number(float(cosines[places]))
-
-
-def order(found: Seen, chosen: str) -> NDArray[np.intp]:
+def order(seen: Seen, chosen: str) -> NDArray[np.intp]:
     """The order of the sentences in every matrix."""
     if chosen == TYPED:
-        return np.arange(len(found.sentences))
-    of_b = found.other is not None and chosen == _orders(found.sides)[-1]
-    return sentence_vectors.clustered(found.other if of_b and found.other is not None else found.one)
+        return np.arange(len(seen.sentences))
+    of_b = seen.other is not None and chosen == _orders(seen.sides)[-1]
+    return sentence_vectors.clustered(seen.other if of_b and seen.other is not None else seen.one)
 
 
 def order_menu(sides: Sequence[Reader]) -> str:
@@ -173,28 +165,28 @@ def _orders(sides: Sequence[Reader]) -> tuple[str, ...]:
     return (TYPED, *(f"clustered by {side.name}" for side in sides))
 
 
-def draw(found: Seen, ordered: NDArray[np.intp]) -> None:
+def draw(seen: Seen, ordered: NDArray[np.intp]) -> None:
     """The figure; a click on a cell makes its pair the one of the app, and the layer stays."""
-    labels, steps, at = found.steps()
+    labels, steps, at = seen.steps()
     shown_as = [[reading.title for reading in step] for step in steps]
     kept, step = st.session_state.get(_STEP, (None, 0))
-    count = len(found.sentences)
+    count = len(seen.sentences)
 
     def choose_clicked() -> None:
         place = controls.clicked_place(FIGURE)
         if place is not None:
             shown, first, second = drawn.cell_of(place, count)
             st.session_state[_STEP] = shown_as, shown
-            selection.choose_pair(found.sentences[first], found.sentences[second])
+            selection.choose_pair(seen.sentences[first], seen.sentences[second])
 
     sides = []
-    for number, (side, of, random) in enumerate(zip(found.sides, found.layers, found.random, strict=True)):
+    for number, (side, of, random) in enumerate(zip(seen.sides, seen.layers, seen.random, strict=True)):
         readings = [step[number] for step in steps]
         means = None if random is None else np.array([random.of(reading)[0] for reading in readings])
-        pooling = f"{found.pooling(number)} of each layer" if len(steps) > 1 else side.reading.title
+        pooling = f"{seen.pooling(number)} of each layer" if len(steps) > 1 else side.reading.title
         title = f"{runs.model_title(side.found.name)}, {pooling}"
         sides.append(drawn.LayeredSide(side.name, title, np.stack([of.of(reading) for reading in readings]), means))
-    figure = drawn.matrices(sides, labels, found.sentences, ordered, step if kept == shown_as else at, found.places())
+    figure = drawn.matrices(sides, labels, seen.sentences, ordered, step if kept == shown_as else at, seen.places())
     with first_screen.figure():
         st.html(_WIDE)
         downloads.draw(
@@ -206,21 +198,21 @@ def draw(found: Seen, ordered: NDArray[np.intp]) -> None:
             config=downloads.config("sentences"),
             alt="Cosines of every two sentences. The files under Export have the numbers.",
         )
-        ends = [len(of.layers(found.pooling(number))) - 1 for number, of in enumerate(found.layers)]
-        for side, end in zip(found.sides, ends, strict=True):
+        ends = [len(of.layers(seen.pooling(number))) - 1 for number, of in enumerate(seen.layers)]
+        for side, end in zip(seen.sides, ends, strict=True):
             if 0 <= end < max(ends):
                 st.caption(ENDS.format(side.name, end))
 
 
-def export(found: Seen) -> None:
+def export(seen: Seen) -> None:
     """Files of the sentences: cosines under the chosen and under every layer & pooling, and vectors."""
-    names = " ".join(side.found.name for side in found.sides)
-    rows = sentence_vectors.similarity_rows(found.sentences, found.one, found.other)
-    by_name = {side.name: of for side, of in zip(found.sides, found.layers, strict=True)}
+    names = " ".join(side.found.name for side in seen.sides)
+    rows = sentence_vectors.similarity_rows(seen.sentences, seen.one, seen.other)
+    by_name = {side.name: of for side, of in zip(seen.sides, seen.layers, strict=True)}
     with st.container(horizontal=True):
         downloads.rows(rows, f"similarities {names}", "Similarities (CSV)")
         downloads.rows(lambda: layer_cosines.rows(by_name), f"layers {names}", "Every layer & pooling (CSV)")
-    for side in found.sides:
-        vectors = side.vectors(found.sentences)
+    for side in seen.sides:
+        vectors = side.vectors(seen.sentences)
         if vectors is not None:  # else progress is shown
-            downloads.of_vectors(side.name, side.found.name, found.sentences, vectors)
+            downloads.of_vectors(side.name, side.found.name, seen.sentences, vectors)

@@ -14,40 +14,40 @@ FOREMOST = 5  # pairs in the table
 TABLE = "pairs that changed most"
 
 
-def show(found: Seen) -> None:
+def show(seen: Seen) -> None:
     """Choose a pair of the sentences for the whole app, and see it layer by layer and word by word."""
-    pair = found.pair()
+    pair = seen.pair()
     left, right = st.columns([2, 3], gap="medium")
     with left:
-        places = _boxes(found)
+        places = _boxes(seen)
     with right:
-        _foremost(found)
+        _foremost(seen)
     if places is not None and places[0] == places[1]:
         st.info(SAME.format(places[0] + 1), icon=":material/swap_horiz:")
     elif pair is not None:
-        microscope.of_sides(found.sides, *pair)
+        microscope.of_sides(seen.sides, *pair)
 
 
-def _boxes(found: Seen) -> tuple[int, int] | None:
+def _boxes(seen: Seen) -> tuple[int, int] | None:
     """The positions in both boxes; none of a pair that was chosen on another page."""
-    places: tuple[int, int] | tuple[None, None] = found.places() or (None, None)
+    places: tuple[int, int] | tuple[None, None] = seen.places() or (None, None)
 
     def choose() -> None:
         chosen = [st.session_state[label] for label in BOXES]
         if None not in chosen and chosen[0] != chosen[1]:
-            selection.choose_pair(*(found.sentences[place] for place in chosen))
+            selection.choose_pair(*(seen.sentences[place] for place in chosen))
 
     chosen: list[int | None] = []
     for label, place in zip(BOXES, places, strict=True):
-        options = range(len(found.sentences))
-        if st.session_state.get(f"_{label}") != (found.sentences, places):  # the pair was chosen elsewhere
-            st.session_state[f"_{label}"], st.session_state[label] = (found.sentences, places), place
+        options = range(len(seen.sentences))
+        if st.session_state.get(f"_{label}") != (seen.sentences, places):  # the pair was chosen elsewhere
+            st.session_state[f"_{label}"], st.session_state[label] = (seen.sentences, places), place
         chosen.append(
             st.selectbox(
                 label,
                 options,
                 index=None,
-                format_func=lambda number: f"{number + 1} · {messages.shortened(found.sentences[number], 90)}",
+                format_func=lambda number: f"{number + 1} · {messages.shortened(seen.sentences[number], 90)}",
                 key=label,
                 on_change=choose,
                 placeholder="of another page",
@@ -57,16 +57,16 @@ def _boxes(found: Seen) -> tuple[int, int] | None:
     return None if first is None or second is None else (first, second)
 
 
-def _foremost(found: Seen) -> None:
-    one, other = found.one, found.other
+def _foremost(seen: Seen) -> None:
+    one, other = seen.one, seen.other
     pairs = sentence_vectors.foremost(one, other, FOREMOST)
     st.caption(("Pairs that changed most" if other is not None else "Most similar pairs") + "; select one to choose it")
 
     def choose(pair: tuple[int, int]) -> None:
-        selection.choose_pair(*(found.sentences[place] for place in pair))
+        selection.choose_pair(*(seen.sentences[place] for place in pair))
 
     number = st.column_config.NumberColumn(format="%.3f", help="−1 to 1. Higher is more similar.")
-    rows = [cosine_meaning.columns(sentence_vectors.pair_row(found.sentences, one, other, pair)) for pair in pairs]
+    rows = [cosine_meaning.columns(sentence_vectors.pair_row(seen.sentences, one, other, pair)) for pair in pairs]
     controls.row_table(
         rows,
         pairs,

@@ -72,18 +72,18 @@ def show(sides: tuple[sidebar_choice.Reader, ...]) -> None:
     _packs(one, other)
 
 
-def _packs(one: probe_cosines.Probed, other: probe_cosines.Probed | None) -> None:
+def _packs(probed_a: probe_cosines.Probed, probed_b: probe_cosines.Probed | None) -> None:
     of_cases = st.column_config.TextColumn(alignment="right", help=f"{GOOD} 50 % is chance.")
     number = st.column_config.NumberColumn(
         format="%.3f",
         help="−1 to 1. High is good for pairs with the same meaning, low for pairs with different meaning.",
     )
-    sides = [(name, side) for name, side in (("A", one), ("B", other)) if side is not None]
+    sides = [(name, side) for name, side in (("A", probed_a), ("B", probed_b)) if side is not None]
     rows = [
         # shares as text: a browser rounds halves another way than the sentences below
         {**row, "about": pack.about}
         | {f"distinguished {name}": None if pack.same else str(side.distinguished(pack.name)) for name, side in sides}
-        for row, pack in zip(probe_cosines.pack_rows(one, other), one.packs, strict=True)
+        for row, pack in zip(probe_cosines.pack_rows(probed_a, probed_b), probed_a.packs, strict=True)
     ]
     st.dataframe(
         rows,
@@ -100,11 +100,11 @@ def _packs(one: probe_cosines.Probed, other: probe_cosines.Probed | None) -> Non
         "\n".join(
             f"- **{pack.name}**: "
             + " ".join(probe_cosines.verdict(name, pack.name, side.distinguished(pack.name)) for name, side in sides)
-            for pack in one.packs
+            for pack in probed_a.packs
             if not pack.same
         )
     )
-    same = " and ".join(pack.name for pack in one.packs if pack.same)
+    same = " and ".join(pack.name for pack in probed_a.packs if pack.same)
     st.caption(
         f"Confidence interval: {RESAMPLES:,} bootstrap resamples of the pairs. "
         f"{messages.MISSING}: pairs of {same} have the same meaning, so there is nothing to distinguish."
@@ -112,11 +112,11 @@ def _packs(one: probe_cosines.Probed, other: probe_cosines.Probed | None) -> Non
 
 
 def _pairs(
-    sides: tuple[sidebar_choice.Reader, ...], one: probe_cosines.Probed, other: probe_cosines.Probed | None
+    sides: tuple[sidebar_choice.Reader, ...], probed_a: probe_cosines.Probed, probed_b: probe_cosines.Probed | None
 ) -> None:
-    names = [pack.name for pack in one.packs]
+    names = [pack.name for pack in probed_a.packs]
     name: str = controls.segments("Pack", names, default="negation", key="pack")
-    every = probe_cosines.pair_rows(one, other)
+    every = probe_cosines.pair_rows(probed_a, probed_b)
     rows = [row for row in every if row["pack"] == name]
     number = st.column_config.NumberColumn(format="%.3f", help=COSINE)
     event = st.dataframe(
@@ -187,13 +187,13 @@ def _key(pack: sample.Pack, side: sidebar_choice.Reader) -> str:
     return f"pack words {side.found.digest} {texts} {side.reading.title} {side.settings.max_length}"
 
 
-def _words_table(found: list[probe_cosines.PackWords], sides: tuple[sidebar_choice.Reader, ...]) -> None:
-    st.markdown("\n".join(f"- {one}" for one in found))
+def _words_table(words: list[probe_cosines.PackWords], sides: tuple[sidebar_choice.Reader, ...]) -> None:
+    st.markdown("\n".join(f"- {one}" for one in words))
     rows = []
-    for one in found:  # numbers as text with their signs, as in the sentences
+    for one in words:  # numbers as text with their signs, as in the sentences
         intervals = {f"95 % CI {name}": ends for name, (_, ends) in reversed(one.written.items())}
         rows.append({"pack": one.name, **{name: mean for name, (mean, _) in one.written.items()}, **intervals})
     st.dataframe(rows, hide_index=True, column_config={"pack": st.column_config.TextColumn(pinned=True)})
     st.caption(ABOUT_WORDS)
     stem = f"words of packs {' '.join(side.found.name for side in sides)}"
-    downloads.rows(probe_cosines.pack_word_rows(found), stem, "Words that differ (CSV)")
+    downloads.rows(probe_cosines.pack_word_rows(words), stem, "Words that differ (CSV)")

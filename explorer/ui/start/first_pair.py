@@ -19,10 +19,10 @@ from explorer.measuring.sentences.sentence_vectors import of_reading, similariti
 from explorer.progress import finish
 from explorer.training.record import runs
 from explorer.ui import messages
-from explorer.ui.access import cached, loaded_encoders, selection, sidebar_choice
+from explorer.ui.access import cached_texts, loaded_encoders, selection, sidebar_choice
 from explorer.ui.access.sidebar_choice import Choice, Reader
 from explorer.ui.start import ways_in
-from explorer.ui.widgets import differences, first_screen, microscope
+from explorer.ui.widgets import differences, first_screen, pair_words
 
 FIRST, SECOND, WHAT_IF = "start first", "start second", "start what if"  # keys of the fields
 LONGEST = 4000  # characters, far more than an encoder's maximum length
@@ -137,10 +137,12 @@ def _words(
             st.markdown(messages.plain(messages.shortened(text, LONG)))
     known: dict[str, word_pairs.WordPair] = {}
     for side in sides:  # one after the other, with one line of progress
-        words = microscope.words_of(side, *pair, costs.get(side.name))
+        words = pair_words.words_of(side, *pair, costs.get(side.name))
         if words is None:
             if costs:  # its model is in memory
-                _warn_of_cuts(side, pair)
+                encoder, length = loaded_encoders.attending(side.found), side.settings.max_length
+                cut = tuple(encoder.tokens([text], length).truncated > 0 for text in pair)
+                messages.warn_of_cuts(pair, cut, encoder.limit(length))
             return known
         known[side.name] = words
     plain.empty()
@@ -151,13 +153,6 @@ def _words(
     for line in word_tables.cut_notes(known):
         st.warning(line, icon=":material/content_cut:")
     return known
-
-
-def _warn_of_cuts(side: Reader, pair: tuple[str, str]) -> None:
-    """Say which sentence a model encodes in part only."""
-    encoder, length = loaded_encoders.attending(side.found), side.settings.max_length
-    cut = tuple(encoder.tokens([text], length).truncated > 0 for text in pair)
-    messages.warn_of_cuts(pair, cut, encoder.limit(length))
 
 
 def _cosines(sides: Sequence[Reader], pair: tuple[str, str]) -> str:
@@ -171,7 +166,9 @@ def _cosines(sides: Sequence[Reader], pair: tuple[str, str]) -> str:
     return f"The cosine is {shown}."
 
 
-@cached.by_stamp(lambda found, pair, reading, settings: (found.digest, digest_of(pair), reading.title, settings), 64)
+@cached_texts.by_stamp(
+    lambda found, pair, reading, settings: (found.digest, digest_of(pair), reading.title, settings), 64
+)
 def cosine(_found: Found, _pair: tuple[str, ...], _reading: Reading, _settings: Settings) -> float:
     """The cosine of two sentences in a loaded model."""
     encoder = loaded_encoders.encoder(_found, _settings)

@@ -19,7 +19,7 @@ from explorer.escaping import one_line
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences import cut_texts
 from explorer.ui import messages
-from explorer.ui.access import cached, loaded_encoders, sidebar_choice
+from explorer.ui.access import cached_texts, loaded_encoders, set_choice, sidebar_choice
 from explorer.ui.frame import page_list, sidebar
 from explorer.ui.widgets import controls
 
@@ -176,7 +176,7 @@ def _kept_files() -> None:
             title, name = one.title, sources.written(one)
             line = st.container(horizontal=True, vertical_alignment="center")
             line.text(title)
-            if one.is_scored or sidebar_choice.kind_of(sources.located(one)) in sidebar_choice.SCORED:
+            if one.is_scored or set_choice.kind_of(sources.located(one)) in set_choice.SCORED:
                 line.button("Use", key=f"use {name}", on_click=sidebar.choose_set, args=(one,))
             controls.callback_button("Forget", partial(forget, one), place=line, key=f"forget {name}", help=FORGET)
 
@@ -202,7 +202,7 @@ def _too_long(kind: text_sets.Kind, texts: int, rows: int, digest: str, read: Ca
             st.caption(NONE_CUT.format(trained.used_limit))
 
 
-@cached.by_stamp(lambda found, digest, read, *how: (found.digest, digest, *how), 16, "Counting tokens …")
+@cached_texts.by_stamp(lambda found, digest, read, *how: (found.digest, digest, *how), 16, "Counting tokens …")
 def cut_texts_of(
     _found: Found, _digest: str, _read: Callable[[], Sequence[str]], _settings: Settings, _most: int | None, _use: str
 ) -> cut_texts.CutTexts:
@@ -236,7 +236,7 @@ def show(name: str, data: bytes, table: Table, kind: text_sets.Kind) -> None:
     _too_long(
         kind, len(used_columns), len(table.rows), digest, lambda: [one_line(cell) for cell in chain(*used_columns)]
     )
-    scored, parted = kind in sidebar_choice.SCORED, kind not in (text_sets.BACK_TRANSLATIONS, text_sets.DOCUMENTS)
+    scored, parted = kind in set_choice.SCORED, kind not in (text_sets.BACK_TRANSLATIONS, text_sets.DOCUMENTS)
 
     def button(label: str, icon: str, page: str, choose: Callable[[str], dict[str, str]]) -> None:
         def keep() -> None:
@@ -264,7 +264,7 @@ def show(name: str, data: bytes, table: Table, kind: text_sets.Kind) -> None:
 
 def offer_pairs(pairs: text_sets.GradedPairs) -> None:
     """What the pairs are split into, and what can be done with them."""
-    split = cached.split_summary(pairs)
+    split = cached_texts.split_summary(pairs)
     st.markdown(_split_in_words(pairs, split))
     few = corpora.LEAST <= len(pairs) < corpora.FEW  # all of them are trained on
     why_not = split.no_halves if few else split.no_halves or split.no_parts
@@ -294,8 +294,8 @@ def offer_pairs(pairs: text_sets.GradedPairs) -> None:
             help="Chooses them in the sidebar, and stays here.",
         )
     chosen = sidebar_choice.chosen().evaluation_set
-    own = chosen.kind == sets.SetKind.UPLOADED and sidebar_choice.on_this_disk(chosen)
-    if own and cached.graded_pairs(chosen).digest == pairs.digest:
+    own = chosen.kind == sets.SetKind.UPLOADED and set_choice.on_this_disk(chosen)
+    if own and cached_texts.graded_pairs(chosen).digest == pairs.digest:
         st.success(CHOSEN.format(messages.plain(chosen.title)), icon=":material/check:")
 
 

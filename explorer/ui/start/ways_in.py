@@ -13,7 +13,7 @@ from explorer.measuring.sentences import word_tables
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.ui import messages
-from explorer.ui.access import cached, sidebar_choice
+from explorer.ui.access import cached, cached_texts, sidebar_choice
 from explorer.ui.frame import page_list, sidebar
 from explorer.ui.runs import training_form
 from explorer.ui.widgets import controls, first_screen
@@ -94,7 +94,8 @@ def _find_the_best_layer(choice: sidebar_choice.Choice, uploaded: sets.SetIdenti
         ("Scores: on the Layers page", uploaded is not None and _is_scored(choice, uploaded)),
     )
     if uploaded is None:
-        st.button("Upload your pairs", key="door upload", icon=":material/upload:", on_click=_open_own)
+        open_own = partial(st.session_state.update, {first_screen.TAB: OWN})
+        st.button("Upload your pairs", key="door upload", icon=":material/upload:", on_click=open_own)
 
 
 def _fine_tune(choice: sidebar_choice.Choice, uploaded: sets.SetIdentity | None) -> None:
@@ -115,10 +116,6 @@ def _fine_tune(choice: sidebar_choice.Choice, uploaded: sets.SetIdentity | None)
         else:
             own = page_list.advise_on(sources.written(uploaded))
             _button(page_list.SHOULD_I, PLANS, "door advise", address=own)
-
-
-def _open_own() -> None:
-    st.session_state[first_screen.TAB] = OWN
 
 
 def _describe(title: str, about: str, *steps: tuple[str, str | bool | None]) -> None:
@@ -160,16 +157,16 @@ def _compare(tuned: str, *pair: str) -> None:
     def choose() -> None:
         page_list.compare_with_base(runs.find(run_folder.run_and_checkpoint(tuned)[0]))
         if pair:
-            from explorer.ui.widgets import microscope  # what draws words is needed after such a click alone
+            from explorer.ui.widgets import pair_words  # what draws words is needed after such a click alone
 
-            microscope.open_words(microscope.COMPARE, *pair)
+            pair_words.open_words(pair_words.COMPARE, *pair)
 
     controls.attempt(choose)
 
 
 def _is_scored(choice: sidebar_choice.Choice, uploaded: sets.SetIdentity) -> bool:
     try:
-        pairs = cached.graded_pairs(uploaded)
+        pairs = cached_texts.graded_pairs(uploaded)
         return cached.kept_scores(choice.found(), pairs, choice.settings) is not None
     except errors.StrataError:
         return False  # the page says what is wrong with the model or the file
@@ -223,14 +220,14 @@ def on_disk(choice: sidebar_choice.Choice) -> None:
         )
 
 
-def _line(name: str, choice: sidebar_choice.Choice, other: sidebar_choice.Choice | None) -> None:
+def _line(name: str, choice: sidebar_choice.Choice, choice_b: sidebar_choice.Choice | None) -> None:
     line = st.container(horizontal=True, vertical_alignment="center")
     line.text(runs.shown(name))
     if name == choice.source:
         line.badge("chosen", icon=":material/check:")
         return
     line.button("Choose", key=f"choose {name}", on_click=sidebar.choose_encoder, args=(name,))
-    if other is not None and name == other.source:
+    if choice_b is not None and name == choice_b.source:
         line.page_link("pages/compare.py", label="Compare", icon=":material/compare:")
     else:
         line.button("Compare with it", key=f"beside {name}", on_click=sidebar.choose_model_b, args=(name,))

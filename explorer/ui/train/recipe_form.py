@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,17 +11,17 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer import errors, knobs, places, run_folder
-from explorer.data import sources, text_sets
+from explorer import knobs
+from explorer.data import text_sets
 from explorer.data.graded.sets import HELD_OUT
 from explorer.data.sources import is_file, shown
 from explorer.encoding.locate import layout, model_names
-from explorer.training.record import runs
 from explorer.ui import messages
-from explorer.ui.access import selection, sidebar_choice
-from explorer.ui.frame import page_list, sidebar
-from explorer.ui.runs import training_form
-from explorer.ui.train import knob_form, stage_form, text_and_method
+from explorer.ui.access import selection, set_choice, sidebar_choice
+from explorer.ui.frame import page_list
+from explorer.ui.runs import set_fields, training_form
+from explorer.ui.train import knob_form, method_form, stage_form, text_form
+from explorer.ui.train.base_form import base, choose
 from explorer.ui.widgets import controls
 
 if TYPE_CHECKING:
@@ -48,7 +47,6 @@ OVERRIDDEN = " Used in place of what the settings state: {}."
 IN_FOLDS = " {} folds, each without its own rows; then all rows."
 OF_PAIRS = " The rows make {:,} pairs in an epoch, and these fill the batches."
 TOO_FEW_ROWS = "The text has {:,} rows; a batch needs {}. Lower the batch size or add text."
-BASE = "recipe base"
 SEEDS, DEV, TEST, MORE_TESTS = "recipe seeds", "recipe dev", "recipe test", "recipe more tests"
 MOST_ELSEWHERE, CORPUS = "recipe most elsewhere", "recipe corpus"
 NO_CORPUS = "the passages of the text"
@@ -66,23 +64,23 @@ def recipe(row: DeltaGenerator, answer: DeltaGenerator, panes: Mapping[str, Delt
     there = model is not None and sidebar_choice.encoder(model) is not None
     family = model_names.family(model) if model is not None and there else ""
     with row:
-        sources = text_and_method.chosen_text()
-        plain = text_and_method.method()
+        sources = text_form.chosen_text()
+        plain = method_form.method()
     card = training_form.MethodCard(plain.kind, family)
     knob_form.follow_encoder(card, plain)
     with panes[ABOUT]:
         corpus = _about(card, sources)
     with answer:
-        ready = text_and_method.ready(card)
-        rows = text_and_method.rows(sources, card, bool(knob_form.value(card, KEEP_DUPLICATES)), panes[ABOUT])
-        text_and_method.explain(sources, card, rows is not None)
+        ready = method_form.ready(card)
+        rows = text_form.rows(sources, card, bool(knob_form.value(card, KEEP_DUPLICATES)), panes[ABOUT])
+        text_form.explain(sources, card, rows is not None)
     with panes[ABOUT]:
-        text_and_method.every(sources)
+        method_form.every(sources)
     steps = panes[SETTINGS].container()
     with panes[SETTINGS]:
         settings = _settings(card, rows)
     with panes[STAGES]:
-        before = stage_form.stages(sources, text_and_method.columns(sources, card.kind.rows), family, plan)
+        before = stage_form.stages(sources, text_form.columns(sources, card.kind.rows), family, plan)
     with panes[SETS]:
         judging = _judging(sources, card, answer)
     is_shown = is_demonstration(model, sources, card) and not st.session_state.get(stage_form.STAGES)
@@ -90,7 +88,7 @@ def recipe(row: DeltaGenerator, answer: DeltaGenerator, panes: Mapping[str, Delt
     with answer:
         if rows is not None and settings is not None and judging and card.kind.rows == text_sets.SCORED_PAIRS:
             named = tuple(one for one in (judging.dev, *judging.tests) if not one.is_own_rows)
-            rows = text_and_method.left(sources, card.kind.rows, named, _batch_size(card, settings))
+            rows = text_form.left(sources, card.kind.rows, named, _batch_size(card, settings))
         if rows is not None and settings is not None and not _show_plan(steps, card, settings, rows, judging):
             return None
         return _checked(card, model if there and ready else None, sources, rows, settings, judging, before, corpus)
@@ -109,23 +107,21 @@ def _checked(
     """The recipe of these values; None if one of them is missing or not allowed, with the error shown."""
     if model is None or rows is None or settings is None or judging is None or before is None:
         return None
-    if not text_and_method.generators_ready(card, model, sources, settings):
+    if not method_form.generators_ready(card, model, sources, settings):
         return None
     batch = _batch_size(card, settings)
     if card.kind.items(settings, rows) < batch and card.kind.trains():
         messages.trouble(TOO_FEW_ROWS.format(rows, batch))
         return None
     state = st.session_state
-    try:
+    with messages.errors_shown():
         how = {"precision": state[PRECISION], "device": state[DEVICE], "elsewhere_most": state[MOST_ELSEWHERE]}
         how["watch"] = selection.pair() or ()
         found = replace(judging, model=model, settings=settings, stages=before, corpus=corpus, **how)
         layers = layout.last_layer(model_names.find(model).folder)
         found.kind.check_layers(found.method_values(), shown(model), layers)
         return found
-    except errors.StrataError as error:
-        messages.trouble(error)
-        return None
+    return None
 
 
 def _show_plan(
@@ -134,12 +130,10 @@ def _show_plan(
     """Show what the rows become, in the place; False if they do not make a training, with the error shown."""
     judged_on = () if judging is None else (judging.dev, *judging.tests)
     folds = judging.folds if judging is not None and judging.is_cross_fitted else 0
-    try:
+    with messages.errors_shown():  # `rows` may be more than there are, or less than a batch
         place.caption(plan(card, settings, rows, judged_on.count(HELD_OUT), folds))
-    except errors.StrataError as error:  # `rows` is more than there are, or less than a batch
-        messages.trouble(error)
-        return False
-    return True
+        return True
+    return False
 
 
 def _batch_size(card: training_form.MethodCard, settings: knobs.Values) -> int:
@@ -148,8 +142,8 @@ def _batch_size(card: training_form.MethodCard, settings: knobs.Values) -> int:
 
 def _about(card: training_form.MethodCard, sources: tuple[str, ...]) -> str | None:
     """What the method is, and the columns of the text; the corpus of held-out queries, if one is typed."""
-    text_and_method.about(card)
-    text_and_method.choose_columns(sources, card.kind.rows)
+    method_form.about(card)
+    text_form.choose_columns(sources, card.kind.rows)
     corpus = _corpus() if card.kind.rows.pairs_up and any(map(is_file, sources)) else None
     page_list.offer_advice(sources)
     return corpus
@@ -241,7 +235,7 @@ def _first_visit() -> None:
         state.setdefault(training_form.METHOD_BY_HAND, True)
     elif training_form.SOURCES in linked:
         training_form.choose_text(st.query_params.get_all(training_form.SOURCES))
-        text_and_method.follow_text()
+        text_form.follow_text()
     elif training_form.SOURCES not in state:
         found = demonstration()
         knob_form.fill(training_form.methods()[found.method], found.every_setting())
@@ -256,113 +250,63 @@ def fill(recipe: Recipe) -> None:
     state[training_form.METHOD], state[training_form.METHOD_BY_HAND] = recipe.method, True
     training_form.choose_text(recipe.data)
     for role, column in recipe.columns.items():
-        state[text_and_method.column_key(role)] = column
+        state[text_form.column_key(role)] = column
     knob_form.fill(training_form.MethodCard(card.kind, model_names.family(recipe.model)), recipe.every_setting())
     state[PRECISION], state[DEVICE] = recipe.precision, recipe.device
     state[CORPUS] = recipe.corpus
     state[SEEDS], state[MORE_TESTS] = ", ".join(map(str, recipe.seeds)), list(recipe.judged_on[2:])
-    state[training_form.ELSEWHERE], state[MOST_ELSEWHERE] = list(map(str, recipe.elsewhere)), recipe.elsewhere_most
+    state[set_fields.ELSEWHERE], state[MOST_ELSEWHERE] = list(map(str, recipe.elsewhere)), recipe.elsewhere_most
     stage_form.fill(recipe.stages, model_names.family(recipe.model))
-    training_form.choose_set(DEV, str(recipe.dev))
-    training_form.choose_set(TEST, str(recipe.test or training_form.NO_TEST))
-
-
-def base() -> str | None:
-    """The model to start from; None until the visitor has chosen whether to stack on another run."""
-    source = sidebar_choice.chosen().source
-    run = _run_of(source)
-    if run is None:
-        return source
-    options = [source]
-    with suppress(errors.StrataError):  # an unreadable recipe names no base
-        options.append(run.recipe().model)
-    if st.session_state.get(BASE) not in options:
-        st.session_state[BASE] = None
-    chosen: str | None = controls.draw(
-        "",
-        replace(training_form.setting("model", "Start from"), default=source, choices=tuple(options)),
-        key=BASE,
-        horizontal=False,
-        format_func=lambda option: (
-            messages.plain(sources.shown(option))
-            + (f": stacks on run {messages.plain(run.name)}" if option == source else ": the base of that run")
-        ),
-        help=f"The sidebar's model comes from run '{messages.plain(run.name)}'. Training it further stacks two "
-        "runs: the scores then show both together.",
-    )
-    if chosen is None:
-        st.warning(
-            f"The sidebar's model was trained by run {messages.plain(run.name)}. Choose under **Start from**: "
-            "train it further, or start from its base.",
-            icon=":material/layers:",
-        )
-    return chosen
-
-
-def choose(source: str) -> None:
-    """Make this the model to start from; only in a callback."""
-    sidebar.choose_encoder(source)
-    st.session_state[BASE] = source
-
-
-def _run_of(source: str) -> runs.Run | None:
-    """The run that trained a model or a checkpoint, found by the model's name or folder."""
-    try:
-        if source.startswith(run_folder.RUN):
-            return runs.find(run_folder.run_and_checkpoint(source)[0])
-        return runs.of_model(places.given_path(source).absolute())
-    except (OSError, errors.StrataError):  # the page shows the model's error
-        return None
+    set_fields.choose_set(DEV, str(recipe.dev))
+    set_fields.choose_set(TEST, str(recipe.test or set_fields.NO_TEST))
 
 
 def _judging(sources: tuple[str, ...], card: training_form.MethodCard, answer: DeltaGenerator) -> Recipe | None:
     """A recipe without model and settings, with the values of these fields; None if one of them is invalid."""
     staged = bool(st.session_state.get(stage_form.STAGES))
-    training_form.fill_untouched(sources, (card,), (DEV, TEST), staged=staged)
-    held_out = training_form.held_out_of((card,), staged=staged)
+    set_fields.fill_untouched(sources, (card,), (DEV, TEST), staged=staged)
+    held_out = set_fields.held_out_of((card,), staged=staged)
     left, middle, right = st.columns(knob_form.COLUMNS)
     with left:
-        dev, dev_set = training_form.dev_field(DEV, held_out)
+        dev, dev_set = set_fields.dev_field(DEV, held_out)
     with middle:
-        test, test_set = training_form.test_field(TEST, held_out)
+        test, test_set = set_fields.test_field(TEST, held_out)
         more = _more_tests(test, held_out)
     with right:
         seeds = training_form.seeds_field(SEEDS, "1")
-        elsewhere = training_form.elsewhere_field()
-    columns = text_and_method.columns(sources, card.kind.rows)
+        elsewhere = set_fields.elsewhere_field()
+    columns = text_form.columns(sources, card.kind.rows)
     with answer:
-        training_form.warn(sources, columns, card, dev_set, test_set)
+        set_fields.warn(sources, columns, card, dev_set, test_set)
     if (
         not seeds
-        or not training_form.is_usable(dev, dev_set, held_out)
-        or not training_form.is_usable(test, test_set, [training_form.NO_TEST, *held_out])
+        or not set_fields.is_usable(dev, dev_set, held_out)
+        or not set_fields.is_usable(test, test_set, [set_fields.NO_TEST, *held_out])
     ):
         return None
-    others = [None if name in held_out else sidebar_choice.evaluation_set(name) for name in more]
+    others = [None if name in held_out else set_choice.evaluation_set(name) for name in more]
     missing = any(name not in held_out and one is None for name, one in zip(more, others, strict=True))
-    if not training_form.are_apart(dev_set, (test_set, *others)) or missing or elsewhere is None:
+    if not set_fields.are_apart(dev_set, (test_set, *others)) or missing or elsewhere is None:
         return None
     from explorer.training.recipe import Recipe
 
-    main = None if test == training_form.NO_TEST else test
+    main = None if test == set_fields.NO_TEST else test
     sets = {"dev": dev, "test": main, "more_tests": more, "elsewhere": elsewhere}
-    try:
+    with messages.errors_shown():
         return Recipe.read(
             {"method": card.name, "data": sources or Recipe.data, "columns": columns, "seeds": seeds, **sets}
         )
-    except errors.StrataError as error:
-        messages.trouble(error)
-        return None
+    return None
 
 
 def _more_tests(test: str, held_out: list[str]) -> tuple[str, ...]:
     """Further test sets beside the main one; without one there are none."""
-    if test == training_form.NO_TEST:
+    if test == set_fields.NO_TEST:
         return ()
     state = st.session_state
     chosen = [name for name in state.get(MORE_TESTS, ()) if name != test]
     if MORE_TESTS in state and chosen != state[MORE_TESTS]:
         state[MORE_TESTS] = chosen
-    options = dict.fromkeys(name for name in (*held_out, *training_form.every_set(), *chosen) if name != test)
-    knob, menu = training_form.setting("more_tests"), sidebar_choice.in_menu()
+    options = dict.fromkeys(name for name in (*held_out, *set_fields.every_set(), *chosen) if name != test)
+    knob, menu = training_form.setting("more_tests"), set_choice.in_menu()
     return tuple(controls.draw("", knob, key=MORE_TESTS, offered=options, format_func=menu, placeholder="none"))

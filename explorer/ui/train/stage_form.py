@@ -13,9 +13,9 @@ from explorer import knobs
 from explorer.data import text_sets
 from explorer.errors import StrataError
 from explorer.ui import messages
-from explorer.ui.access import cached, sidebar_choice
+from explorer.ui.access import cached_texts, set_choice
 from explorer.ui.runs import training_form
-from explorer.ui.train import knob_form, text_and_method
+from explorer.ui.train import knob_form, text_form
 from explorer.ui.widgets import controls
 
 if TYPE_CHECKING:
@@ -154,8 +154,8 @@ def _text(number: int) -> tuple[str, ...]:
         "",
         replace(Stage.knobs["data"], title="Text of the stage"),
         key=_key(number, "text"),
-        offered=text_and_method.offered(state.get(_key(number, "text"), ())),
-        format_func=sidebar_choice.in_menu(),
+        offered=text_form.offered(state.get(_key(number, "text"), ())),
+        format_func=set_choice.in_menu(),
         placeholder=SAME_TEXT,
         on_change=lambda: state.pop(_key(number, "columns"), None),
         help="A name, or the path of a file on this machine. Empty: the text of the run.",
@@ -170,7 +170,7 @@ def _rows(text: tuple[str, ...], card: StageCard, columns: dict[str, str]) -> in
         return None
     try:
         keep = bool(knob_form.value(card, "keep_duplicates"))
-        count, *_ = cached.rows(text, card.kind.name, columns, keep)
+        count, *_ = cached_texts.rows(text, card.kind.name, columns, keep)
     except StrataError as error:
         messages.trouble(error)
         return None

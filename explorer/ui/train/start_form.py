@@ -15,7 +15,7 @@ from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.training.record import status as statuses
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
-from explorer.ui.runs import run_status, training_form, training_queue
+from explorer.ui.runs import run_curves, run_status, training_form, training_queue
 from explorer.ui.train import knob_form, recipe_form
 from explorer.ui.widgets import controls, downloads, first_screen
 
@@ -137,7 +137,7 @@ def _preview(recipe: Recipe | None, job: jobs.Job | None, total: int) -> None:
         facts = statuses.RunFacts(watched=found.pairs, measures={"dev": found.measure})
         status = replace(status, base=found.dev, facts=facts)
         lines = [run_folder.Evaluation(1, recipe.seeds[0], 0, dev=found.dev, cosines=found.cosines)]
-    run_status.curves(lines, status, "of the form")
+    run_curves.curves(lines, status, "of the form")
 
 
 def _first_point(recipe: Recipe) -> progress.Work[FirstPoint]:

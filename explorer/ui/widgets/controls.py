@@ -27,7 +27,7 @@ from explorer.knobs import Knob
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.metrics import AGGREGATES, METRICS
 from explorer.ui import messages
-from explorer.ui.access import cached
+from explorer.ui.access import cached_texts
 
 T = TypeVar("T")
 
@@ -165,7 +165,7 @@ def upload_to_read(label: str, help: str, others: Iterable[str] = ()) -> Uploade
 def uploaded_table(upload: UploadedFile) -> Table:
     """The uploaded file as a table."""
     data = upload.getvalue()
-    return cached.table(upload.name, hashlib.sha256(data).hexdigest(), data)
+    return cached_texts.table(upload.name, hashlib.sha256(data).hexdigest(), data)
 
 
 def with_uploads(options: list[str]) -> list[str]:
@@ -285,3 +285,24 @@ def what_is_good(metric: str) -> str:
     if metric in METRICS:
         return METRICS[metric].help
     return f"{metric}: {explained()[metric]} Higher is better, at most 100."
+
+
+def with_current(options: list[str], key: str) -> list[str]:
+    """Options, and what is chosen already if it is not among them: a link may name anything."""
+    current = st.session_state.get(key) or st.query_params.get(key)
+    return options if current is None or current in options else [*options, current]
+
+
+def source_menu(label: str, options: list[str], key: str, *, width: int, help: str) -> str:
+    """A menu of texts or sets by their labels, with the uploaded files, in which a path can be typed."""
+    chosen: str = st.selectbox(
+        label,
+        with_uploads(with_current(options, key)),
+        format_func=sources.label,
+        key=key,
+        bind="query-params",
+        accept_new_options=True,
+        width=width,
+        help=help,
+    )
+    return chosen.strip()

@@ -4,8 +4,6 @@ They are those of the sidebar's evaluation set; random pairs are of its sentence
 searches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
@@ -64,8 +62,10 @@ def find_for(sides: Sequence[sidebar_choice.Reader], text: Sentences | None = No
     _say_prevalence(find(sides, text))
 
 
-def _say_prevalence(found: Meanings) -> None:
-    for line in dict.fromkeys(similarity.at_prevalence(one.calibration) for one in found.values() if one.calibration):
+def _say_prevalence(meanings: Meanings) -> None:
+    for line in dict.fromkeys(
+        similarity.at_prevalence(one.calibration) for one in meanings.values() if one.calibration
+    ):
         st.caption(messages.plain(line))
 
 
@@ -144,14 +144,14 @@ def threshold_of_best_f1(
     return known.thresholds[0], f"chosen on {known.dev.name}, tested on {known.test.name}"
 
 
-def _calibration(found: similarity.CosineMeaning, known: calibration.Calibration) -> None:
+def _calibration(meaning: similarity.CosineMeaning, known: calibration.Calibration) -> None:
     st.markdown("\n".join(f"- {messages.plain(similarity.threshold_text(one))}" for one in known.thresholds))
     downloads.draw(
         reliability_of(known),
         config=downloads.config("reliability"),
         alt="Share of test pairs that match by predicted probability. Points on the diagonal are well calibrated.",
     )
-    st.caption(messages.plain(f"{similarity.about(known)} {similarity.quality(found)}"))
+    st.caption(messages.plain(f"{similarity.about(known)} {similarity.quality(meaning)}"))
 
 
 def _table(meanings: Meanings) -> downloads.Rows:
@@ -179,11 +179,11 @@ def _table(meanings: Meanings) -> downloads.Rows:
     return rows
 
 
-def compared(choice: sidebar_choice.Choice, other: sidebar_choice.Choice) -> None:
+def compared(choice: sidebar_choice.Choice, choice_b: sidebar_choice.Choice) -> None:
     """Whether the cosines of B say more of a match than those of A, and the thresholds of both, if asked for."""
     st.subheader(LABEL)
     switch()
-    meanings = find(sidebar_choice.readers(choice, other))
+    meanings = find(sidebar_choice.readers(choice, choice_b))
     if len(meanings) < 2:
         return
     if sentence := similarity.change(*meanings.values()):
@@ -191,17 +191,14 @@ def compared(choice: sidebar_choice.Choice, other: sidebar_choice.Choice) -> Non
     for column, (name, found) in zip(st.columns(2, gap="medium"), meanings.items(), strict=True):
         with column:
             lines = [f"**{name}** {messages.plain(found.model)}, {messages.plain(found.reading)}\n"]
-            lines += _lines(found, found.calibration) if found.calibration is not None else []
+            if found.calibration is not None:
+                texts = (*map(similarity.threshold_text, found.calibration.thresholds), similarity.quality(found))
+                lines += [f"- {messages.plain(text)}" for text in texts]
             st.markdown("\n".join(lines))
     _table(meanings)
     known = meanings["B"].calibration
     if known is not None:
         st.caption(messages.plain(similarity.about(known)))
-
-
-def _lines(found: similarity.CosineMeaning, known: calibration.Calibration) -> list[str]:
-    texts = (*map(similarity.threshold_text, known.thresholds), similarity.quality(found))
-    return [f"- {messages.plain(one)}" for one in texts]
 
 
 def _of_side(
@@ -266,10 +263,7 @@ def _dev_and_test(
         return None
     dev, test = (
         splits.ScoredSet(
-            one.name,
-            len(one),
-            scored.scores.of_pairs(scored.graded.rows_of(one)),
-            (*scored.measured, one.digest),
+            one.name, len(one), scored.scores.of_pairs(scored.graded.rows_of(one)), (*scored.measured, one.digest)
         )
         for one in splitting.halves(scored.graded)
     )

@@ -15,7 +15,7 @@ from explorer.measuring.sentences.edit_costs import EditCosts, costs_of, first_p
 from explorer.measuring.sentences.edits import Edited, between
 from explorer.training.record import runs
 from explorer.ui import messages
-from explorer.ui.access import cached, jobs, loaded_encoders, sidebar_choice
+from explorer.ui.access import cached_texts, jobs, loaded_encoders, sidebar_choice
 from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.widgets import downloads
 
@@ -81,7 +81,7 @@ def _edit_costs(side: Reader, sentences: tuple[str, str]) -> tuple[EditCosts, ..
     return None if made is None else (made,)
 
 
-@cached.by_stamp(
+@cached_texts.by_stamp(
     lambda found, edited, reading, length: (found.digest, digest_of((edited.first, edited.second)), reading.title), 32
 )
 def computed(_found: Found, _edited: Edited, _reading: Reading, length: int | None) -> EditCosts:
@@ -103,10 +103,7 @@ def cost_by_layer(costs: Mapping[str, EditCosts], where: str = "", height: int |
 
 
 def coloured_words(
-    sides: Sequence[Reader],
-    pairs: Mapping[str, word_pairs.WordPair],
-    sentences: tuple[str, str],
-    where: str,
+    sides: Sequence[Reader], pairs: Mapping[str, word_pairs.WordPair], sentences: tuple[str, str], where: str
 ) -> None:
     """Model and cosine, then both sentences, of each side; all have one colour scale. `where` is part of the keys."""
     most = pair_figures.largest(*pairs.values())

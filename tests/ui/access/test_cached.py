@@ -16,7 +16,7 @@ from explorer.data.vectors import opening
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read import sentence_pairs
 from explorer.measuring.scores.measure import Settings
-from explorer.ui.access import cached, loaded_encoders
+from explorer.ui.access import cached_texts, loaded_encoders
 from explorer.ui.layer_attention import pair_view, pooler_view
 
 
@@ -47,12 +47,12 @@ def test_queries_and_judgements_inside_of_a_folder_are_read_again(tmp_path, monk
         (home / f"{name}.jsonl").write_text("\n".join(lines))
     (home / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq0\td0\t1\n")
     name = str(home) if by_path else "~/owls"
-    assert cached.evaluated_on(identity(name), True).judgements == ({0: 1},)
+    assert cached_texts.evaluated_on(identity(name), True).judgements == ({0: 1},)
     replaced(home / "qrels" / "test.tsv", b"d0", b"d2")
-    assert cached.evaluated_on(identity(name), True).judgements == ({2: 1},)
-    assert cached.evaluated_on(identity(name), True).queries == ("queries 0",)
+    assert cached_texts.evaluated_on(identity(name), True).judgements == ({2: 1},)
+    assert cached_texts.evaluated_on(identity(name), True).queries == ("queries 0",)
     replaced(home / "queries.jsonl", b"queries 0", b"questions")
-    assert cached.evaluated_on(identity(name), True).queries == ("questions",)
+    assert cached_texts.evaluated_on(identity(name), True).queries == ("questions",)
 
 
 def test_a_published_labelled_set_is_read_again(folder, monkeypatch):
@@ -61,49 +61,49 @@ def test_a_published_labelled_set_is_read_again(folder, monkeypatch):
     (folder / "MR").mkdir(parents=True)
     rows = (f"{at % 2}\ttext {at}" for at in range(100))
     (folder / "MR" / "all.tsv").write_text("\n".join(["label\ttext", *rows]) + "\n")
-    assert cached.evaluated_on(identity("MR")).train.texts[7] == "text 7"
+    assert cached_texts.evaluated_on(identity("MR")).train.texts[7] == "text 7"
     replaced(folder / "MR" / "all.tsv", b"text 7\n", b"word 7\n")
-    assert cached.evaluated_on(identity("MR")).train.texts[7] == "word 7"
+    assert cached_texts.evaluated_on(identity("MR")).train.texts[7] == "word 7"
 
 
 def test_question_pairs_are_read_again(folder):
     file = folder / question_pairs.FILE
     file.parent.mkdir(parents=True)
     file.write_text("label\tsentence1\tsentence2\n1\tWho?\tWhom?\n0\tWhy?\tHow so?\n")
-    assert cached.evaluated_on(identity(QUORA), True).queries == ("Who?",)
+    assert cached_texts.evaluated_on(identity(QUORA), True).queries == ("Who?",)
     replaced(file, b"Who?", b"Hm??")
-    assert cached.evaluated_on(identity(QUORA), True).queries == ("Hm??",)
+    assert cached_texts.evaluated_on(identity(QUORA), True).queries == ("Hm??",)
 
 
 @pytest.mark.parametrize("name", ["STS-B", "STS-B dev", "stsb test", "MRPC", "GLUE RTE", QUORA])
 def test_a_stamp_changes_with_each_file_of_a_set(folder, name):
     every = {"STS": "STSB/train.tsv STSB/dev.tsv STSB/test.tsv", "MRP": "MRPC/train.tsv MRPC/test.tsv"}
     every |= {"GLU": "GLUE/RTE/train.tsv GLUE/RTE/dev.tsv", "QUO": question_pairs.FILE}
-    stamps = [cached.stamp(name)]
+    stamps = [cached_texts.stamp(name)]
     for file in every[name[:3].upper()].split():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text("a")
-        stamps.append(cached.stamp(name))
+        stamps.append(cached_texts.stamp(name))
         replaced(folder / file, b"a", b"b")
-        stamps.append(cached.stamp(name))
+        stamps.append(cached_texts.stamp(name))
     shutil.rmtree(folder)
     assert len(set(stamps)) == len(stamps)
-    assert cached.stamp(name) == stamps[0]
+    assert cached_texts.stamp(name) == stamps[0]
 
 
 def test_a_stamp_changes_with_the_version_of_a_set_that_the_hub_had(tmp_path):
     reference = tmp_path / "hub" / "datasets--mteb--sts16-sts" / "refs" / "main"
-    before = cached.stamp("STS16 test")
+    before = cached_texts.stamp("STS16 test")
     reference.parent.mkdir(parents=True)
     reference.write_text("0" * 40)
-    fetched = cached.stamp("STS16 test")
+    fetched = cached_texts.stamp("STS16 test")
     replaced(reference, b"0", b"1")
-    assert len({before, fetched, cached.stamp("STS16 test")}) == 3
+    assert len({before, fetched, cached_texts.stamp("STS16 test")}) == 3
 
 
 @pytest.mark.parametrize("name", ["sample", "Sample pairs", "", "no such file.csv", "a\0b", "~nobody/x", "x" * 5000])
 def test_what_has_no_file_has_an_empty_stamp(name):
-    assert cached.stamp(name) == ()
+    assert cached_texts.stamp(name) == ()
 
 
 def test_vectors_with_the_name_size_and_time_of_others_are_others(tmp_path):

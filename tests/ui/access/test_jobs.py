@@ -147,13 +147,19 @@ def test_the_next_job_runs_after_one_that_failed_and_an_unforeseen_error_has_its
 def test_the_time_left_comes_from_the_pace_of_the_stage(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(jobs.time, "monotonic", lambda: now[0])
-    job = jobs.Job("a", "a", lambda: counting(1))
+    left = []
+
+    def reading():
+        for done in (0, 10):
+            yield Progress("reading", done, 40)
+            left.append(job.seconds_left)
+            now[0] += 10
+
+    job = jobs.Job("a", "a", reading)
     assert job.seconds_left is None
-    job._advance(Progress("reading", 0, 40))
-    assert job.seconds_left is None
-    now[0] += 10
-    job._advance(Progress("reading", 10, 40))
-    assert job.seconds_left == pytest.approx(30)
+    now[0] += 7  # in the queue, which is no part of the stage
+    job._run()
+    assert left == [None, pytest.approx(30)]
 
 
 def test_what_waits_knows_what_is_in_front():

@@ -27,7 +27,7 @@ from explorer.measuring.scores.measure import Settings, measure
 from explorer.measuring.scores.verdict import NO_TEST
 from explorer.progress import finish
 from explorer.training.record import run_results
-from explorer.ui.access import sidebar_choice
+from explorer.ui.access import set_choice
 from explorer.ui.compare import changes_view, compared, verdict_view
 from explorer.ui.frame import sidebar
 from explorer.ui.start import ways_in
@@ -175,7 +175,7 @@ def test_a_cut_model_is_compared_with_its_base_under_the_layer_where_it_was_cut(
 def test_a_set_that_is_not_on_this_disk_is_offered_once_for_both_models(app, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_DATA", str(tmp_path))
     measured(app, sts="STS-B test", beside="run:tuned")
-    assert fetches(app) == [sidebar_choice.FETCH.format("STS-B test")]
+    assert fetches(app) == [set_choice.FETCH.format("STS-B test")]
 
 
 @pytest.mark.parametrize("exchanged", [False, True])

@@ -25,7 +25,7 @@ from explorer.measuring.scores.layer_scores import score_layers
 from explorer.measuring.scores.metrics import LEAST_PAIRS, TOO_FEW, no_score_in_words
 from explorer.progress import finish
 from explorer.ui import layers, size
-from explorer.ui.access import sidebar_choice
+from explorer.ui.access import set_choice
 from explorer.ui.frame import page_frame, page_list, sidebar
 from tests import trainings
 from tests.device import DEVICE
@@ -219,7 +219,7 @@ def test_a_test_set_without_its_dev_set_offers_to_fetch_it(furnished, tmp_path, 
     (tmp_path / "sets" / "STSB" / "dev.tsv").unlink()
     app = opened(furnished, "layers", sts="STS-B test")
     assert any(layers.INFLATED in told for told in words(app.info))
-    assert fetches(app) == [sidebar_choice.FETCH.format("STS-B dev")]
+    assert fetches(app) == [set_choice.FETCH.format("STS-B dev")]
 
 
 def small_set(folder):
@@ -338,9 +338,9 @@ def test_a_published_set_that_is_not_on_this_disk_is_a_card_with_a_fetch_button(
     monkeypatch.delenv("STRATA_DATA", raising=False)
     opened(app, page, sts=name, beside="all-MiniLM-L6-v2")
     assert words(app.error) == []
-    card = sidebar_choice.NOT_ON_DISK.format("STS16 test", f"`{sts.VARIABLE}`")
+    card = set_choice.NOT_ON_DISK.format("STS16 test", f"`{sts.VARIABLE}`")
     assert len([said for said in words(app.info) if said.startswith(card)]) == 1
-    assert fetches(app) == [sidebar_choice.FETCH.format("STS16 test")]
+    assert fetches(app) == [set_choice.FETCH.format("STS16 test")]
 
 
 def test_a_set_that_the_hub_does_not_have_is_a_card_without_a_fetch_button(app, monkeypatch):
@@ -348,7 +348,7 @@ def test_a_set_that_the_hub_does_not_have_is_a_card_without_a_fetch_button(app, 
     app.query_params["sts"] = "SICK-R test"
     app.switch_page("pages/layers.py").run()
     assert not app.error
-    card = sidebar_choice.NOT_ON_HUB.format("SICK-R test", f"`{sts.VARIABLE}`")
+    card = set_choice.NOT_ON_HUB.format("SICK-R test", f"`{sts.VARIABLE}`")
     assert any(said.startswith(card) for said in words(app.info))
     assert not fetches(app)
 

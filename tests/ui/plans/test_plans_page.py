@@ -14,7 +14,7 @@ from explorer.studies.plans import plan_columns, plan_file, plan_folder
 from explorer.studies.plans.plan import Plan, PlanBudget, Variant, cells
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
-from explorer.ui.plans import plan_form, plan_start, plan_view
+from explorer.ui.plans import plan_form, plan_start, plan_view, tried_values
 from explorer.ui.runs import run_status, training_queue
 from explorer.ui.runs.training_form import BY_HAND
 from tests import namesakes
@@ -22,7 +22,7 @@ from tests.evaluating.results_by_hand import write_set
 from tests.visits import buttons, by_link, wait_until, words
 
 PAGE = "pages/plans.py"
-VALUES = f"{plan_form.grid_key(1, 'values')} temperature"
+VALUES = f"{tried_values.grid_key(1, 'values')} temperature"
 
 
 @pytest.fixture(autouse=True)
@@ -102,7 +102,7 @@ def test_a_method_that_the_text_does_not_fit_is_named(form, place):
     [("0.1, 0.1", "a value twice"), ("hot, cold", "temperature cannot be 'hot'"), ("0.1, -1", "cannot be '-1'")],
 )
 def test_values_of_a_setting_are_checked_in_place(form, typed, told):
-    form.selectbox(key=plan_form.grid_key(1, "setting")).set_value("temperature").run()
+    form.selectbox(key=tried_values.grid_key(1, "setting")).set_value("temperature").run()
     assert any("at least two values" in warning for warning in words(form.warning))
     form.text_input(key=VALUES).set_value(typed).run()
     assert any(told in error for error in words(form.error))
@@ -112,7 +112,7 @@ def test_values_of_a_setting_are_checked_in_place(form, typed, told):
 
 def test_a_setting_that_one_method_lacks_is_not_offered(form):
     form.multiselect(key=plan_form.METHODS).set_value(["simcse", "whitening"]).run()
-    assert "temperature" not in form.selectbox(key=plan_form.grid_key(1, "setting")).options
+    assert "temperature" not in form.selectbox(key=tried_values.grid_key(1, "setting")).options
 
 
 def test_a_batch_that_is_larger_than_the_text_is_named(app, plan):
@@ -196,14 +196,14 @@ def test_a_started_plan_trains_each_of_its_runs_and_shows_verdict_figure_and_tab
     [("half", "rows cannot be 'half'"), ("50 %, 25", "the text has 24 rows to train on"), ("5 %", "a batch takes 4")],
 )
 def test_a_number_of_rows_that_the_text_has_not_is_named(app, plan, typed, told):
-    filled(app, plan).text_input(key=plan_form.ROWS).set_value(typed).run()
+    filled(app, plan).text_input(key=tried_values.ROWS).set_value(typed).run()
     assert any(told in error for error in words(app.error))
     assert app.button(key=plan_start.START).disabled
 
 
 def test_a_plan_over_numbers_of_rows_shows_what_more_rows_bring(app, plan):
-    filled(app, replace(plan, grid={"rows": ("12", "50 %")})).text_input(key=plan_form.ROWS).set_value("50%, 100 %")
-    assert app.run().text_input(key=plan_form.ROWS).value == "50%, 100 %"
+    filled(app, replace(plan, grid={"rows": ("12", "50 %")})).text_input(key=tried_values.ROWS).set_value("50%, 100 %")
+    assert app.run().text_input(key=tried_values.ROWS).value == "50%, 100 %"
     app.button(key=plan_start.START).click().run()
     (folder,) = (one for one in plan_folder.every() if one.name != plan.name)
     assert folder.plan().grid == {"rows": ("50 %", "100 %")}

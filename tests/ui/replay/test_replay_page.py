@@ -24,7 +24,7 @@ from explorer.training.record import recorder
 from explorer.training.record.runs import Run
 from explorer.ui.access import jobs
 from explorer.ui.replay import replay_view, step_grid, step_map
-from explorer.ui.runs import run_status
+from explorer.ui.runs import run_curves
 from tests import trainings
 from tests.shown_numbers import written
 from tests.visits import by_link, cards, entered, measured, words
@@ -75,7 +75,7 @@ def test_a_run_is_opened_at_its_first_step_with_the_change_up_to_its_best_one(ap
     scores = trainings.looks(run)
     assert found["frames"] == [f"step {step}" for step in scores]
     assert (found["at"], app.query_params.get("replayed_step")) == (0, None)
-    lines = run_status.numbers(run.folder).evaluations()
+    lines = run_curves.numbers(run.folder).evaluations()
     best = next((one for one in reversed(lines) if one.best), lines[-1])
     (told,) = (one for one in words(app.markdown) if one.startswith(("From step", "Of ")))
     if best.step:
@@ -113,7 +113,7 @@ def test_every_step_is_a_frame_of_the_map_and_a_sentence_has_the_colour_of_its_s
 
 def test_a_number_at_a_step_says_by_colour_whether_it_became_better(app, place):
     run = trainings.runs.find("plain", place.runs)
-    looks = run_status.numbers(run.folder).evaluations()
+    looks = run_curves.numbers(run.folder).evaluations()
     by_link(app, replayed="plain", replayed_step=str(looks[-1].step))
     measured(app)
     assert cards(app)["Dev score"] == written(looks[-1].dev, sign="")

@@ -14,7 +14,7 @@ from explorer.training.record import status as statuses
 from explorer.training.record.status import Status
 from explorer.ui.plans import plan_view
 from explorer.ui.runs import training_queue
-from explorer.ui.runs.run_status import MOST_POINTS, RunNumbers
+from explorer.ui.runs.run_curves import MOST_POINTS, RunNumbers
 from tests.tiny_models import save_tiny
 
 

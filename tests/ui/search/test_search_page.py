@@ -20,7 +20,7 @@ from explorer.evaluating.tasks.retrieval import retrieval
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from explorer.ui.access import selection, sidebar_choice
-from explorer.ui.search import neighbours, query_view
+from explorer.ui.search import neighbours, query_view, searched_corpus
 from tests.tiny_models import save_tiny
 from tests.visits import buttons, by_link, cards, entered, measured, opened, pressed, words
 
@@ -134,7 +134,7 @@ def test_only_a_query_that_nobody_gave_follows_the_corpus(app, place, given):
     measured(app)
     assert app.text_input(key=query_view.QUERY).value == ("A boat sails." if given is None else given)
     app.selectbox(key="corpus").set_value(SAMPLE).run()
-    assert app.text_input(key=query_view.QUERY).value == (query_view.DEFAULT if given is None else given)
+    assert app.text_input(key=query_view.QUERY).value == (searched_corpus.DEFAULT if given is None else given)
     assert in_the_address(app) == given
     ask(app, "a boat")
     app.selectbox(key="corpus").set_value(SEARCH).run()
@@ -166,7 +166,7 @@ def test_any_text_can_be_the_query(app, place, query):
 def test_sentences_are_shown_as_they_are_and_never_read_as_markup(app, place):
     path = place.folder / "nasty.txt"
     path.write_text("\n".join(NASTY), encoding="utf-8")
-    measured(app, corpus=str(path), beside=str(place.folder / "other"), query=query_view.DEFAULT)
+    measured(app, corpus=str(path), beside=str(place.folder / "other"), query=searched_corpus.DEFAULT)
     found = shown(app, "A")
     assert {sentence[:20] for sentence in found} == {sentence[:20] for sentence in NASTY}
     assert max(map(len, found)) <= 400
@@ -177,7 +177,7 @@ def test_sentences_are_shown_as_they_are_and_never_read_as_markup(app, place):
 def test_small_corpora_and_one_sentence_said_often(app, place, lines, found):
     path = place.folder / f"{lines} lines.txt"
     path.write_text("\n".join(["a man plays"] * 200 if lines == 200 else ["a man plays", "the dog"][:lines]))
-    measured(app, corpus=str(path), beside=str(place.folder / "other"), query=query_view.DEFAULT)
+    measured(app, corpus=str(path), beside=str(place.folder / "other"), query=searched_corpus.DEFAULT)
     assert len(shown(app, "A")) == len(shown(app, "B")) == found
     assert (neighbours.ONE_SENTENCE in words(app.info)) == (found == 1)
 
@@ -242,7 +242,7 @@ def slow_ndcg(ranks: list[int]) -> float:
 
 
 def test_a_query_that_is_chosen_is_searched_and_each_side_is_scored(queries, place):
-    measured(queries, beside=str(place.folder / "other"), query=query_view.DEFAULT)
+    measured(queries, beside=str(place.folder / "other"), query=searched_corpus.DEFAULT)
     assert told(queries) == [], "this query is not judged"
     assert queries.selectbox(key=neighbours.MENU).value is None
     for query, judged in QUERIES.items():
@@ -330,7 +330,7 @@ def test_with_the_switch_of_the_sidebar_texts_are_searched_in_windows(app, place
     path.write_text("query\tpassage\n" + "".join(map("{}\t{}\n".format, asked, passages)), encoding="utf-8")
     folders = {"A": place.model, "B": place.folder / "other"}
     encoders = {side: load(find(str(folder)), precision="float32", device="cpu") for side, folder in folders.items()}
-    app.query_params["sts"], app.query_params["corpus"] = str(path), query_view.PAIRS
+    app.query_params["sts"], app.query_params["corpus"] = str(path), searched_corpus.PAIRS
     measured(app, beside=str(folders["B"]), query=asked[0], max_length=str(LIMIT))
     cut = shown(app, "A"), told(app)
     app.toggle(key="windows").set_value(True).run()

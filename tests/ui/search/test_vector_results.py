@@ -16,7 +16,7 @@ from explorer.measuring.scores.layer_scores import score_layers
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from explorer.ui.access import jobs
-from explorer.ui.search import query_view
+from explorer.ui.search import query_view, searched_corpus
 from explorer.ui.widgets import cosine_meaning
 from tests.studies.embedding.desk import LINES, furnish
 from tests.tiny_models import save_tiny
@@ -72,7 +72,7 @@ def test_a_result_can_be_the_next_query_and_needs_no_encoder(app, desk):
 
 def test_vectors_of_another_model_are_searched_only_from_their_own_sentences(app, desk):
     save_tiny("bert", desk.folder / "other", initializer_range=0.5)
-    measured(app, model=str(desk.folder / "other"), query=query_view.DEFAULT)
+    measured(app, model=str(desk.folder / "other"), query=searched_corpus.DEFAULT)
     assert any(lead(query_view.OTHER_MODEL.partition("}")[2]) in one for one in words(app.warning))
     assert not shown(app)
     ask(app, LINES[3])
@@ -81,7 +81,7 @@ def test_vectors_of_another_model_are_searched_only_from_their_own_sentences(app
 
 @pytest.mark.parametrize(("name", "reason"), [("mine", "32 dimensions"), ("absent", "There is no")])
 def test_an_encoder_of_another_width_and_missing_vectors_are_errors_on_the_page(app, desk, name, reason):
-    measured(app, corpus=str(desk.folder / f"{name}.npy"), query=query_view.DEFAULT)
+    measured(app, corpus=str(desk.folder / f"{name}.npy"), query=searched_corpus.DEFAULT)
     assert any(reason in one for one in words(app.error))
 
 

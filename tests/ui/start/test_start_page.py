@@ -19,7 +19,7 @@ from explorer.training.record import runs
 from explorer.ui import layers
 from explorer.ui.runs import training_form
 from explorer.ui.start import own_pairs_form, ways_in
-from explorer.ui.train import text_and_method
+from explorer.ui.train import text_form
 from tests import trainings
 from tests.visits import buttons, cards, error_of, layer_table, measured, opened, pressed, tab, words
 
@@ -90,7 +90,7 @@ def test_without_own_pairs_a_door_leads_to_the_layers_of_the_sample_and_one_to_t
     opened(start, "start")
     assert through(start, "door train") == "Train"
     assert start.multiselect(key="data").value == []
-    assert text_and_method.ASKED in words(start.info)
+    assert text_form.ASKED in words(start.info)
     assert words(start.error) == []
     assert start.button(key="run start").disabled
 

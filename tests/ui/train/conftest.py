@@ -3,7 +3,7 @@
 import pytest
 
 from explorer.training.record import runs
-from explorer.ui.runs import training_form, training_queue
+from explorer.ui.runs import set_fields, training_form, training_queue
 from explorer.ui.train import start_form
 from explorer.ui.widgets import first_screen
 from tests.train_visits import PAGE
@@ -37,7 +37,7 @@ def visit(app):
 @pytest.fixture
 def tiny(app, place):
     """The page with a form that says a run of a few milliseconds a step, evaluated on few pairs."""
-    fields = {"recipe dev": str(place.dev), "recipe test": str(place.test), training_form.ELSEWHERE: []}
+    fields = {"recipe dev": str(place.dev), "recipe test": str(place.test), set_fields.ELSEWHERE: []}
     fields[training_form.BY_HAND] = set(fields)
     knobs = {"batch_size": 4, "steps": 6, "learning_rate": "0.001", "projection": "off"}
     for name, value in (fields | {f"knob sg-opt {name}": value for name, value in knobs.items()}).items():

@@ -7,7 +7,7 @@ from explorer.methods import suggested
 from explorer.training.recipe import Stage
 from explorer.training.record import runs
 from explorer.ui.runs import training_form
-from explorer.ui.train import run_view, stage_form, start_form, text_and_method
+from explorer.ui.train import run_view, stage_form, start_form, text_form
 from tests import trainings
 from tests.train_visits import START, refusals, show
 from tests.visits import tab, words
@@ -69,7 +69,7 @@ def test_a_stage_with_the_text_of_the_run_has_its_columns(app, tmp_path, nothing
     app.run()
     app.multiselect(key=training_form.SOURCES).set_value([str(path)]).run()
     app.selectbox(key=training_form.METHOD).set_value("contrast").run()
-    app.selectbox(key=text_and_method.column_key("second")).set_value("comment").run()
+    app.selectbox(key=text_form.column_key("second")).set_value("comment").run()
     app.button(key="add stage").click().run()
     (words,) = stage_words(app)
     assert words[words.index("--stage-column") + 1] == "second=comment"

@@ -23,9 +23,9 @@ from explorer.training import generator
 from explorer.training.loop.judging import under_heads
 from explorer.training.recipe import demonstration
 from explorer.training.record import runs
-from explorer.ui.access import jobs, sidebar_choice
+from explorer.ui.access import jobs, set_choice
 from explorer.ui.runs import training_form
-from explorer.ui.train import knob_form, recipe_form, start_form, text_and_method
+from explorer.ui.train import knob_form, method_form, recipe_form, start_form
 from tests import trainings
 from tests.train_visits import PAGE, START, refusals, say
 from tests.visits import by_link, error_of, fetches, lead, wait_until, words
@@ -311,8 +311,8 @@ def test_a_method_that_needs_more_than_came_along_says_what_to_run(app, monkeypa
     monkeypatch.setattr(wordnet, "place", lambda: Path("/somewhere") if there else None)
     by_link(app, method="conisi-o2")
     need = wordnet.WORDNET
-    assert words(app.warning).count(text_and_method.MISSING.format("conisi-o2", need.name, need.how)) == 1
-    assert fetches(app) == [text_and_method.FETCH.format(need.name, need.size)]
+    assert words(app.warning).count(method_form.MISSING.format("conisi-o2", need.name, need.how)) == 1
+    assert fetches(app) == [method_form.FETCH.format(need.name, need.size)]
     assert app.button(key=START).disabled
     there.append(True)
     app.run()
@@ -330,8 +330,8 @@ def test_a_method_that_needs_another_model_makes_one_of_the_encoder_where_there_
     text.write_text("".join(f"a man plays {number} guitars\n" for number in range(80)))
     by_link(app, model=str(place.model), data=str(text), method="diffcse")
     missing = "distilbert-base-uncased"
-    assert words(app.warning) == [text_and_method.NO_GENERATOR.format("diffcse", "generator", missing, "generator")]
-    assert fetches(app) == [sidebar_choice.FETCH.format(missing)]
+    assert words(app.warning) == [method_form.NO_GENERATOR.format("diffcse", "generator", missing, "generator")]
+    assert fetches(app) == [set_choice.FETCH.format(missing)]
     assert app.button(key=START).disabled
     app.button(key="make generator").click().run()
     (job,) = (job for job in jobs._jobs.values() if job.title == "making a generator")
@@ -341,7 +341,7 @@ def test_a_method_that_needs_another_model_makes_one_of_the_encoder_where_there_
     for now, made in ((content, True), (content.replace("guitars", "violins"), False), (content, True)):
         text.write_text(now)
         app.run()
-        assert any(told.startswith(lead(text_and_method.MADE)) for told in words(app.caption)) == made, "of this text"
+        assert any(told.startswith(lead(method_form.MADE)) for told in words(app.caption)) == made, "of this text"
     app.button(key="use made generator").click().run()
     assert not app.warning
     assert not app.button(key=START).disabled
@@ -357,13 +357,13 @@ def test_text_that_is_not_there_is_an_error_in_words(app, text):
 
 def test_a_published_set_that_is_not_on_this_disk_can_be_fetched(app):
     by_link(app, data="STS12")
-    assert fetches(app) == [sidebar_choice.FETCH.format("STS12 test")]
+    assert fetches(app) == [set_choice.FETCH.format("STS12 test")]
     assert not app.error
-    assert any(told.startswith(sidebar_choice.NOT_ON_DISK.format("STS12 test", "")) for told in words(app.info))
+    assert any(told.startswith(set_choice.NOT_ON_DISK.format("STS12 test", "")) for told in words(app.info))
     assert app.button(key=START).disabled
     app.multiselect(key="data").set_value(["nonsense", "STS12"]).run()
     assert "nonsense" in app.error[0].value
-    assert fetches(app) == [sidebar_choice.FETCH.format("STS12 test")]
+    assert fetches(app) == [set_choice.FETCH.format("STS12 test")]
 
 
 def test_the_published_pairs_are_the_default_where_they_are_on_this_disk(app, tmp_path, monkeypatch):

@@ -12,10 +12,10 @@ from explorer.data.sources import CROSS_FITTED, HELD_OUT, identity, written
 from explorer.data.text_sets import GradedPairs
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
-from explorer.ui.access import jobs, sidebar_choice
-from explorer.ui.runs import training_form, training_queue
+from explorer.ui.access import jobs, set_choice
+from explorer.ui.runs import set_fields, training_form, training_queue
 from explorer.ui.runs.training_form import BY_HAND
-from explorer.ui.train import knob_form, recipe_form, text_and_method
+from explorer.ui.train import knob_form, recipe_form, text_form
 from tests import trainings
 from tests.live import ROOT
 from tests.train_visits import PAGE, START, ended, show, stands
@@ -47,7 +47,7 @@ def judged(app):
 
 
 def optimistic(app):
-    return [told for told in words(app.warning) if told.startswith(lead(training_form.OPTIMISTIC))]
+    return [told for told in words(app.warning) if told.startswith(lead(set_fields.OPTIMISTIC))]
 
 
 def test_the_halves_of_the_own_set_in_the_sidebar_are_the_default(app):
@@ -75,7 +75,7 @@ def test_further_test_sets_are_part_of_the_run(app):
     assert places == sorted(places)
     app.selectbox(key="recipe test").set_value(SEARCH).run()
     assert app.multiselect(key=recipe_form.MORE_TESTS).value == further[1:], "the main one is no further one"
-    app.selectbox(key="recipe test").set_value(training_form.NO_TEST).run()
+    app.selectbox(key="recipe test").set_value(set_fields.NO_TEST).run()
     assert recipe_form.MORE_TESTS not in [one.key for one in app.multiselect]
     assert app.code[0].value.count("--test") == 1
 
@@ -147,14 +147,14 @@ def test_training_on_a_split_of_a_published_set_is_judged_on_its_dev_and_test_sp
 def test_shared_sentences_of_text_and_sets_are_warned_of(app):
     by_link(app, sts=(name := kept()), data=name)
     (told,) = optimistic(app)
-    every = " and ".join(map(training_form.ALL_OF.format, ("dev", "test")))
-    assert told == training_form.OPTIMISTIC.format(every)
+    every = " and ".join(map(set_fields.ALL_OF.format, ("dev", "test")))
+    assert told == set_fields.OPTIMISTIC.format(every)
     train, dev = parts(name)[0], halves(name)[0]
     app.multiselect(key="data").set_value([train]).run()
     app.selectbox(key="recipe dev").set_value(dev).run()
     (told,) = optimistic(app)
     shared = {*sets.load(identity(train)).sentences} & {*sets.load(identity(dev)).sentences}
-    assert told == training_form.OPTIMISTIC.format(training_form.SOME_OF.format(len(shared), 60, "dev"))
+    assert told == set_fields.OPTIMISTIC.format(set_fields.SOME_OF.format(len(shared), 60, "dev"))
 
 
 def test_a_dev_set_that_holds_the_test_set_is_refused_and_one_that_holds_some_of_it_says_how_many(app):
@@ -203,7 +203,7 @@ def test_text_with_the_passages_of_a_retrieval_set_is_warned_of(app, tmp_path):
     (told,) = optimistic(app)
     relevant = len(sample.search().sentences) - len(sample.search())
     assert 60 <= relevant < 600, "other passages are only searched among"
-    assert told == training_form.OPTIMISTIC.format(training_form.SOME_OF.format(relevant, relevant + 60, "dev"))
+    assert told == set_fields.OPTIMISTIC.format(set_fields.SOME_OF.format(relevant, relevant + 60, "dev"))
 
 
 ROWS = {
@@ -232,7 +232,7 @@ def test_the_method_that_fits_an_own_text_is_chosen_with_its_defaults_and_a_reas
     assert visit.selectbox(key="method").value == method
     assert words(visit.error) == []
     assert visit.segmented_control(key=f"preset {method}").value == knob_form.DEFAULTS
-    why = training_form.methods()[method].kind.suggestion.sentence(text_and_method.ONE_FILE, method)
+    why = training_form.methods()[method].kind.suggestion.sentence(text_form.ONE_FILE, method)
     assert why in words(visit.caption)
     assert not visit.button(key=START).disabled
     visit.multiselect(key="data").set_value(["minimal pairs"]).run()
@@ -267,7 +267,7 @@ def test_menus_say_which_sets_are_not_on_this_disk_and_have_them_last(visit, mon
     monkeypatch.setattr(sts, "on_disk", lambda: frozenset(here))
     visit.run()
     options = visit.selectbox(key="recipe test").options
-    away = sidebar_choice.NOT_HERE.format("STS12 test")
+    away = set_choice.NOT_HERE.format("STS12 test")
     assert {"STS13 test", "STS-B dev", away} <= {*options}
     assert max(map(options.index, ("STS13 test", "STS-B dev"))) < options.index(away)
     visit.selectbox(key="recipe test").set_value("STS12 test").run()
@@ -289,7 +289,7 @@ def test_texts_that_are_cut_are_said_and_a_click_has_more_read(app, place, tmp_p
 
 
 def test_with_published_sets_on_this_disk_the_demonstration_is_evaluated_on_the_sample(visit, monkeypatch):
-    monkeypatch.setattr(sidebar_choice, "on_this_disk", lambda name: True)
+    monkeypatch.setattr(set_choice, "on_this_disk", lambda name: True)
     visit.run()
     assert [visit.selectbox(key=f"recipe {name}").value for name in ("dev", "test")] == [sample.DEV, sample.TEST]
 

@@ -22,8 +22,8 @@ from explorer.training.record import status as statuses
 from explorer.training.record.status import RunFacts
 from explorer.ui.access import jobs
 from explorer.ui.frame import page_frame
-from explorer.ui.runs import run_status, training_form, training_queue
-from explorer.ui.train import run_view, start_form
+from explorer.ui.runs import run_curves, set_fields, training_queue
+from explorer.ui.train import run_card, run_view, start_form
 from tests import trainings
 from tests.train_visits import START, displayed, ended, field, new, show, stands, started, the_run
 from tests.visits import buttons, by_link, cards, error_of, lead, tab, wait_until, words
@@ -53,9 +53,9 @@ def test_start_makes_a_run_that_shows_base_and_best_and_compare_shows_both_on_th
     tiny.run()
     shown = cards(tiny)
     for use, found in (("Test", status.verdict.test), ("Dev", status.verdict.dev)):
-        assert shown[f"{use}: {run_view.BASE}"] == f"{found.declared_base:.2f}"
-        assert shown[f"{use}: {run_view.SAME}"] == f"{found.same_reading_base:.2f}"
-        assert shown[f"{use}: {run_view.TUNED}"] == f"{found.exported:.2f}"
+        assert shown[f"{use}: {run_card.BASE}"] == f"{found.declared_base:.2f}"
+        assert shown[f"{use}: {run_card.SAME}"] == f"{found.same_reading_base:.2f}"
+        assert shown[f"{use}: {run_card.TUNED}"] == f"{found.exported:.2f}"
     assert len(tiny.get("plotly_chart")) == 2
     assert any(str(run.model) in code.value for code in tiny.code)
     assert "run compare" in buttons(tiny)
@@ -197,7 +197,7 @@ def test_the_verdict_is_better_worse_or_chance_by_its_interval(app, place, diffe
     (told,) = words(getattr(app, kind))
     assert told.replace("**", "") == headline.line(run.status().learned).text
     assert len([*app.success, *app.error, *app.info, *app.warning]) == 1, "one result, one box"
-    assert (run_view.WHAT_TO_TRY in words(app.caption)) == (kind == "error")
+    assert (run_card.WHAT_TO_TRY in words(app.caption)) == (kind == "error")
     assert list(cards(app).values())[:3] == ["73.00", "68.00", f"{73 + difference:.2f}"]
 
 
@@ -206,7 +206,7 @@ def test_the_dev_score_of_the_tuned_model_and_that_of_its_best_step_have_a_name_
     facts = RunFacts(blend=0.5, held_out=3, dev="mine.csv", pairs={"dev": 60})
     run = displayed(app, place, statuses.FINISHED, verdict=RunVerdict(dev, dev), facts=facts, **steps)
     assert "**Dev set**: mine.csv, 60 pairs · Spearman × 100" in words(app.markdown)
-    assert cards(app)[f"Dev: {run_view.TUNED}"] == "84.00"
+    assert cards(app)[f"Dev: {run_card.TUNED}"] == "84.00"
     notes = {card.label: card.delta for card in app.metric}
     assert notes["Best checkpoint"] == "of 6 steps, dev at best step 82.98"
     tab(app, run_view.RUNS)
@@ -235,15 +235,15 @@ def test_what_was_forgotten_is_in_the_headline_and_has_a_row_for_each_set(app, p
 
 def test_sets_elsewhere_are_chosen_once_for_runs_and_plans(app, place):
     tiny = by_link(app, model=str(place.model))
-    chosen = tiny.multiselect(key=training_form.ELSEWHERE)
+    chosen = tiny.multiselect(key=set_fields.ELSEWHERE)
     assert chosen.value == ["at hand"]
     assert "Probe packs" not in chosen.options
     chosen.set_value(["Sample search", "nowhere.csv"]).run()
     assert tiny.button(key=START).disabled
     assert any("nowhere.csv" in error for error in words(tiny.error))
-    tiny.multiselect(key=training_form.ELSEWHERE).set_value(["Sample search"]).run()
+    tiny.multiselect(key=set_fields.ELSEWHERE).set_value(["Sample search"]).run()
     assert "--elsewhere 'Sample search'" in tiny.code[0].value
-    assert tiny.switch_page("pages/plans.py").run().multiselect(key=training_form.ELSEWHERE).value == ["Sample search"]
+    assert tiny.switch_page("pages/plans.py").run().multiselect(key=set_fields.ELSEWHERE).value == ["Sample search"]
 
 
 def test_the_pairs_of_a_run_are_text_and_its_line_names_what_was_learned(app, place):
@@ -269,12 +269,12 @@ def test_several_seeds_are_told_as_mean_and_spread(app, place):
     scores = result(test=70.0), result(seed=2, test=72.0), result(seed=3, test=74.0)
     stands(run, state=statuses.FINISHED, base=60.0, best=70.0, results=scores, verdict=RunVerdict(outcome(1, 0.5, 2)))
     show(app, run)
-    assert any(run_view.OF_SEEDS.format(72, 2) in told for told in words(app.caption))
+    assert any(run_card.OF_SEEDS.format(72, 2) in told for told in words(app.caption))
 
 
 def test_a_run_that_was_stopped_is_not_tested(app, place):
     displayed(app, place, statuses.STOPPED, verdict=RunVerdict(Verdict(73.0, 68.0), Verdict(72.0, 67.0)))
-    assert cards(app)[f"Test: {run_view.TUNED}"] == run_view.NO_TEST_SCORE
+    assert cards(app)[f"Test: {run_card.TUNED}"] == run_card.NO_TEST_SCORE
     assert run_view.NOT_TESTED in words(app.info)
 
 
@@ -282,7 +282,7 @@ def test_a_run_that_was_stopped_is_not_tested(app, place):
 def test_a_finished_run_without_a_verdict_is_of_an_older_version_and_any_other_has_none_yet(app, place, state):
     displayed(app, place, state, results=(result(),))
     assert [card.label for card in app.metric] == []
-    assert (run_view.NO_COMPARISON in words(app.caption)) == (state == statuses.FINISHED)
+    assert (run_card.NO_COMPARISON in words(app.caption)) == (state == statuses.FINISHED)
 
 
 def test_vectors_that_have_all_become_alike_are_warned_of(app, place):
@@ -291,7 +291,7 @@ def test_vectors_that_have_all_become_alike_are_warned_of(app, place):
     line = '{"number": 1, "seed": 1, "step": %d, "dev": 10.0, "random_pairs": %s, "best": false}\n'
     (run.folder / run_folder.METRICS).write_text(line % (0, 0.4) + line % (2, 0.995), encoding="utf-8")
     show(app, run)
-    assert words(app.warning) == [run_status.COLLAPSED.format(2, 1, 0.995)]
+    assert words(app.warning) == [run_curves.COLLAPSED.format(2, 1, 0.995)]
 
 
 def test_a_job_that_failed_before_it_could_write_is_a_failed_run(app, place):

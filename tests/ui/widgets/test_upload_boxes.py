@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from explorer.data import sources, uploads
-from explorer.ui.search import query_view
+from explorer.ui.search import searched_corpus
 from explorer.ui.train import start_form
 from tests.visits import entered, opened, pressed, tab
 
@@ -86,7 +86,7 @@ def test_a_file_that_cannot_be_kept_is_told_of(furnished, cache):
     furnished.switch_page("pages/search.py").run()
     furnished.file_uploader[0].set_value(("mine.txt", LINES, "text/plain")).run()
     assert furnished.error, "told once, after the click"
-    assert furnished.selectbox(key="corpus").value == query_view.PAIRS
+    assert furnished.selectbox(key="corpus").value == searched_corpus.PAIRS
 
 
 def test_the_file_of_the_sentences_page_fills_its_box(furnished, cache):
