@@ -103,6 +103,28 @@ def test_no_name_in_code_has_a_word_that_the_glossary_replaces():
     assert not found, "\n".join(found)
 
 
+# names that say nothing of what a parameter holds, in the folders of `explorer/` that are free of them
+VAGUE = {"found", "one", "other", "asked", "told", "go_on", "opener"}
+CLEAN = ("commands", "drawing", "encoding", "methods", "ui")
+
+
+def vague(*folders):
+    """Every parameter of the folders with such a name."""
+    return [f"{file}:{line}: {name}" for file, line, name in words.parameters(*folders) if name in VAGUE]
+
+
+def test_a_parameter_is_named_after_what_it_holds():
+    found = vague(*(words.ROOT / "explorer" / folder for folder in CLEAN))
+    assert not found, "write model, table, side, … in place of:\n" + "\n".join(found)
+
+
+def test_a_parameter_that_is_named_after_nothing_is_found(tmp_path):
+    (tmp_path / "pair.py").write_text(
+        "def gap(one, /, *told, other=0, **found):\n    asked = one\n    return lambda go_on: other\n", encoding="utf-8"
+    )
+    assert vague(tmp_path) == ["pair.py:1: one", "pair.py:1: told", "pair.py:1: other", "pair.py:1: found"]
+
+
 def test_a_name_with_a_replaced_word_is_found(tmp_path):
     (tmp_path / "loop.py").write_text("def wear_best(): told = 1\nclass LooksEvery:\n    eats: int\n", encoding="utf-8")
     assert {name for _, _, name in words.identifiers(tmp_path)} == {"wear_best", "told", "LooksEvery", "eats"}

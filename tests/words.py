@@ -81,6 +81,17 @@ def identifiers(root: Path = ROOT) -> tuple[Name, ...]:
     return _of_files(root, FILES if root == ROOT else ("*.py",))[1]
 
 
+def parameters(*folders: Path) -> Iterator[Name]:
+    """Every parameter of a function in the folders, with its file and line; not those of lambdas."""
+    for path in (path for folder in folders for path in sorted(folder.rglob("*.py"))):
+        for node in nodes_of(path.read_text(encoding="utf-8")):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                given = node.args
+                for one in (*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg):
+                    if one is not None:
+                        yield path.name, one.lineno, one.arg
+
+
 def _named(node: ast.AST) -> str:
     """The name that a node of code gives; "" if it gives none."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
