@@ -19,14 +19,14 @@ _LOADED: dict[Hashable, Encoder] = {}
 _LOCK = threading.Lock()
 
 
-def encoder(found: Found, settings: Settings) -> Encoder:
+def encoder(model: Found, settings: Settings) -> Encoder:
     """A loaded encoder, of any maximum length; the one used longest ago makes room before another one is loaded."""
-    key = found.digest, settings.precision, settings.device
+    key = model.digest, settings.precision, settings.device
     with _LOCK:
         loaded = _LOADED.pop(key, None)
         _make_room(MOST - 1)
     if loaded is None:
-        loaded = load_encoder(found, replace(settings, max_length=None))
+        loaded = load_encoder(model, replace(settings, max_length=None))
     with _LOCK:
         _LOADED[key] = loaded  # the last one
         _make_room(MOST)
@@ -38,12 +38,12 @@ def _make_room(most: int) -> None:
         del _LOADED[next(iter(_LOADED))]
 
 
-def attending(found: Found) -> Encoder:
+def attending(model: Found) -> Encoder:
     """The same model as it returns attention weights; in float32, so that rows sum to 1.
 
     It takes 10 ms and shares the weights; kept here, it would hold those of models that `encoder` has let go.
     """
     from explorer.encoding.tune import tunable
 
-    stored_vectors.refuse(found.folder, found.name)
-    return tunable.attending(encoder(found, Settings()))
+    stored_vectors.refuse(model.folder, model.name)
+    return tunable.attending(encoder(model, Settings()))
