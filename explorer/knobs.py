@@ -118,8 +118,7 @@ class Knob:
     @property
     def kind(self) -> type:
         """The type of its values, or of each value of a list: bool, int, float or str."""
-        own: type = self.item if self.default is None or self.many else type(self.default)
-        return own if self.reads is str else str  # as it is typed
+        return str if self.reads is not str else self.item if self.default is None or self.many else type(self.default)
 
     @property
     def allowed(self) -> str:
@@ -256,12 +255,12 @@ class Knob:
 
     def _refused(self, value: object) -> BadChoice:
         usual = self.usual and f" (default {self.usual})"
-        given = list(value) if isinstance(value, tuple) else value
+        given = value if not isinstance(value, tuple) else list(value) if self.reads is str else self.plain(value)
         return BadChoice(f"{self.name} cannot be {given!r:.300}. Choose {self.allowed}{usual}. {self.help}")
 
     def plain(self, value: Any) -> Any:
         """A value as YAML and JSON hold it."""
-        if self.reads is str or value is None:
+        if self.reads is str or value is None or isinstance(value, tuple | list) != self.many:
             return _plain(value)
         return list(map(str, value)) if self.many else str(value)
 
@@ -358,7 +357,8 @@ class Knobs:
 
     def stated(self) -> dict[str, Any]:
         """The settings that are not the default, as YAML and JSON hold them; `read` gives the same instance."""
-        return {name: one for name, one in self.every().items() if getattr(self, name) != self.declared[name].default}
+        usual = {name: one.plain(one.default) for name, one in self.declared.items()}
+        return {name: value for name, value in self.every().items() if value != usual[name]}
 
     def every(self) -> dict[str, Any]:
         """Every setting by name, as YAML and JSON hold it."""

@@ -16,6 +16,7 @@ LONG_FILE, LONG_FUNCTION, MANY_MEMBERS = 350, 40, 20
 TEXTS = ("text_input", "text_area")
 CHOICES = ("selectbox", "multiselect", "slider", "select_slider", "number_input", "toggle", "checkbox", "radio")
 CHOICES += ("segmented_control", "pills")
+IDENTITIES = ("identity", "sources.identity", "evaluation_sets.identity")
 OF_VIEWS = {"bind", "on_change"}  # arguments of an input that a link repeats, or that acts as soon as it changes
 
 
@@ -67,7 +68,9 @@ def count(root: Path = ROOT) -> House:
         long_files=tuple(path for path, number in lines.items() if number > LONG_FILE),
         long_functions=tuple(node.name for node in functions if _length(node) > LONG_FUNCTION),
         large_classes=tuple(node.name for node in classes if _members(node) > MANY_MEMBERS),
-        identity_calls=sum(of_file["identity"] + of_file["sources.identity"] for of_file in calls.values()),
+        identity_calls=sum(
+            of_file[name] for path, of_file in calls.items() if "scipy" not in texts[path] for name in IDENTITIES
+        ),
         reading_calls=sum(
             of_file["parse"] + of_file["pooling.parse"]
             for path, of_file in calls.items()

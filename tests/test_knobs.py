@@ -38,7 +38,7 @@ class Stove(Knobs):
 @dataclass(frozen=True)
 class Spoons(Knobs):
     large: Fraction = knob(Fraction(1, 2), item=Fraction, reads=Fraction, help="Of a cup.")
-    small: tuple[Fraction, ...] = knob((), item=Fraction, reads=Fraction, repeated=True, help="Of a cup.")
+    small: tuple[Fraction, ...] = knob((), item=Fraction, reads=Fraction, most=2, repeated=True, help="Of a cup.")
 
 
 class GasStove(Stove):
@@ -72,6 +72,8 @@ def test_a_value_that_is_made_of_a_text_is_read_once_and_stated_as_text():
     for wrong in (3, [3]):
         with pytest.raises(BadChoice, match="cannot be"):
             Spoons.read({"large": wrong})
+    with pytest.raises(BadChoice, match=r"small cannot be \['1/4', '1/4', '1/4'\]"):
+        Spoons("1/2", (Fraction(1, 4),) * 3)
 
 
 @pytest.mark.parametrize(("name", "value", "read"), [(name, *case) for name, cases in READ.items() for case in cases])

@@ -56,13 +56,8 @@ class TextDefaults:
             return self.sets
         if dev:
             return (dev, sets.HELD_OUT) if self.held_out else None
-        return unfolded(self.sets) if staged else self.sets
-
-
-def unfolded(given: corpora.Sets) -> corpora.Sets:
-    """The same with rows that are held out in place of cross-fitted ones."""
-    dev, test = (sets.HELD_OUT if one == sets.CROSS_FITTED else one for one in given)
-    return dev, test
+        own, test = (sets.HELD_OUT if staged and one == sets.CROSS_FITTED else one for one in self.sets)
+        return own, test
 
 
 def of_text(

@@ -97,6 +97,8 @@ def test_a_set_is_the_same_under_every_name_and_files_and_commands_keep_the_one_
     assert (given.dev, given.test) == (usual.dev, usual.test)
     named = {"dev": "sample dev", "test": "sts-b TEST", "elsewhere": ["sample", "./a b.csv"]}
     assert yaml.safe_load(given.as_yaml()).items() >= named.items()
+    assert given.stated().items() >= named.items(), "also where the set is the usual one"
+    assert Recipe("simcse", test="").tests == ()
     assert "--dev 'sample dev' --test 'sts-b TEST' --elsewhere sample --elsewhere './a b.csv' " in given.command()
 
 

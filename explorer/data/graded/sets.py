@@ -69,6 +69,10 @@ class SetIdentity:
         """The text that names the set in recipes and commands: as it was named."""
         return self.named or self.written
 
+    def __bool__(self) -> bool:
+        """Whether a set is named at all."""
+        return bool(self.name)
+
     @property
     def title(self) -> str:
         """The name of the set for people, which nothing reads."""

@@ -83,7 +83,7 @@ def _models() -> tuple[str, ...] | None:
         "",
         replace(Plan.knobs["models"], default=(current,)),
         key=MODELS,
-        offered=[current, *sidebar.encoders(), *st.session_state.get(MODELS, ())],
+        offered=[current, *sidebar.encoders()],
         format_func=lambda model: runs.shown(sources.shown(model)),
     )
     if not models:
@@ -171,7 +171,7 @@ def _text() -> tuple[str, ...]:
         "",
         replace(Plan.knobs["data"], default=(corpora.SAMPLE,)),
         key=TEXT,
-        offered=controls.with_uploads([*known, *st.session_state.get(TEXT, [corpora.SAMPLE])]),
+        offered=controls.with_uploads(known),
         format_func=set_choice.in_menu(),
         placeholder="a name, or the path of a file",
     )
@@ -247,8 +247,7 @@ def _seeds_and_sets(
         elsewhere = set_fields.elsewhere_field()
     if cards:
         set_fields.warn(text, {}, cards[0], dev_set, test_set)
-    usable = set_fields.is_usable(dev, dev_set, held_out) and set_fields.is_usable(
-        test, test_set, [set_fields.NO_TEST, *held_out]
-    )
-    usable = set_fields.are_apart(dev_set, (test_set,)) and usable
-    return seeds, (dev, test, elsewhere) if usable and elsewhere is not None else None
+    apart = set_fields.are_apart(dev_set, (test_set,))
+    if not apart or dev is None or test is None or elsewhere is None:
+        return seeds, None
+    return seeds, (dev, test, elsewhere)

@@ -103,7 +103,7 @@ def _models() -> None:
         "",
         replace(Plan.knobs["models"], title="Models"),  # a plan evaluates the same, on the same
         key=MODELS,
-        offered=_with_chosen([*sidebar.encoders(), BAG, BM25], MODELS),
+        offered=[*sidebar.encoders(), BAG, BM25],
         default=[lookup.BUNDLED],
         format_func=runs.shown,
         select_all=False,
@@ -133,7 +133,7 @@ def _tasks() -> None:
         "",
         replace(tasks, title="Single tasks and your own files"),
         key=TASKS,
-        offered=controls.with_uploads(_with_chosen(published(), TASKS)),
+        offered=controls.with_uploads(published()),
         format_func=sources.label,
         select_all=False,  # with it, Enter after a name takes every task whose name begins so
         filter_mode="contains",
@@ -165,11 +165,6 @@ def _settings() -> None:
             controls.draw(FORM, knob, placeholder=f"{knob.empty}; 64 for search")
         else:
             controls.draw(FORM, knob)
-
-
-def _with_chosen(options: list[str], key: str) -> list[str]:
-    """Options, and what was typed in before: Streamlit would drop it after another page."""
-    return list(dict.fromkeys([*options, *st.session_state.get(key, ())]))
 
 
 def _buttons(choice: EvaluationChoice) -> None:

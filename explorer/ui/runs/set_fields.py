@@ -38,8 +38,8 @@ def held_out_of(cards: Sequence[MethodCard], *, staged: bool = False) -> list[st
     ]
 
 
-def dev_field(key: str, held_out: list[str]) -> tuple[str, ItemSet | None]:
-    """The menu of dev sets."""
+def dev_field(key: str, held_out: list[str]) -> tuple[str | None, ItemSet | None]:
+    """The menu of dev sets: the name, None if it is of a set that cannot be read, and the set that was read."""
     return _set_field(
         "dev",
         key,
@@ -50,8 +50,8 @@ def dev_field(key: str, held_out: list[str]) -> tuple[str, ItemSet | None]:
     )
 
 
-def test_field(key: str, held_out: list[str]) -> tuple[str, ItemSet | None]:
-    """The menu of test sets."""
+def test_field(key: str, held_out: list[str]) -> tuple[str | None, ItemSet | None]:
+    """The menu of test sets, in the same way."""
     return _set_field(
         "test",
         key,
@@ -60,40 +60,34 @@ def test_field(key: str, held_out: list[str]) -> tuple[str, ItemSet | None]:
     )
 
 
-def is_usable(name: str, read: ItemSet | None, without_a_set: Sequence[str]) -> bool:
-    """Whether the choice is a set that was read, or one of the names that need none."""
-    return read is not None or name in without_a_set
-
-
 def choose_set(key: str, name: str) -> None:
     """Set a field of an evaluation set as if the visitor had; only in a callback."""
     st.session_state[key] = name
     _by_hand(key)
 
 
-def _set_field(of: str, key: str, first: list[str], help: str) -> tuple[str, ItemSet | None]:
-    options, current = [*first, *every_set()], st.session_state.get(key)
+def _set_field(of: str, key: str, first: list[str], help: str) -> tuple[str | None, ItemSet | None]:
     name: str = controls.draw(
         "",
         setting(of, f"{of.capitalize()} set"),
         key=key,
-        offered=options if current is None else [*options, current],
+        offered=[*first, *every_set()],
         format_func=set_choice.in_menu(),
         on_change=_by_hand,
         args=(key,),
         help=f"{help} The path of a file or of a folder in BEIR's layout can be typed.",
     )
-    return name, None if name in (NO_TEST, *OWN_ROWS) else set_choice.evaluation_set(name)
+    given = None if name in (NO_TEST, *OWN_ROWS) else set_choice.evaluation_set(name)
+    return name if name in first or given is not None else None, given
 
 
 def elsewhere_field() -> tuple[str, ...] | None:
     """The sets that runs are scored on, but not trained for, chosen once for runs and plans; None if one is missing."""
-    knob, state, key = setting("elsewhere"), st.session_state, ELSEWHERE
-    options = (AT_HAND, *(name for name in every_set() if name != PROBE_PACKS), *state.get(key, ()))
-    menu = set_choice.in_menu()
-    found: list[str] = controls.draw("", knob, key=key, offered=options, format_func=menu, placeholder=NO_TEST)
-    missing = [name for name in found if name != AT_HAND and set_choice.evaluation_set(name) is None]
-    return None if missing else tuple(found)
+    options = (AT_HAND, *(name for name in every_set() if name != PROBE_PACKS))
+    knob, menu = setting("elsewhere"), set_choice.in_menu()
+    names: list[str] = controls.draw("", knob, key=ELSEWHERE, offered=options, format_func=menu, placeholder=NO_TEST)
+    missing = [name for name in names if name != AT_HAND and set_choice.evaluation_set(name) is None]
+    return None if missing else tuple(names)
 
 
 def every_set() -> list[str]:

@@ -278,11 +278,7 @@ def _judging(sources: tuple[str, ...], card: training_form.MethodCard, answer: D
     columns = text_form.columns(sources, card.kind.rows)
     with answer:
         set_fields.warn(sources, columns, card, dev_set, test_set)
-    if (
-        not seeds
-        or not set_fields.is_usable(dev, dev_set, held_out)
-        or not set_fields.is_usable(test, test_set, [set_fields.NO_TEST, *held_out])
-    ):
+    if not seeds or dev is None or test is None:
         return None
     others = [None if name in held_out else set_choice.evaluation_set(name) for name in more]
     missing = any(name not in held_out and one is None for name, one in zip(more, others, strict=True))
@@ -299,7 +295,7 @@ def _judging(sources: tuple[str, ...], card: training_form.MethodCard, answer: D
     return None
 
 
-def _more_tests(test: str, held_out: list[str]) -> tuple[str, ...]:
+def _more_tests(test: str | None, held_out: list[str]) -> tuple[str, ...]:
     """Further test sets beside the main one; without one there are none."""
     if test == set_fields.NO_TEST:
         return ()
@@ -307,6 +303,6 @@ def _more_tests(test: str, held_out: list[str]) -> tuple[str, ...]:
     chosen = [name for name in state.get(MORE_TESTS, ()) if name != test]
     if MORE_TESTS in state and chosen != state[MORE_TESTS]:
         state[MORE_TESTS] = chosen
-    options = dict.fromkeys(name for name in (*held_out, *set_fields.every_set(), *chosen) if name != test)
+    options = [name for name in (*held_out, *set_fields.every_set()) if name != test]
     knob, menu = training_form.setting("more_tests"), set_choice.in_menu()
     return tuple(controls.draw("", knob, key=MORE_TESTS, offered=options, format_func=menu, placeholder="none"))

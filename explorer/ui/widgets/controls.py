@@ -58,7 +58,7 @@ def draw(
     """Draw the field of a setting and return what it says; `how` goes to the widget.
 
     One of several choices is a radio button, or of a `menu` an entry; a number with bounds may be a `slider`. What is
-    `offered` is a menu in which other values can be typed; the default of a single value is the first.
+    `offered` is a menu in which other values can be typed, and stay; the default of a single value is the first.
     """
     how = {"key": key or key_of(form, knob.name), "help": knob.help, **how}
     how = how if how.get("bind") else {"persist_state": "session", **how}
@@ -66,6 +66,8 @@ def draw(
     if knob.kind is bool:
         return st.toggle(label, default, **how)
     if entries := list(dict.fromkeys(offered)):
+        typed = st.session_state.get(how["key"]) if how.get("accept_new_options", "bind" not in how) else None
+        entries += [one for one in ([typed] if isinstance(typed, str) else typed or ()) if one not in entries]
         how = {"accept_new_options": True, **how}
         if not knob.many:
             return st.selectbox(label, entries, **how)
