@@ -207,7 +207,7 @@ def left(
 ) -> tuple[int, str]:
     """The number of rows left for training without the evaluation sets' sentences, and a note on dropped rows."""
     found, _ = corpora.corpus(sources, kind, columns)
-    given = [evaluated_on(one, for_runs=True) for one in evaluated]
+    given = [evaluated_on(one, True) for one in evaluated]
     kept, dropped = corpora.without_evaluated(found, [one.sentences for one in given], batch)
     return len(kept), dropped
 
