@@ -13,10 +13,12 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import streamlit as st
+from streamlit.errors import StreamlitDuplicateElementKey
 
 from explorer import errors, fair_share, in_words
 from explorer.progress import Progress, Work
@@ -277,7 +279,8 @@ def _fetch_the_code_of_figures(job: Job) -> None:
     """Draw an empty figure during a visit's first wait: the browser takes a second and more to run plotly at first."""
     if st.session_state.setdefault(_FIRST, job.key) == job.key:
         empty = {"data": [{"type": "scatter"}], "layout": {axis: {"visible": False} for axis in ("xaxis", "yaxis")}}
-        st.plotly_chart(empty, height=1, config={"staticPlot": True}, key="empty figure", alt="Empty")
+        with suppress(StreamlitDuplicateElementKey):
+            st.plotly_chart(empty, height=1, config={"staticPlot": True}, key="empty figure", alt="Empty")
 
 
 @st.fragment(run_every=0.5)
@@ -306,8 +309,10 @@ def _stop(job: Job, label: str, key: str) -> None:
     if job.stopping:
         st.caption("Stopping …")
     else:
-        st.button(label, icon=":material/stop_circle:", on_click=job.stop, key=f"stop {key}")
+        with suppress(StreamlitDuplicateElementKey):  # both sides of a page may wait for one job
+            st.button(label, icon=":material/stop_circle:", on_click=job.stop, key=f"stop {key}")
 
 
 def _offer_again(job: Job, label: str) -> None:
-    st.button(label, icon=":material/refresh:", on_click=restart, args=(job,), key=f"again {job.key}")
+    with suppress(StreamlitDuplicateElementKey):
+        st.button(label, icon=":material/refresh:", on_click=restart, args=(job,), key=f"again {job.key}")

@@ -216,6 +216,33 @@ def test_two_jobs_on_a_page_each_have_their_progress_and_the_first_a_figure_that
     gates["two"].set()
 
 
+def one_job_for_two_sides():
+    from explorer.ui.access import jobs
+
+    for _ in range(2):
+        jobs.progress_of(jobs.find("shared"))
+
+
+def test_two_sides_of_a_page_that_wait_for_one_job_have_one_button():
+    gate = threading.Event()
+
+    def waiting():
+        yield Progress("waiting", 0, 1)
+        gate.wait(30)
+
+    job = jobs.follow("shared", "Shared work", waiting)
+    wait_until(lambda: job.state == jobs.RUNNING)
+    page = AppTest.from_function(one_job_for_two_sides).run(timeout=30)
+    assert not page.exception
+    assert [button.label for button in page.button] == ["Stop"]
+    job.stop()
+    gate.set()
+    assert job.ends_within(10)
+    page.run(timeout=30)
+    assert not page.exception
+    assert [button.label for button in page.button] == ["Start again"]
+
+
 def asks_too_early():
     import streamlit as st
 
