@@ -227,8 +227,9 @@ def test_two_sides_of_a_page_that_wait_for_one_job_have_one_button():
     gate = threading.Event()
 
     def waiting():
-        yield Progress("waiting", 0, 1)
+        yield Progress("waiting", 0, 2)
         gate.wait(30)
+        yield Progress("waiting", 1, 2)
 
     job = jobs.follow("shared", "Shared work", waiting)
     wait_until(lambda: job.state == jobs.RUNNING)
