@@ -1,5 +1,7 @@
 """The look of all figures: colours, symbols, text formats, and the draft that a figure is made from."""
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

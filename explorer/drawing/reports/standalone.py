@@ -1,5 +1,7 @@
 """Build a self-contained HTML page: one file, no network, light and dark, printable."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from html import escape
 

@@ -1,5 +1,7 @@
 """What changed from one model to another: the share of each probe pack and the score of each set, with intervals."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 

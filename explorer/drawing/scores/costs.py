@@ -1,5 +1,7 @@
 """Figures of a score against what it costs: seconds of training, training rows, or the size of an encoder."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Curves by layer, of scores and of embedding geometry, and by the share of a tuned model."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

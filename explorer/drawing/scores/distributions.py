@@ -1,5 +1,7 @@
 """Distributions: cosines by gold score or label, of one model or of A and B, and how many neighbours are kept."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any

@@ -1,5 +1,7 @@
 """Grids of layers & poolings: the scores of one model, the differences of two, and how cells are drawn and clicked."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

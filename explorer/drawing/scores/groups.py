@@ -1,5 +1,7 @@
 """Differences of two models in each group of a column, with intervals that hold together."""
 
+from __future__ import annotations
+
 import math
 
 import plotly.graph_objects as go

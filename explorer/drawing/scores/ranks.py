@@ -1,5 +1,7 @@
 """Models by their score, with intervals, and which of them do not differ significantly."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import plotly.graph_objects as go

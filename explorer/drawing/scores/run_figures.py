@@ -3,6 +3,8 @@
 The input of the curves is the lines of metrics.jsonl, thinned and with a smoothed loss.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar

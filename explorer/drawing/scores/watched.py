@@ -1,5 +1,7 @@
 """Draw the cosines of the pairs that a run watches, step by step."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import plotly.graph_objects as go

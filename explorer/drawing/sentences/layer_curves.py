@@ -1,5 +1,7 @@
 """Lines of the cosine of every pair of sentences by layer, for A and B on one scale, with random pairs."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,5 +1,7 @@
 """Matrices of cosines of A, B and B − A in one row, with a slider over layers whose frames are in the browser."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

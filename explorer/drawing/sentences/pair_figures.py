@@ -1,5 +1,7 @@
 """Figures of pairs of sentences: cosines by layer and token by token, what words add to them, and probe packs."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

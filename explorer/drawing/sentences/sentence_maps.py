@@ -1,5 +1,7 @@
 """Maps of sentences in two and three dimensions, coloured by attribute, and of very many points on a canvas."""
 
+from __future__ import annotations
+
 import base64
 from collections import Counter
 from collections.abc import Iterator, Sequence
