@@ -154,7 +154,7 @@ class Walk:
     def first_screen(self, seen):
         """Measure answer and figure in this mode."""
         how = "presented" if self.presented else "with the sidebar"
-        seen.screen += [f"{how}, {fault}" for fault in first_screen_faults(self.page)]
+        seen.screen += [f"{how}, {fault}" for fault in until_none(self.page, lambda: first_screen_faults(self.page))]
 
     def texts(self, seen):
         """Measure contrast in both colours, and what is cut off."""
@@ -175,10 +175,15 @@ class Walk:
                 seen.tabs.append(f"the tab {name!r} is {pixels:.0f} pixels long")
 
 
-def wrong(page, measure):
-    """What is measured, again and again while the browser draws the figures of another theme."""
+def wrong(page, script):
+    """What a script finds while the browser draws the figures of another theme."""
+    return until_none(page, lambda: page.evaluate(script))
+
+
+def until_none(page, measure):
+    """What is measured, again and again while the browser draws; that of the last time, if there is always some."""
     for _ in range(20):
-        found = page.evaluate(measure)
+        found = measure()
         if not found:
             break
         page.wait_for_timeout(150)
