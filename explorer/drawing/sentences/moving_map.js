@@ -437,8 +437,12 @@ export default function (component) {
   answer();
   const watcher = new ResizeObserver(resize);
   watcher.observe(canvas.parentElement);
-  const page = root.closest("[data-testid=stMainBlockContainer]");
-  if (page) watcher.observe(page);  // an answer above that has become longer moves the map down
+  const measuring = setInterval(tall, 300);  // nothing tells that a longer answer above has moved the map down
   resize();
-  return () => { watcher.disconnect(); cancelAnimationFrame(ask); cancelAnimationFrame(playing); };
+  return () => {
+    watcher.disconnect();
+    clearInterval(measuring);
+    cancelAnimationFrame(ask);
+    cancelAnimationFrame(playing);
+  };
 }
