@@ -211,7 +211,7 @@ def _answer(child: int, patience: float, told: Path) -> str | None:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             code = os.waitstatus_to_exitcode(status)
-            return (told.read_text(encoding="utf-8") or f"ended with {code}") if code else None
+            return (told.read_text(encoding="utf-8") or f"pytest cannot start ({code})") if code else None
         time.sleep(0.02)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)

@@ -13,16 +13,18 @@ from explorer.training.loop.preparing import prepare
 from tests import trainings
 
 
+def unit_vectors(encoder, texts):
+    """The vector of each text under the model default, of length 1."""
+    parts = encoder.under_heads(texts, (encoder.default_head,))
+    return {texts[at]: one / one.norm() for places, (part,) in parts for at, one in zip(places, part, strict=True)}
+
+
 def test_of_held_out_pairs_it_is_the_share_whose_partner_is_nearest(place):
     recipe = trainings.recipe(place, "contrast", data=(str(place.triplets),), dev=HELD_OUT, test=HELD_OUT, settings={})
     found = finish(before_start(recipe)).room
     prepared = finish(prepare(recipe))
     encoder, task = prepared.encoder, prepared.tests[0]
-    vectors = encoder.under_heads(task.texts, (encoder.default_head,))
-    by_text = {}
-    for places, (part,) in vectors:
-        for at, vector in zip(places, part, strict=True):
-            by_text[task.texts[at]] = vector / vector.norm()
+    by_text = unit_vectors(encoder, task.texts)
     documents = task.given.documents
     right, wrong = 0, []
     for query, judged in zip(task.given.queries, task.given.judgements, strict=True):
@@ -38,6 +40,19 @@ def test_of_held_out_pairs_it_is_the_share_whose_partner_is_nearest(place):
         f"for {right} of your {len(task)} queries among {len(set(documents))} passages; it misses {len(wrong)}"
         in found.text
     )
+
+
+def test_of_triplets_it_is_the_share_whose_positive_is_nearer(place):
+    recipe = trainings.recipe(place, "simcse", test=str(place.triplets))
+    found = finish(before_start(recipe)).room
+    prepared = finish(prepare(recipe))
+    encoder, given = prepared.encoder, prepared.tests[0].given
+    by_text = unit_vectors(encoder, prepared.tests[0].texts)
+    rows = zip(given.anchors, given.positives, given.negatives, strict=True)
+    right = sum(float(by_text[one] @ (by_text[same] - by_text[other])) > 0 for one, same, other in rows)
+    assert (found.items, found.missed, found.sentence) == (len(given), len(given) - right, ORDERED)
+    assert found.score == pytest.approx(100 * right / len(given))
+    assert 0 < right < len(given)
 
 
 def test_of_scored_pairs_it_is_the_score_that_the_run_reports_of_its_base(place):

@@ -18,6 +18,7 @@ from sklearn.metrics import brier_score_loss, f1_score, precision_recall_curve, 
 from explorer.errors import BadChoice, BadScores, TooFewRows
 from explorer.measuring.scores import calibration, probability_curve, similarity
 from explorer.measuring.scores.calibration import LabelledCosines, MatchOptions, calibrate
+from explorer.measuring.scores.judge import Share
 from explorer.measuring.scores.verdict import BETTER, CHANCE, WORSE
 
 SHARE, MATCH, OTHER = 0.4, (0.75, 0.12), (0.5, 0.15)  # of pairs that match, and mean and deviation of their cosines
@@ -136,6 +137,15 @@ def test_thresholds_do_what_is_asked_and_are_tested_on_other_pairs() -> None:
     unreached = calibrate(noise, TEST, MatchOptions(at_precision=0.9)).thresholds[1]
     assert unreached.cosine is None
     assert "no threshold reaches it" in similarity.threshold_text(unreached)
+
+
+def test_a_threshold_is_written_with_each_share_and_its_interval_in_percent():
+    shares = [Share(0.8125, 0.7804, 0.8406), Share(0.5, 0.401, 0.5996), Share(0.619, 0.5, 0.7)]
+    found = calibration.Threshold(calibration.BEST_F1, None, 0.7134, 0.69, 0.7251, *shares)
+    assert similarity.threshold_text(found) == (
+        "best F1: cosine 0.713 (95 % CI 0.690 to 0.725); on test precision 81.2 % (78.0 to 84.1), recall 50.0 % "
+        "(40.1 to 60.0), F1 61.9 % (50.0 to 70.0)"
+    )
 
 
 def test_what_is_a_match_follows_from_the_scores_or_is_stated() -> None:
