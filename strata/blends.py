@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from explorer import in_words
 from explorer.commands.parts import output
-from explorer.data import sources
 from explorer.data.graded import sets
 from explorer.errors import BadChoice
 from explorer.places import given_path
@@ -108,7 +107,7 @@ def blend(
         raise BadChoice(f"Run '{base.name}' is blended with its own base. Name it alone, or give its model: run.model.")
     else:
         ends = load(base), load(tuned)
-        of_dev, *of_tests = map(sources.written, sets.halves())
+        of_dev, *of_tests = (one.written for one in sets.halves())
         asked = of_tests if tests is None else [tests] if isinstance(tests, str | PathLike) else list(tests)
         names = ends[0].source, (ends[1].source,), str(dev or of_dev), tuple(map(str, asked))
         weights, curve = output.shown(blending.of_models(*names, given.shares))

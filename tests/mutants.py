@@ -16,6 +16,7 @@ import importlib
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -235,8 +236,10 @@ def main() -> int:
         place = Path(folder) / "copy"
         place.mkdir()
         planted(place, ())
-        for name in ("tests", "docs", "strata", "README.md", "CHANGELOG.md", "CONTRIBUTING.md"):
-            subprocess.run(["cp", "-r", str(ROOT / name), str(place)], check=True)
+        for name in ("tests", "docs", "strata"):
+            shutil.copytree(ROOT / name, place / name)
+        for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md"):
+            shutil.copy(ROOT / name, place)
         every = [one for one in mutants() if calls.get(one.function)]
         drawn = random.Random(options.seed).sample(every, min(options.count, len(every)))
         for name in WARM:

@@ -15,7 +15,6 @@ import pytest
 from explorer.__main__ import main
 from explorer.data import sample
 from explorer.data.graded import sets
-from explorer.data.sources import written
 from explorer.encoding.read.pooling import parse
 from tests.live import ROOT
 
@@ -64,7 +63,7 @@ def test_a_file_is_read_with_the_columns_it_is_told_and_a_set_of_the_menu_by_its
     assert "3 of 3 rows kept" in err
     assert "on 3 pairs" in out
     own = sets.keep(replace(few_pairs, name="mine.csv"))
-    code, out, _ = score("all-MiniLM-L6-v2", "--sts", written(own), capsys=capsys)
+    code, out, _ = score("all-MiniLM-L6-v2", "--sts", own.written, capsys=capsys)
     sets.forget(own)
     assert code == 0
     assert "on mine.csv: Spearman × 100 on 5 pairs" in out

@@ -44,7 +44,7 @@ def compare_flags(verb: argparse.ArgumentParser) -> None:
     """Take two models, the sets that they are compared on, and the limits of a gate."""
     verb.add_argument("model_a", metavar="A", help=f"An encoder: {flags.A_MODEL} for the model of a run")
     verb.add_argument("model_b", metavar="B", help="The encoder to compare with A, given in the same way")
-    test = sources.written(sets.halves()[1])
+    test = sets.halves()[1].written
     verb.add_argument(
         "--on",
         "--sts",
@@ -68,7 +68,7 @@ def compare(options: argparse.Namespace) -> int:
     CI by a paired bootstrap, of few items by Student's t: if it includes 0, the difference could be chance. With
     several sets, or as a gate, print a line for each.
     """
-    names = options.on or [sources.written(sets.halves()[1])]
+    names = options.on or [sets.halves()[1].written]
     gated = options.fail_if_worse or options.junit is not None or options.by is not None
     if gated or len(names) > 1:
         return _gated(options, names)

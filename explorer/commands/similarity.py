@@ -43,7 +43,7 @@ def similarity(options: argparse.Namespace) -> None:
         raise BadChoice("--other-reading is of B, but one encoder is named. Name B after A, or leave it out.")
     settings = flags.read(options, Settings)
     wanted = flags.read(options, calibration.MatchOptions)
-    source = asked.sts or (None if asked.text else sources.written(sets.SAMPLE))
+    source = asked.sts or (None if asked.text else sets.SAMPLE.written)
     if source is None and wanted != calibration.MatchOptions():
         raise BadChoice(
             "--match, --at-precision and --at-recall are of scored or labelled pairs, and none are named. Name them "

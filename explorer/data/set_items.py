@@ -126,7 +126,7 @@ class ItemSet(ABC):
         }
         if attributes := self.attributes:
             columns["attributes"] = tuple(one.taken(rows) for one in attributes)
-        return replace(self, name=name or self.name, **columns)  # type: ignore[type-var]
+        return replace(self, name=name or self.name, **columns)  # type: ignore[type-var]  # as above
 
     def __len__(self) -> int:
         return len(next(iter(self.text_columns.values())))

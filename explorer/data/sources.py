@@ -39,27 +39,22 @@ def identity(source: str) -> SetIdentity:
     return SetIdentity(SetKind.UPLOADED_FILE, *uploaded, named=source) if uploaded else sets.read(source)
 
 
-def written(given: SetIdentity) -> str:
-    """The text that names a set in addresses, recipes, plans and flags."""
-    return given.written
-
-
 def label(source: str) -> str:
     """What names an uploaded file in an address and in a menu, instead of its path; any other source unchanged."""
     uploaded = uploads.name_and_mark(source)
-    return written(SetIdentity(SetKind.UPLOADED_FILE, *uploaded)) if uploaded else source
+    return SetIdentity(SetKind.UPLOADED_FILE, *uploaded).written if uploaded else source
 
 
 def located(given: SetIdentity) -> str:
     """The name or path that a set is read by, other than scored pairs; an error for an uploaded file that is gone."""
     if given.kind != SetKind.UPLOADED_FILE:
-        return written(given)
+        return given.written
     path = str(uploads.path(given.name, given.digest))
     if path in uploads.paths():
         return path
     with suppress(OSError, StrataError):
-        if given_path(written(given)).exists():  # a file that is called like an upload
-            return written(given)
+        if given_path(given.written).exists():  # a file that is called like an upload
+            return given.written
     raise SetNotFound(
         f"The uploaded file '{given.title}' is no longer stored on this machine. Upload it again, or choose another "
         "one."

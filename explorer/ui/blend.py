@@ -9,7 +9,7 @@ import streamlit as st
 
 from explorer import in_words, places, progress, run_folder
 from explorer.data import sources
-from explorer.data.set_items import counted
+from explorer.data.set_items import size_of
 from explorer.drawing.scores import curves
 from explorer.measuring.scores.verdict import CHOSE, NO_TEST, OPTIMISTIC
 from explorer.studies.blend import blending
@@ -134,7 +134,7 @@ def _show(curve: BlendCurve, alpha: float) -> None:
         pair_words.pairs_that_show(learned.pairs)
     for use, judge in curve.sets.items():
         to_base, to_tuned = curve.against_base(use, alpha), curve.against_tuned(use, alpha)
-        size = counted(len(judge), judge.item, judge.pool)
+        size = size_of(judge.given)
         of_set = messages.plain(sources.shown(judge.name))
         st.markdown(f"**{use.capitalize()}**: {of_set}, {size} · {judge.measure} × 100")
         cells = (

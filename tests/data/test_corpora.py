@@ -8,7 +8,7 @@ import pytest
 from explorer.data import sample
 from explorer.data.corpora import corpus, matching_sets, serves, without_evaluated
 from explorer.data.graded import sets, sts
-from explorer.data.sources import identity, is_folder, written
+from explorer.data.sources import identity, is_folder
 from explorer.data.tables.files import read_file
 from explorer.data.text_sets import (
     BACK_TRANSLATIONS,
@@ -103,7 +103,7 @@ def test_scores_of_each_source_are_scaled_by_its_own_range_and_names_of_sets_giv
     rows, reports = corpus([one, _file(folder, "a,b,rating\nx,y,-0.5\nz,w,0\nu,v,1.5\n", "two.csv")], SCORED_PAIRS)
     assert rows.columns == (("a", "c", "e", "x", "z", "u"), ("b", "d", "f", "y", "w", "v"), (0, 1, 0.5, 0, 0.25, 1))
     assert [report.score_range for report in reports] == [(3, 5), (-0.5, 1.5)]
-    assert _columns(written(sets.keep(BROUGHT)), SCORED_PAIRS) == (BROUGHT.first, BROUGHT.second, (0.0, 0.5, 1.0))
+    assert _columns(sets.keep(BROUGHT).written, SCORED_PAIRS) == (BROUGHT.first, BROUGHT.second, (0.0, 0.5, 1.0))
     train = _columns("SICK-R train", SCORED_PAIRS)
     assert [len(column) for column in train] == [4500] * 3
     assert _columns("sick", SCORED_PAIRS) == train
@@ -114,11 +114,11 @@ def test_the_train_part_of_an_own_set_is_trained_on_beside_its_dev_part_and_test
     rows = [(f"left {row}", f"right {row}", float(row % 6)) for row in range(200)]
     first, second, gold = zip(*rows, strict=True)
     part, _ = sets.parts(sets.keep(GradedPairs("mine.csv", first, second, gold, ("",) * 200)))
-    found, (report,) = corpus([written(part)], SCORED_PAIRS)
+    found, (report,) = corpus([part.written], SCORED_PAIRS)
     assert 50 < len(found) < 100
     assert found.texts == (sets.load(part).first, sets.load(part).second)
     assert report.score_range == (0, 5)
-    evaluated = [sets.load(one) for one in matching_sets([written(part)], SCORED_PAIRS) or ()]
+    evaluated = [sets.load(one) for one in matching_sets([part.written], SCORED_PAIRS) or ()]
     assert len(evaluated) == 2
     assert without_evaluated(found, [one.sentences for one in evaluated], 1) == (found, "")
 
@@ -232,12 +232,12 @@ def test_people_choose_the_columns(folder):
 
 
 def test_sets_give_sentences_and_are_not_read_to_say_so(monkeypatch):
-    brought = written(sets.keep(BROUGHT))
+    brought = sets.keep(BROUGHT).written
     assert _columns(brought, SENTENCES) == (("a", "b", "c", "d", "e"),)
     assert _columns("Sample pairs", SENTENCES) == (sample.pairs().sentences,)
     monkeypatch.setattr(sts, "load", None)
     monkeypatch.setattr(sets, "uploaded_pairs", None)
-    for source in (brought, *map(written, sets.halves()), "STS-B", "STS-B dev", "sick"):
+    for source in (brought, *(one.written for one in sets.halves()), "STS-B", "STS-B dev", "sick"):
         assert {eats for eats, lack in serves(source).items() if not lack} == {SENTENCES, SCORED_PAIRS}
         with pytest.raises(WrongColumns, match="may be unrelated"):
             corpus([source], PAIRS)

@@ -18,7 +18,6 @@ from transformers import AutoModel, AutoTokenizer
 from explorer.__main__ import main
 from explorer.data import corpora
 from explorer.data.graded import sets
-from explorer.data.sources import written
 from explorer.data.text_sets import LABELLED_TEXTS, GradedPairs
 from explorer.encoding.export.exporting import export
 from explorer.encoding.read.head import Head
@@ -77,7 +76,7 @@ def test_a_set_that_was_brought_is_trained_on_without_the_rows_it_is_evaluated_o
     dev, _, _ = texts_of(place.dev)
     first, second, gold = zip(*rows(20), strict=True)
     pairs = GradedPairs("mine.csv", (*first, dev[0], "x"), (*second, "y", dev[3]), (*gold, 1.0, 2.0), ("",) * 22)
-    brought = written(sets.keep(pairs))
+    brought = sets.keep(pairs).written
     run = train(new(place, "cosent", data=(brought,)))
     assert run.status().facts.rows == 20
     log = (run.folder / LOG).read_text(encoding="utf-8")

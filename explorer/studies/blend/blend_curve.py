@@ -11,7 +11,7 @@ import numpy as np
 
 from explorer import in_words
 from explorer.data import sample, sources
-from explorer.data.set_items import counted
+from explorer.data.set_items import size_of
 from explorer.data.shared_rows import NONE_SHARED, SharedRows
 from explorer.evaluating.results import table_formats
 from explorer.measuring.comparing.learned_facts import NOTHING, Learned, pack_items_changes
@@ -140,7 +140,7 @@ class BlendCurve:
         """The verdicts on the blend in words, by use: against the base and, unless it is that, the tuned model."""
         found: dict[str, tuple[Sentence, Sentence | None]] = {}
         for use, judge in self.sets.items():
-            on = f"{judge.name} ({counted(len(judge), judge.item, judge.pool)})"
+            on = f"{judge.name} ({size_of(judge.given)})"
             blend, seen = f"the blend at α = {_share(alpha):g}", use in self.optimistic
             tuned, why = f"the tuned model {' + '.join(self.tuned)}", self.why_no_score(use)
             to_base, to_tuned = (

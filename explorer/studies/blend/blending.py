@@ -17,7 +17,7 @@ import numpy as np
 from explorer import in_words, run_folder, typed_json
 from explorer.data import sample, shared_rows, sources
 from explorer.data.graded import sets
-from explorer.data.set_items import counted
+from explorer.data.set_items import size_of
 from explorer.encoding.export import source_code
 from explorer.encoding.load import hardware, loading
 from explorer.encoding.locate import lookup, model_names
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 BLEND = "blend.json"  # in the folder of a stored blend
 MOST_STORED, DIGITS = 8, 16
-_DEV, _TEST = map(sources.written, sets.halves())
+_DEV, _TEST = (one.written for one in sets.halves())
 _HEADER = (
     "",
     "base, model default",
@@ -259,6 +259,6 @@ def _results(found: BlendCurve, alpha: float) -> list[tuple[str, ...]]:
     for use, judge in found.sets.items():
         to_base, to_tuned = found.against_base(use, alpha), found.against_tuned(use, alpha)
         scores = map(in_words.number, (to_base.declared_base, to_tuned.declared_base, to_base.exported))
-        title = f"{plain(sources.shown(judge.name))} ({use}, {counted(len(judge), judge.item, judge.pool)})"
+        title = f"{plain(sources.shown(judge.name))} ({use}, {size_of(judge.given)})"
         rows.append((title, *scores, to_base.gap, to_tuned.gap))
     return rows

@@ -182,7 +182,7 @@ def _divided(source: str, kind: Kind) -> tuple[str, SetIdentity, SetIdentity]:
     """What is trained on, and the dev set and the test set that belong to it."""
     given, labels = sources.identity(source), kind == text_sets.LABELLED_TEXTS
     if kind == text_sets.SCORED_PAIRS and given.kind == SetKind.PUBLISHED and not given.piece:
-        source = sources.written(given.of_piece("train")) if sets.of_train_part(given) else source
+        source = given.of_piece("train").written if sets.of_train_part(given) else source
     rows, _ = corpora.corpus((source,), kind, divide=False)
     few = len(rows) + 1 if labels else MOST_FOLDED + 1
     found = corpora.matching_sets((source,), kind, rows, labels=labels, few=few)

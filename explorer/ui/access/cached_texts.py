@@ -58,7 +58,7 @@ def stamp(source: str, *_: object) -> Hashable:
     return _of_set(evaluation_sets.identity(source))
 
 
-def _of_set(given: sets.SetIdentity) -> Hashable:
+def _of_set(given: sets.SetIdentity, *_: object, **__: object) -> Hashable:
     """The stamp of a set; of the test rows of a run, those of its recipe and of its texts."""
     if given.kind == sets.SetKind.TEST_ROWS:
         run = runs.find(given.name)
@@ -96,10 +96,10 @@ def split_summary(_pairs: GradedPairs) -> splitting.Summary:
     return splitting.summary(_pairs)
 
 
-@by_stamp(lambda given, *_: _of_set(given), entries=16, spinner=SET)
+@by_stamp(_of_set, entries=16, spinner=SET)
 def evaluated_on(given: sets.SetIdentity, for_runs: bool = False) -> ItemSet:
     """An evaluation set of any kind: also labelled texts, and the test rows of a run, unless it is `for_runs`."""
-    return kinds.load(given, for_runs=True) if for_runs else run_results.load_set(given)
+    return kinds.run_set(given) if for_runs else run_results.load_set(given)
 
 
 @by_stamp(lambda file: places.stamps([Path(file)]), entries=256)
@@ -207,7 +207,7 @@ def left(
 ) -> tuple[int, str]:
     """The number of rows left for training without the evaluation sets' sentences, and a note on dropped rows."""
     found, _ = corpora.corpus(sources, kind, columns)
-    given = [evaluated_on(one, True) for one in evaluated]
+    given = [evaluated_on(one, for_runs=True) for one in evaluated]
     kept, dropped = corpora.without_evaluated(found, [one.sentences for one in given], batch)
     return len(kept), dropped
 

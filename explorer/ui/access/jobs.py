@@ -2,8 +2,9 @@
 
 A page requests a job by key; every request with the same key follows the same job. A job's thread draws nothing: it
 updates the job, and pages poll it. A lane has one worker, first in, first out, since two jobs at once would only share
-the processor. Measuring does not wait for training, which takes hours, nor loading for measuring, which takes minutes;
-a download has its own thread. A plan waits in its own lane while its trainings wait in that of training.
+the processor. Measuring does not wait for training, which takes hours, nor loading for measuring, which takes minutes,
+nor either of them for what is prepared ahead; a download has its own thread. A plan waits in its own lane while its
+trainings wait in that of training.
 """
 
 import atexit
@@ -13,7 +14,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -279,7 +280,7 @@ def _fetch_the_code_of_figures(job: Job) -> None:
     """Draw an empty figure during a visit's first wait: the browser takes a second and more to run plotly at first."""
     if st.session_state.setdefault(_FIRST, job.key) == job.key:
         empty = {"data": [{"type": "scatter"}], "layout": {axis: {"visible": False} for axis in ("xaxis", "yaxis")}}
-        with suppress(StreamlitDuplicateElementKey):
+        with _once():
             st.plotly_chart(empty, height=1, config={"staticPlot": True}, key="empty figure", alt="Empty")
 
 
@@ -309,10 +310,15 @@ def _stop(job: Job, label: str, key: str) -> None:
     if job.stopping:
         st.caption("Stopping …")
     else:
-        with suppress(StreamlitDuplicateElementKey):  # both sides of a page may wait for one job
+        with _once():
             st.button(label, icon=":material/stop_circle:", on_click=job.stop, key=f"stop {key}")
 
 
+def _once() -> AbstractContextManager[object]:
+    """Draw no element whose key is on the page already: both sides of a page may wait for one job."""
+    return suppress(StreamlitDuplicateElementKey)
+
+
 def _offer_again(job: Job, label: str) -> None:
-    with suppress(StreamlitDuplicateElementKey):
+    with _once():
         st.button(label, icon=":material/refresh:", on_click=restart, args=(job,), key=f"again {job.key}")

@@ -28,7 +28,7 @@ def set_names() -> list[str]:
     """Every set on this disk by its name in the menu; published sets are also listed if they are not there."""
     named = [name for name in shipped() if name not in (sample.PROBE_PACKS, sources.QUORA)]
     files = map(sources.label, paths_of(*SCORED))
-    return [sources.written(sets.SAMPLE), *uploaded_sets(), *files, *test_rows(), *named, *sts.menu()]
+    return [sets.SAMPLE.written, *uploaded_sets(), *files, *test_rows(), *named, *sts.menu()]
 
 
 def in_menu() -> Callable[[str], str]:
@@ -47,12 +47,12 @@ def in_menu() -> Callable[[str], str]:
 
 def uploaded_sets() -> list[str]:
     """The uploaded sets of scored pairs, newest first."""
-    return [sources.written(one) for one in sets.kept_sets()]
+    return [one.written for one in sets.kept_sets()]
 
 
 def test_rows() -> list[str]:
     """The test rows of the latest runs that held some out."""
-    return [sources.written(one) for one in run_results.latest_test_rows()]
+    return [one.written for one in run_results.latest_test_rows()]
 
 
 def paths_of(*kinds: Kind) -> list[str]:

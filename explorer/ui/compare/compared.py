@@ -99,9 +99,7 @@ def compared(sides: Sides, choices: Choices, comparison: Comparison, metric: str
         metric=metric,
         aggregate=aggregate,
         of_models=verdict,
-        named=NamedAs(
-            (choices[0].source, choices[1].source), sources.written(choices[0].evaluation_set), choices[0].settings
-        ),
+        named=NamedAs((choices[0].source, choices[1].source), choices[0].evaluation_set.written, choices[0].settings),
         sides=sides,
         choices=choices,
     )
@@ -161,7 +159,7 @@ def picked(sides: Sides, choices: Choices, metric: str) -> best_cell.DevPick | N
     others = [one for one in sets.known() if one != choices[0].evaluation_set]
     controls.menu(
         "Choose both layers & poolings on",
-        controls.with_current([NOTHING, *map(sources.written, others)], PICKED_ON),
+        controls.with_current([NOTHING, *(one.written for one in others)], PICKED_ON),
         default=NOTHING,
         key=PICKED_ON,
         width=300,

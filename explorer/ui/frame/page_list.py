@@ -166,7 +166,7 @@ def train_on_own_pairs(given: sets.SetIdentity) -> dict[str, str]:
 
     Returns what the address says of it, for a reload.
     """
-    part = sources.written(training_text(given))
+    part = training_text(given).written
     method = _fill(part, text_sets.SCORED_PAIRS, len(text_sets.SCORED_PAIRS.texts))
     sidebar.choose_set(given)
     return {training_form.SOURCES: part} | method

@@ -65,7 +65,7 @@ def draw(*, scores: bool, judges: bool = False) -> DeltaGenerator:
         _offer_inside(source, "A", choose_encoder)
         reading = _reading_of_a(source) if scores else st.session_state.get("reading")
     known = st.session_state.get("sts") if st.session_state.get(_SET_BY_HAND) else None
-    given = sources.identity(_evaluation_set(judges) if scores else known or sources.written(sets.SAMPLE))
+    given = sources.identity(_evaluation_set(judges) if scores else known or sets.SAMPLE.written)
     with st.expander(FOLDED, icon=":material/tune:"):
         _another_model()
         settings = _settings(given, drawn=scores)
@@ -132,7 +132,7 @@ def _another_model() -> None:
 
 def _evaluation_set(judges: bool) -> str:
     """Choose the set; until one is chosen, models are judged on the sample's test half: its dev half chose many."""
-    test, options = sources.written(sets.halves()[1]), set_choice.set_names()
+    test, options = sets.halves()[1].written, set_choice.set_names()
     options = [test, *options] if judges else options
     if not st.session_state.get(_SET_BY_HAND):
         st.session_state["sts"] = options[0]
@@ -284,13 +284,13 @@ def choose_encoder(name: str) -> None:
 
 def choose_set(given: sets.SetIdentity) -> None:
     """Make a set the one of every page."""
-    st.session_state["sts"] = sources.written(given)
+    st.session_state["sts"] = given.written
     _by_hand()
 
 
 def reset_set() -> None:
     """Let every page have its usual set again."""
-    st.session_state["sts"], st.session_state[_SET_BY_HAND] = sources.written(sets.SAMPLE), False
+    st.session_state["sts"], st.session_state[_SET_BY_HAND] = sets.SAMPLE.written, False
 
 
 def _by_hand() -> None:

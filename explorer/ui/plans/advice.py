@@ -130,7 +130,7 @@ def _tell(proposal: Proposal) -> None:
 def _text() -> str:
     """The text that the address names, or another one."""
     named = [*sets.kept_sets(), *(sets.SetIdentity(sets.SetKind.PUBLISHED, one.name) for one in sts.SETS)]
-    known = controls.with_uploads([*corpora.SHIPPED, *map(sources.written, named)])
+    known = controls.with_uploads([*corpora.SHIPPED, *(one.written for one in named)])
     given = st.query_params.get(ADVISE, "")
     labels = {sources.label(one): one for one in known}
     first = labels.get(given, given)

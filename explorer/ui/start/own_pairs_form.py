@@ -173,7 +173,7 @@ def _kept_files() -> None:
 
     with st.expander(f"Files you uploaded ({len(stored)})", icon=":material/folder:"):
         for one in stored:
-            title, name = one.title, sources.written(one)
+            title, name = one.title, one.written
             line = st.container(horizontal=True, vertical_alignment="center")
             line.text(title)
             if one.is_scored or set_choice.kind_of(sources.located(one)) in set_choice.SCORED:
@@ -304,7 +304,7 @@ def _keep_and_open(pairs: text_sets.GradedPairs, page: str) -> None:
     given = sets.keep(pairs)
     sidebar.choose_set(given)
     if page:
-        address = page_list.advise_on(sources.written(given)) if page == PLANS else {}
+        address = page_list.advise_on(given.written) if page == PLANS else {}
         page_list.open_page(page, page_list.train_on_own_pairs(given) if page == TRAIN else address)
 
 

@@ -6,7 +6,7 @@ from functools import partial
 import streamlit as st
 
 from explorer import errors, in_words, run_folder
-from explorer.data import sample, sources
+from explorer.data import sample
 from explorer.data.graded import sets
 from explorer.encoding.locate import model_names
 from explorer.measuring.sentences import word_tables
@@ -114,7 +114,7 @@ def _fine_tune(choice: sidebar_choice.Choice, uploaded: sets.SetIdentity | None)
         if reason:
             st.caption(messages.plain(reason))
         else:
-            own = page_list.advise_on(sources.written(uploaded))
+            own = page_list.advise_on(uploaded.written)
             _button(page_list.SHOULD_I, PLANS, "door advise", address=own)
 
 
@@ -174,7 +174,7 @@ def _is_scored(choice: sidebar_choice.Choice, uploaded: sets.SetIdentity) -> boo
 
 def _run_on(uploaded: sets.SetIdentity) -> str | None:
     """The newest finished run that was trained on this file."""
-    parts = {sources.written(one) for one in (uploaded, sets.parts(uploaded)[0])}
+    parts = {one.written for one in (uploaded, sets.parts(uploaded)[0])}
     for run in runs.every()[:LATEST]:
         status = run.status()
         if status.state == statuses.FINISHED and not parts.isdisjoint(status.facts.data) and not status.facts.nothing:

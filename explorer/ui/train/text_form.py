@@ -152,7 +152,7 @@ def offered(chosen: Sequence[str]) -> list[str]:
         sets.SAMPLE,
         *(one for one in sets.kept_sets() if not cached_texts.why_not_split(one, splitting.TRAIN_PART)),
     ]
-    parts = [sources.written(sets.parts(one)[0]) for one in divided]
+    parts = [sets.parts(one)[0].written for one in divided]
     labelled = labelled_sets.available()
     known = [*corpora.SHIPPED, *set_choice.uploaded_sets(), *parts, *whole, *sts.menu(), *labelled]
     return controls.with_uploads([*known, *chosen])

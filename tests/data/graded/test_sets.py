@@ -464,6 +464,6 @@ def test_a_label_leads_to_the_file_and_says_if_it_is_gone(tmp_path, monkeypatch)
     Path(path).unlink()
     with pytest.raises(SetNotFound, match="Upload it again"):
         sources.located(given)
-    (tmp_path / sources.written(given)).touch()
+    (tmp_path / given.written).touch()
     monkeypatch.chdir(tmp_path)
-    assert sources.located(given) == sources.written(given), "a file that is called so"
+    assert sources.located(given) == given.written, "a file that is called so"

@@ -82,7 +82,7 @@ def test_many_rows_that_mean_the_same_are_held_out_and_sentences_are_tested_on_t
     assert data.rows + len(texts.dev) + data.test_items == 120
     assert any("only a large gain" in line for line in data.lines)
     own = own_data.read(str(place.text), str(place.model), test=str(place.test))
-    assert (own.of_kind, own.dev, own.test) == (SENTENCES, *map(sources.written, [sets.halves()[0]]), str(place.test))
+    assert (own.of_kind, own.dev, own.test) == (SENTENCES, sets.halves()[0].written, str(place.test))
 
 
 @pytest.mark.parametrize(

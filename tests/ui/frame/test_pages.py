@@ -14,7 +14,6 @@ from transformers import AutoTokenizer
 
 from explorer.data import sample
 from explorer.data.graded import sets, sts
-from explorer.data.sources import written
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
@@ -187,7 +186,7 @@ def tiny(place):
 def test_an_own_set_is_reported_on_its_test_half(furnished, tmp_path, monkeypatch, tiny):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
     own = sets.keep(own_set())
-    app = opened(furnished, "layers", sts=written(own), precision="float32")
+    app = opened(furnished, "layers", sts=own.written, precision="float32")
     dev, test = (finish(score_layers(tiny, sets.uploaded_pairs(half))) for half in sets.halves(own))
     assert float(layer_table(app)[layers.BEST_ON_DEV].score) == pytest.approx(test.score(dev.best()), abs=0.02)
     assert any("mine.csv, test half" in told for told in words(app.caption))
@@ -196,7 +195,7 @@ def test_an_own_set_is_reported_on_its_test_half(furnished, tmp_path, monkeypatc
 def test_an_own_set_that_cannot_be_split_says_why_and_warns_of_the_best_cell(furnished, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
     own = sets.keep(own_set(12))
-    app = opened(furnished, "layers", sts=written(own))
+    app = opened(furnished, "layers", sts=own.written)
     assert any(label.startswith(lead(layers.BEST_OF_ALL)) for label in layer_table(app))
     assert any(layers.INFLATED in told for told in words(app.info))
     assert (why := sets.why_not_split(own))
@@ -281,7 +280,7 @@ def six_layers(tmp_path_factory):
 def of_six_layers(app, six_layers):
     """The app with that encoder as A and as B and a set of the visitor, the encoder, and the set."""
     own = sets.keep(own_set())
-    app.query_params["precision"], app.query_params["sts"] = "float32", written(own)
+    app.query_params["precision"], app.query_params["sts"] = "float32", own.written
     app.query_params["model"] = app.query_params["beside"] = str(six_layers.folder)
     return app, load(six_layers, precision="float32", device=DEVICE), own
 
@@ -405,7 +404,7 @@ def test_a_sub_corpus_without_a_correlation_is_named(furnished, tmp_path, monkey
     texts = ("it rains", "it pours", "the sun is out", "a cat", "two dogs", "a small boat", "a ship", "bread")
     first, second, gold = (*texts[:4], *texts[2:4]), (*texts[4:], *texts[:2]), (1.0, 2.0, 4.0, 3.0, 0.5, 2.5)
     own = sets.keep(GradedPairs("mine.csv", first, second, gold, (*"aaaaa", "single")))
-    app = opened(furnished, "layers", sts=written(own), aggregate="mean")
+    app = opened(furnished, "layers", sts=own.written, aggregate="mean")
     assert any(told.startswith(layers.SILENT.format("mean", "single", LEAST_PAIRS)) for told in words(app.warning))
     assert {one.score for one in layer_table(app).values()} == {layer_scores.NO_SCORE}
     why = no_score_in_words(TOO_FEW, 1)

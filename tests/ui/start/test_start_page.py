@@ -10,7 +10,7 @@ from explorer import run_folder
 from explorer.data import corpora, sources, splitting, uploads
 from explorer.data.graded import sets
 from explorer.data.graded.sets import SetIdentity
-from explorer.data.sources import identity, written
+from explorer.data.sources import identity
 from explorer.data.tables import files
 from explorer.data.text_sets import SCORED_PAIRS, GradedPairs
 from explorer.encoding.locate.lookup import BUNDLED
@@ -102,11 +102,11 @@ def test_own_pairs_are_scored_by_a_click_and_the_text_of_the_form_by_another(sta
     ways(start)
     assert rails(start)[1:] == [[True, True, False], [True, True, False]]
     assert through(start, "door layers") == "Layers"
-    assert start.selectbox(key="sts").value == written(uploaded)
+    assert start.selectbox(key="sts").value == uploaded.written
     tab(opened(start, "start"), ways_in.WAYS)
     assert rails(start)[1] == [True, True, True], "they have been scored since"
     assert through(start, "door train own") == "Train"
-    assert start.multiselect[0].value == [written(uploaded)], "few rows are all trained on, and all judged"
+    assert start.multiselect[0].value == [uploaded.written], "few rows are all trained on, and all judged"
 
 
 def test_own_pairs_that_cannot_be_split_say_why_in_place_of_the_button(start, cache):
@@ -177,7 +177,7 @@ def upload(app, data, name="mine.csv"):
 
 def kept():
     (own,) = sets.kept_sets()
-    return written(own)
+    return own.written
 
 
 def test_odd_names_and_decimal_commas_are_read_the_splits_are_told_and_a_click_uses_the_pairs_and_says_so(fresh):
@@ -232,15 +232,15 @@ def test_a_file_of_any_kind_can_be_deleted_like_pairs_and_is_used_where_models_a
     texts = uploads.keep("lines.txt", b"One line.\nAnother line.\n")
     fresh.query_params["tab"] = ways_in.OWN
     fresh.run()
-    names = [sources.label(pairs), sources.label(texts), written(own)]
+    names = [sources.label(pairs), sources.label(texts), own.written]
     shown = {one.key for one in fresh.button if one.key}
     assert {f"forget {name}" for name in names} <= shown
-    assert {name for name in names if f"use {name}" in shown} == {sources.label(pairs), written(own)}
+    assert {name for name in names if f"use {name}" in shown} == {sources.label(pairs), own.written}
     fresh.button(key=f"use {sources.label(pairs)}").click().run()
     assert fresh.selectbox(key="sts").value == sources.label(pairs)
     fresh.button(key=f"forget {sources.label(pairs)}").click().run()
     assert uploads.paths() == [texts]
-    assert fresh.selectbox(key="sts").value == written(sets.SAMPLE)
+    assert fresh.selectbox(key="sts").value == sets.SAMPLE.written
     fresh.button(key=f"forget {sources.label(texts)}").click().run()
     assert (uploads.paths(), sets.kept_sets()) == ([], (own,))
 
@@ -273,10 +273,10 @@ def test_of_many_pairs_the_train_part_is_trained_on_beside_dev_part_and_test_hal
     upload(fresh, lines())
     fresh.button(key=TRAIN).click().run()
     own = identity(kept())
-    train, dev = map(written, sets.parts(own))
+    train, dev = (one.written for one in sets.parts(own))
     assert (fresh.multiselect(key="data").value == [train]) == (few == 1)
     assert (fresh.selectbox(key="recipe dev").value == dev) == (few == 1)
-    assert (fresh.selectbox(key="recipe test").value == written(sets.halves(own)[1])) == (few == 1)
+    assert (fresh.selectbox(key="recipe test").value == sets.halves(own)[1].written) == (few == 1)
 
 
 def test_a_file_too_small_to_split_can_be_trained_on_and_looked_at(fresh, nothing_is_measured):

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.data import sample
 from explorer.data.graded import sets, sts
 from explorer.data.sample import SEARCH
-from explorer.data.sources import CROSS_FITTED, HELD_OUT, identity, written
+from explorer.data.sources import CROSS_FITTED, HELD_OUT, identity
 from explorer.data.text_sets import GradedPairs
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
@@ -31,15 +31,15 @@ def kept(count=60, name="mine.csv"):
     rows = range(count)
     first, second = (tuple(f"{side} sentence {row} of {name}" for row in rows) for side in ("one", "other"))
     pairs = GradedPairs(name, first, second, tuple(float(row % 6) for row in rows), ("",) * count)
-    return written(sets.keep(pairs))
+    return sets.keep(pairs).written
 
 
 def halves(name=sample.PAIRS):
-    return tuple(map(written, sets.halves(identity(name))))
+    return tuple(one.written for one in sets.halves(identity(name)))
 
 
 def parts(name):
-    return tuple(map(written, sets.parts(identity(name))))
+    return tuple(one.written for one in sets.parts(identity(name)))
 
 
 def judged(app):
