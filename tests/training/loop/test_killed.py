@@ -119,7 +119,8 @@ def test_a_run_that_is_killed_again_and_again_comes_to_the_same_to_the_bit(place
         resumed += bool(kept)
     assert reached == sorted(reached), "nothing that was kept is lost"
     assert resumed > KILLS / 2
-    assert reached[-1] > STEPS / 10, "of the kills after a time, none may have come to a step"
+    # those of the kills at a step, 22, less the one under way at each; the others may have come to none
+    assert reached[-1] >= 18
     kill_at(run, words, lambda: (run.folder / "model.new.part").exists())  # and once while the model is written
     if run.status().state != FINISHED:
         assert_good(run, never_killed)
