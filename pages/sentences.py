@@ -31,6 +31,8 @@ with answer:
     matrices.answer(found)
 with place:
     matrices.draw(found, matrices.order(found, order))
+if len(found.sides) < len(sides):  # B is still being encoded
+    st.stop()
 tab = first_screen.tabs((LAYERS, PAIR, PACKS, EXPORT))
 cosine_meaning.find_for(sides)
 if tab == LAYERS:

@@ -34,6 +34,7 @@ MEASURING, TRAINING, NETWORK, LOADING, PLANS = "measuring", "training", "network
 AHEAD = "ahead"  # what a visitor may ask for later
 WAITING, RUNNING, DONE, STOPPED, FAILED = "waiting", "running", "done", "stopped", "failed"
 MOMENT = 0.3  # seconds: a shorter job shows no progress
+REDRAWN = 0.4  # seconds between two looks at a job's progress
 GIVE_BACK = 2.0  # seconds of a job between two times that it returns memory
 WAITING_FOR = "Waiting for: {}"
 _FIRST = "_first wait"
@@ -250,7 +251,7 @@ def _slot(key: str) -> list[Any]:
 def progress_of(job: Job) -> None:
     """Show a job without a result: its progress and Stop, or how it ended and a button to restart it."""
     if job.live:
-        _follow(job.key)
+        _redrawn(job, lambda: _progress(job))
         _fetch_the_code_of_figures(job)
     elif job.state == STOPPED:
         st.info(f"Stopped: {plain(job.title)}.", icon=":material/stop_circle:")
@@ -265,15 +266,30 @@ def progress_of(job: Job) -> None:
 def has_ended(job: Job, text: str) -> bool:
     """Whether a job has ended; until then the text stands in its place, and at the end the page is drawn anew."""
     if job.live:
-        st.fragment(_until_the_end, run_every=0.5)(job, text)
+        _redrawn(job, lambda: st.caption(text))
         return False
     return True
 
 
-def _until_the_end(job: Job, text: str) -> None:
-    if not job.live:
-        st.rerun()
-    st.caption(text)
+def _redrawn(job: Job, draw: Callable[[], object]) -> None:
+    """Draw what stands in the place of a job's result, again and again until the job ends; then the page, at once.
+
+    A redraw waits for the end. A clock alone would notice it half an interval late, which is as long as a short job.
+    """
+    drawn = False
+
+    def until_the_end() -> None:
+        nonlocal drawn
+        draw()
+        place = st.empty()
+        until = time.monotonic() + (REDRAWN if drawn else 0)  # at first the rest of the page is still to come
+        drawn = True
+        while job.live and time.monotonic() < until and not job.ends_within(REDRAWN / 8):
+            place.empty()  # lets a click in
+        if not job.live:
+            st.rerun()
+
+    st.fragment(until_the_end, run_every=REDRAWN)()
 
 
 def _fetch_the_code_of_figures(job: Job) -> None:
@@ -284,11 +300,7 @@ def _fetch_the_code_of_figures(job: Job) -> None:
             st.plotly_chart(empty, height=1, config={"staticPlot": True}, key="empty figure", alt="Empty")
 
 
-@st.fragment(run_every=0.5)
-def _follow(key: str) -> None:
-    job = find(key)
-    if job is None or not job.live:
-        st.rerun()
+def _progress(job: Job) -> None:
     progress = job.progress  # read once: the job's thread replaces it
     text = f"{plain(job.title)}: {plain(progress.text)}"
     if progress.total:

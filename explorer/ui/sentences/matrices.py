@@ -103,17 +103,19 @@ class Seen:
 def seen(
     sides: tuple[Reader, ...], sentences: tuple[str, ...], later: st.delta_generator.DeltaGenerator
 ) -> Seen | None:
-    """The sentences in every layer; None, with progress shown, until they are encoded.
+    """The sentences in every layer; None, with progress shown, until those of A are encoded.
 
-    Random pairs are not waited for: their progress is in `later`.
+    A is not kept waiting by B, nor either of them by random pairs: their progress is in `later`.
     """
-    layers = [side.layers(sentences) for side in sides]
-    known = tuple(found for found in layers if found is not None)
-    if len(known) < len(sides):
-        return None
+    layers_a = sides[0].layers(sentences)
     with later:
-        random = tuple(side.random() for side in sides)
-    return Seen(sides, sentences, known, random)
+        layers = (layers_a, *(side.layers(sentences) for side in sides[1:]))
+        known = tuple(found for found in layers if found is not None)
+        if layers_a is None:
+            return None
+        if len(known) < len(sides):
+            return Seen(sides[:1], sentences, known, (None,))
+        return Seen(sides, sentences, known, tuple(side.random() for side in sides))
 
 
 def answer(seen: Seen) -> None:
@@ -127,7 +129,8 @@ def answer(seen: Seen) -> None:
         where = f"; random pairs have {in_words.number(means[0])}" if means[0] is not None else ""
         cosine = in_words.number(float(one[places]))
         st.markdown(messages.plain(f"Of {count:,} pairs, A finds {pair} most similar: ") + f"**{cosine}**{where}.")
-        st.caption(sidebar_choice.ASK_FOR_B)
+        if sidebar_choice.model_b() is None:
+            st.caption(sidebar_choice.ASK_FOR_B)
         return
     gap = in_words.gap(float(one[places]), float(other[places]))
     changes = sentence_vectors.apart(other - one)
@@ -143,7 +146,7 @@ def answer(seen: Seen) -> None:
 
 def order(seen: Seen, chosen: str) -> NDArray[np.intp]:
     """The order of the sentences in every matrix."""
-    if chosen == TYPED:
+    if chosen not in _orders(seen.sides)[1:]:  # as typed, or by B, which is not encoded yet
         return np.arange(len(seen.sentences))
     of_b = seen.other is not None and chosen == _orders(seen.sides)[-1]
     return sentence_vectors.clustered(seen.other if of_b and seen.other is not None else seen.one)

@@ -147,6 +147,18 @@ def test_the_matrices_of_every_layer_are_those_of_the_vectors_of_that_layer(app,
     assert [frame["name"] for frame in figure["frames"]] == ["0", "1", "2"]
 
 
+def test_a_is_drawn_while_b_is_being_encoded(app, place, monkeypatch):
+    whole = sidebar_choice.Reader.layers
+    monkeypatch.setattr(sidebar_choice.Reader, "layers", lambda side, of: whole(side, of) if side.name == "A" else None)
+    app.query_params.update(beside=str(place.folder / "gpt2"), order="clustered by B")
+    typed(app, TYPED)
+    assert [matrix.shape for matrix in cosines(figures(app)[0])] == [(4, 4)]
+    assert any("A finds" in told for told in words(app.markdown))
+    assert sidebar_choice.ASK_FOR_B not in words(app.caption)
+    monkeypatch.undo()
+    assert len(cosines(figures(measured(app))[0])) == 3
+
+
 def test_with_b_the_pair_is_the_one_that_changed_most_and_each_has_the_axes_of_its_tokenizer(app, place):
     app.query_params.update(beside=str(place.folder / "gpt2"), pair_part=microscope.LAYERS)
     typed(app, TYPED)
