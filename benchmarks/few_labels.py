@@ -72,7 +72,7 @@ def _measured(folder: Path, method: str) -> tuple[float, float, str]:
     (result,) = status.results
     assert result.classes is not None, "labelled test rows are predicted"
     assert result.frozen is not None, "and by the frozen encoder"
-    probe = result.frozen.verdict.declared_base
+    probe = result.frozen.verdict.before
     assert probe is not None
     print(name, probe, result.classes.accuracy, result.steps, round(status.seconds), file=sys.stderr, flush=True)
     return probe, result.classes.accuracy, f"{result.steps:,} and {status.seconds:.0f}"

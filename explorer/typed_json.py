@@ -70,7 +70,8 @@ def read(kind: type[T], stated: object) -> T | None:
     if not isinstance(stated, Mapping):
         return None
     hints: dict[str, Any] = _hints(kind)  # type: ignore[arg-type]  # a class is hashable
-    given = {name: _fitted(hints[name], stated[name]) for name in hints if name in stated}
+    names = {field.name: _name(field) for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    given = {name: _fitted(hints[name], stated[names[name]]) for name in hints if names[name] in stated}
     fitting = {name: value for name, value in given.items() if value is not _UNFIT}
     try:
         return kind(**fitting) if _required(kind) <= set(fitting) else None
@@ -81,6 +82,26 @@ def read(kind: type[T], stated: object) -> T | None:
 def read_each(kind: type[T], stated: Iterable[object]) -> list[T]:
     """The dataclasses that objects state; without those of which `read` makes none."""
     return [found for one in stated if (found := read(kind, one)) is not None]
+
+
+def field_as(name: str) -> Any:
+    """A field, None by default, that has another name in JSON than in Python."""
+    return dataclasses.field(default=None, metadata={"written": name})
+
+
+def written(value: Any) -> Any:
+    """What `read` reads: the objects and lists of dataclasses and tuples, under the names that fields have in JSON."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {_name(field): written(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {name: written(one) for name, one in value.items()}
+    return list(map(written, value)) if isinstance(value, list | tuple) else value
+
+
+def _name(field: "dataclasses.Field[Any]") -> str:
+    """The name of a field in JSON."""
+    name: str = field.metadata.get("written", field.name)
+    return name
 
 
 def misfit(kind: type[Any], stated: Mapping[str, object]) -> str | None:

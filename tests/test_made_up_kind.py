@@ -71,7 +71,7 @@ def in_a_copy(folder: Path) -> None:
     status, tuned = run.status(), by_hand(run.model)
     assert status.facts.measures == {"dev": MEASURE, "test": MEASURE}
     verdict = status.verdict.test
-    for score, right in ((verdict.declared_base, wanted), (verdict.exported, tuned)):
+    for score, right in ((verdict.before, wanted), (verdict.after, tuned)):
         assert score == pytest.approx(100 * right.mean(), abs=1e-3)
     found = json.loads(said("compare", model, "run:four", "--on", test, "--json"))
     gained = tuned - wanted

@@ -187,8 +187,8 @@ def test_a_run_of_a_notebook_is_a_run_as_any_other(shown, capsys):
     assert frame["dev"].tolist() == [one.dev for one in runs.find("mine").metrics() if hasattr(one, "dev")]
     assert frame["step"].iloc[-1] == len(run.steps()) == 20
     test = status.verdict.test
-    assert shown["tuned"].before.score == pytest.approx(test.declared_base, abs=1e-3)
-    assert shown["tuned"].after.score == pytest.approx(test.exported, abs=1e-3)
+    assert shown["tuned"].before.score == pytest.approx(test.before, abs=1e-3)
+    assert shown["tuned"].after.score == pytest.approx(test.after, abs=1e-3)
     assert run.model.name == "run:mine"
 
 

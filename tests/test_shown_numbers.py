@@ -79,7 +79,7 @@ def test_a_sentence_of_two_models_adds_up():
 def test_a_difference_elsewhere_adds_up_with_the_scores_of_its_table():
     for _, one in verdicts():
         text = verdict.elsewhere([ElsewhereVerdict("SICK-R test", 9, 9, "Spearman", one)]).text
-        adds_up(*numbers(in_words.arrow(one.declared_base, one.exported)), *numbers(text))
+        adds_up(*numbers(in_words.arrow(one.before, one.after)), *numbers(text))
 
 
 def test_what_was_learned_adds_up_with_its_scores_and_shares():
@@ -133,10 +133,10 @@ def test_cosines_that_are_shown_alike_are_said_to_be_alike():
 def test_the_chosen_cells_of_two_models_add_up():
     for edges, one in verdicts():
         interval = Interval(*map(np.asarray, one.known[2:]))
-        shown = numbers(comparison_report.difference_text((one.declared_base, one.exported), interval))
-        adds_up(*numbers(in_words.arrow(one.declared_base, one.exported)), *shown)
+        shown = numbers(comparison_report.difference_text((one.before, one.after), interval))
+        adds_up(*numbers(in_words.arrow(one.before, one.after)), *shown)
         tells_from_0(edges, shown[1:])
-        words = best_cell.difference_in_words((one.declared_base, one.exported), interval, "another")
+        words = best_cell.difference_in_words((one.before, one.after), interval, "another")
         if "equal" not in words:
             size, low, high = numbers(words)
             assert (-size if "below" in words else size) == shown[0]
@@ -196,7 +196,7 @@ def test_queries_and_groups_of_them_add_up():
 
 def test_the_layer_and_pooling_that_queries_choose_adds_up():
     for edges, one in verdicts():
-        choice = QueryChoice("mean of layer 3", one.exported, one.declared_base, *one.known[2:])
+        choice = QueryChoice("mean of layer 3", one.after, one.before, *one.known[2:])
         text = choice_text(choice)
         after, before, difference, _, low, high = numbers(text[text.index("it has") :])
         adds_up(before, after, difference, low, high)

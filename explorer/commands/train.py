@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from explorer import in_words, run_folder
+from explorer import in_words, run_folder, typed_json
 from explorer.commands.parts import flags, output
 from explorer.data import sources
 from explorer.encoding.locate import model_names
@@ -183,7 +183,7 @@ def _content(run: runs.Run, status: Status) -> dict[str, object]:
         "folder": str(run.folder),
         "state": status.state,
         "learned": learned.as_json(status.learned),
-        "verdict": status.verdict and status.verdict.as_json(),
+        "verdict": typed_json.written(status.verdict),
         **({"unscored": unscored} if unscored else {}),
         "seeds": [one.as_json() for one in status.results],
         "watched": _watched(run, status),

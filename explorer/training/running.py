@@ -202,7 +202,7 @@ def _record_facts(run: Run, recorder: Recorder, training: Training) -> None:
     recorder.probe_sentences([texts[place] for place in probe_places(texts)])
     facts = recorder.status.facts.found_by(training)
     verdict = training.verdict
-    base = verdict.dev and verdict.dev.declared_base
+    base = verdict.dev and verdict.dev.before
     recorder.put(base=base, verdict=verdict, facts=facts)
     for report in (
         *([prepared.seen.words] if prepared.seen else []),

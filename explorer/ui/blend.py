@@ -138,9 +138,9 @@ def _show(curve: BlendCurve, alpha: float) -> None:
         of_set = messages.plain(sources.shown(judge.name))
         st.markdown(f"**{use.capitalize()}**: {of_set}, {size} · {judge.measure} × 100")
         cells = (
-            ("base, model default", to_base.declared_base, to_base),
-            ("tuned model", to_tuned.declared_base, to_tuned),
-            (f"blend, α = {alpha:g}", to_base.exported, None),
+            ("base, model default", to_base.before, to_base),
+            ("tuned model", to_tuned.before, to_tuned),
+            (f"blend, α = {alpha:g}", to_base.after, None),
         )
         for card, (label, score, gap) in zip(st.columns(3, gap="small"), cells, strict=True):
             note = BLEND_MINUS.format(gap.gap) if gap and gap.gap else ""

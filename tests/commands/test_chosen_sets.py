@@ -58,7 +58,7 @@ def test_a_training_without_a_test_set_has_a_dev_score_and_no_verdict_on_it(word
     dev = told["verdict"]["dev"]
     assert dev["chose"]
     assert dev["low"] is dev["high"] is None
-    assert dev["exported"] == found.status().verdict.dev.exported is not None
+    assert dev["exported"] == found.status().verdict.dev.after is not None
     assert told["verdict"]["test"] is None
     assert headline.short(found.status().learned).endswith("o test"), "the list of runs"
     score = f"{dev['exported']:.2f}"

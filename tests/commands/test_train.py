@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 from transformers import AutoTokenizer
 
+from explorer import typed_json
 from explorer.__main__ import _options, main
 from explorer.commands import train as train_command
 from explorer.data import sample
@@ -73,7 +74,7 @@ def test_training_says_on_standard_output_what_came_of_it(place, words, said, fi
     assert code == 0
     assert str(run.folder) in err.splitlines()
     assert (told["run"], told["folder"], told["state"]) == ("told", str(run.folder), FINISHED)
-    assert told["verdict"] == run.status().verdict.as_json()
+    assert told["verdict"] == typed_json.written(run.status().verdict)
     best = max(told["seeds"], key=lambda seed: seed["dev"])
     assert told["verdict"] == best["verdict"], "of the model that is kept"
     assert told["verdict"]["test"]["exported"] == best["test"]
@@ -117,9 +118,7 @@ def test_the_printed_command_finds_a_model_elsewhere_and_rows_that_were_held_out
     assert command[3:] == ["compare", str(place.model), "run:own-rows", "--on", "test rows of run:own-rows"]
     found = answered(*command[3:], "--json")["verdict"]
     test = runs.find("own-rows").status().verdict.test
-    assert (found["before"]["score"], found["after"]["score"]) == pytest.approx(
-        (test.declared_base, test.exported), abs=0.01
-    )
+    assert (found["before"]["score"], found["after"]["score"]) == pytest.approx((test.before, test.after), abs=0.01)
     out, _ = done(
         *words_of(recipe(place, "simcse", settings={"steps": 1})), "--name", "there", "--out", tmp_path / "runs"
     )

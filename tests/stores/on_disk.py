@@ -274,7 +274,7 @@ def put_picture(desk: Desk, x: Any) -> Hashable:
 def read_picture(desk: Desk, key: Hashable) -> int:
     found = picture_store.kept(str(key))
     assert found is not None
-    assert found.points[0].verdict.exported == 80.0
+    assert found.points[0].verdict.after == 80.0
     return int(found.seconds)
 
 

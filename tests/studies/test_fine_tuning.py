@@ -283,7 +283,7 @@ def test_the_table_has_the_measured_mean_beside_the_published_score(place, scale
     last = reference_scores.find_table("LayerAttPooler", "2").rows[-1]
     label = f"{last.label}, {last.pooling}, {last.base}"
     of_last = [run for run in runs.every() if "pooler" not in run.recipe().settings]
-    scores = [run.status().verdict.test.exported for run in of_last]
+    scores = [run.status().verdict.test.after for run in of_last]
     called = {f"{last.pooling}, seed {run.recipe().seeds[0]}" for run in of_last}
     assert {run.called for run in of_last} == called, "what tells the rows of this table apart is their pooling"
     assert {runs.shown(f"run:{run.name}") for run in of_last} == {f"{run.called} (run:{run.name})" for run in of_last}

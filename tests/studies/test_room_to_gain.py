@@ -57,7 +57,7 @@ def test_of_triplets_it_is_the_share_whose_positive_is_nearer(place):
 
 def test_of_scored_pairs_it_is_the_score_that_the_run_reports_of_its_base(place):
     found = finish(before_start(trainings.recipe(place, "simcse"))).room
-    reported = trainings.train(trainings.new(place, "simcse", "the-base")).status().verdict.test.declared_base
+    reported = trainings.train(trainings.new(place, "simcse", "the-base")).status().verdict.test.before
     assert found.score == pytest.approx(reported, abs=1e-4)
     assert found.missed is None
 

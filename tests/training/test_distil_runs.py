@@ -49,12 +49,12 @@ def test_before_is_the_whole_model_and_same_is_the_cut_one(place, run):
     status = run.status()
     for path, scores in ((place.dev, status.verdict.dev), (place.test, status.verdict.test)):
         first, second, gold = texts_of(path)
-        for one, found in ((encoder, scores.declared_base), (cut, scores.same_reading_base)):
+        for one, found in ((encoder, scores.before), (cut, scores.before_as_trained)):
             sides = [one.states(side) for side in (first, second)]
             expected = spearman(*(Head(("mean",))(side.hidden, side.mask) for side in sides), gold)
             assert found == pytest.approx(expected, abs=0.01)
         sides = (by_sentence_transformers(run.model, tuple(side)) for side in (first, second))
-        assert scores.exported == pytest.approx(spearman(*sides, gold), abs=0.01)
+        assert scores.after == pytest.approx(spearman(*sides, gold), abs=0.01)
 
 
 def test_card_and_run_say_what_was_cut(place, run):

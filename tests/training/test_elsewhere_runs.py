@@ -56,7 +56,7 @@ def test_scores_elsewhere_are_those_of_other_libraries_on_the_items_with_the_low
     some = sorted(rows, key=lambda row: hashlib.sha256(f"{row[0]}\0{row[1]}".encode()).hexdigest())[:MOST]
     rows = sources.triplets(str(place.triplets))
     texts = (rows.anchors, rows.positives, rows.negatives)
-    for folder, which in ((place.model, "declared_base"), (run.model, "exported")):
+    for folder, which in ((place.model, "before"), (run.model, "after")):
         model = SentenceTransformer(str(folder), device="cpu")
         one, other = (model.encode(list(side), convert_to_tensor=True) for side in list(zip(*some, strict=True))[:2])
         expected = spearman(one, other, [row[2] for row in some])
@@ -65,7 +65,7 @@ def test_scores_elsewhere_are_those_of_other_libraries_on_the_items_with_the_low
         right = torch.cosine_similarity(anchor, positive) > torch.cosine_similarity(anchor, negative)
         assert getattr(found[1].verdict, which) == pytest.approx(100 * float(right.float().mean()), abs=1e-3)
     for one in found:
-        assert one.verdict.difference == pytest.approx(one.verdict.exported - one.verdict.declared_base)
+        assert one.verdict.difference == pytest.approx(one.verdict.after - one.verdict.before)
 
 
 def test_a_base_that_was_scored_is_not_encoded_again(place, run, monkeypatch):
@@ -219,7 +219,7 @@ def test_a_run_goes_on_without_a_set_that_is_gone_and_every_other_set_keeps_its_
         name: [line for line in lines if f"| {name} (elsewhere" in line] for name in ("Sample pairs", "first.csv")
     }
     assert of_name["first.csv"] == [], "the seed of the model lacks it"
-    scores = [next(one.verdict.exported for one in seed if one.name == sample.PAIRS) for seed in of_seed]
+    scores = [next(one.verdict.after for one in seed if one.name == sample.PAIRS) for seed in of_seed]
     assert f"| {np.mean(scores):.2f} ± {np.std(scores, ddof=1):.2f} |" in of_name["Sample pairs"][0]
 
 
@@ -268,12 +268,12 @@ def test_the_line_has_the_kind_of_the_worst_and_its_words():
         "could be chance; c Spearman +1.50 (+1.00 to +2.00), better."
     )
     assert [verdict.worst(every[start:]) for start in range(4)] == [WORSE, CHANCE, BETTER, UNKNOWN]
-    without = ElsewhereVerdict("d", 10, 10, "Spearman", Verdict(exported=3.0))
+    without = ElsewhereVerdict("d", 10, 10, "Spearman", Verdict(after=3.0))
     assert verdict.elsewhere([without]).text == "Elsewhere: d Spearman no score that can be compared, not known."
-    base = ElsewhereVerdict("d", 10, 10, "Spearman", Verdict(declared_base=3.0))
+    base = ElsewhereVerdict("d", 10, 10, "Spearman", Verdict(before=3.0))
     assert verdict.elsewhere([base]) is None, "it is not trained yet"
     run = verdict.RunVerdict(elsewhere=tuple(every))
-    assert typed_json.read(verdict.RunVerdict, json.loads(json.dumps(run.as_json()))) == run
+    assert typed_json.read(verdict.RunVerdict, json.loads(json.dumps(typed_json.written(run)))) == run
 
 
 def test_page_command_card_and_blends_tell_it(place, run, monkeypatch):
@@ -292,9 +292,9 @@ def test_page_command_card_and_blends_tell_it(place, run, monkeypatch):
     _, curve = finish(blending.of_runs([run], (1.0,)))
     scores = blend_curve.as_json(curve)["sets"]
     for number, one in enumerate(status.verdict.elsewhere, start=1):
-        assert scores[f"elsewhere {number}"]["scores"][-1] == pytest.approx(one.verdict.exported, abs=1e-3)
-    assert curve.learned(1.0).elsewhere[0].verdict.exported == pytest.approx(
-        status.verdict.elsewhere[0].verdict.exported, abs=1e-3
+        assert scores[f"elsewhere {number}"]["scores"][-1] == pytest.approx(one.verdict.after, abs=1e-3)
+    assert curve.learned(1.0).elsewhere[0].verdict.after == pytest.approx(
+        status.verdict.elsewhere[0].verdict.after, abs=1e-3
     )
 
 

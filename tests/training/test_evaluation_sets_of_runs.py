@@ -75,12 +75,12 @@ def test_facts_results_and_card_have_a_line_for_each(run, further):
     sets = [run_set(identity(name)) for name in (status.facts.test, *further)]
     assert [one.task.data for one in results] == [one.digest for one in sets]
     assert [one.task.name for one in results] == [Path(status.facts.test).name, *further]
-    assert [one.measured.score() for one in results[1:]] == [one.exported for one in status.verdict.more]
+    assert [one.measured.score() for one in results[1:]] == [one.after for one in status.verdict.more]
     card = (run.model / "README.md").read_text()
     for use, outcome in zip(("test 2", "test 3"), status.verdict.more, strict=True):
         (row,) = [line for line in card.splitlines() if f"({use}, " in line]
-        assert written(outcome.declared_base, sign="") in row
-        assert written(outcome.exported, sign="") in row
+        assert written(outcome.before, sign="") in row
+        assert written(outcome.after, sign="") in row
     listed = yaml.safe_load(card.split("---\n")[1])["model-index"][0]["results"]
     assert [one["dataset"]["split"] for one in listed] == ["test", "test", "test", "dev"]
 
@@ -133,9 +133,9 @@ def test_sets_that_make_no_list_are_refused(place, changes, told):
 
 
 def test_a_verdict_is_read_as_it_was_written():
-    outcomes = [verdict.Verdict(exported=float(number)) for number in range(4)]
+    outcomes = [verdict.Verdict(after=float(number)) for number in range(4)]
     found = verdict.of_uses(dict(zip(("dev", "test", "test 2", "test 3"), outcomes, strict=True)), ("test 2",))
-    assert typed_json.read(verdict.RunVerdict, found.as_json()) == found
+    assert typed_json.read(verdict.RunVerdict, typed_json.written(found)) == found
     assert list(found.by_use.values()) == [*outcomes[1:], outcomes[0]]
     assert [use for use in found.by_use if found.is_optimistic(use)] == ["test 2"]
     assert typed_json.read(verdict.RunVerdict, {"test": {"exported": 1.0}, "more": "nonsense"}).more == ()
@@ -153,7 +153,7 @@ def test_triplets_have_the_accuracy_that_sentence_transformers_says(place, on_pa
     rows = run_set(identity(on_packs.status().facts.set_of(use)))
     evaluator = TripletEvaluator(rows.anchors, rows.positives, rows.negatives, write_csv=False)
     found = on_packs.status().verdict.by_use[use]
-    for folder, score in ((place.model, found.declared_base), (on_packs.model, found.exported)):
+    for folder, score in ((place.model, found.before), (on_packs.model, found.after)):
         theirs = evaluator(SentenceTransformer(str(folder), device="cpu"))["cosine_accuracy"]
         assert score == pytest.approx(100 * theirs, abs=1e-4)
 
@@ -164,7 +164,7 @@ def test_probe_packs_have_the_share_that_a_loop_over_couples_says(on_packs):
     cosines = model.similarity_pairwise(model.encode(list(pairs.first)), model.encode(list(pairs.second))).tolist()
     same, others = ([one for one, kind in zip(cosines, pairs.same, strict=True) if kind is of] for of in (True, False))
     couples = [one > other for one in same for other in others]
-    assert on_packs.status().verdict.test.exported == pytest.approx(100 * sum(couples) / len(couples), abs=0.1)
+    assert on_packs.status().verdict.test.after == pytest.approx(100 * sum(couples) / len(couples), abs=0.1)
 
 
 def test_every_run_records_the_change_of_each_pack_and_pairs_that_show_it(on_packs, place):

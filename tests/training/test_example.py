@@ -126,8 +126,8 @@ def test_its_scores_are_those_of_its_weights_found_without_measuring_and_give_it
     test = sample.test()
     one, other = (finish(of_reading(tuned(run.name), side, OWN)) for side in (test.first, test.second))
     cosines = (one * other).sum(1) / np.linalg.norm(one, axis=1) / np.linalg.norm(other, axis=1)
-    assert run.status().verdict.test.exported == pytest.approx(100 * spearmanr(cosines, test.gold).statistic, abs=0.01)
-    assert run.status().results[0].dev == pytest.approx(run.status().verdict.dev.exported, abs=0.01)
+    assert run.status().verdict.test.after == pytest.approx(100 * spearmanr(cosines, test.gold).statistic, abs=0.01)
+    assert run.status().results[0].dev == pytest.approx(run.status().verdict.dev.after, abs=0.01)
     sides = [model_names.find(name) for name in (run.recipe().model, f"run:{run.name}")]
     gap = Comparison(*[stored_scores(shelf_key(found, test, Settings())) for found in sides], OWN, OWN).chosen()
     verdict = run.status().verdict.test

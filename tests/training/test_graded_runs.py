@@ -4,7 +4,6 @@ import ast
 import json
 import random
 import re
-from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from sentence_transformers import SentenceTransformer
 from sklearn.linear_model import LogisticRegression
 from transformers import AutoModel, AutoTokenizer
 
+from explorer import typed_json
 from explorer.__main__ import main
 from explorer.data import corpora
 from explorer.data.graded import sets
@@ -154,8 +154,8 @@ def test_the_base_is_scored_as_its_makers_read_it(place, declared):
         first, second, gold = texts_of(path)
         sides = (by_sentence_transformers(declared, tuple(side)) for side in (first, second))
         expected = spearman(*sides, gold)
-        assert scores.declared_base == pytest.approx(expected, abs=0.01)
-        assert scores.same_reading_base == pytest.approx(expected, abs=0.01), "what is trained is what it declares"
+        assert scores.before == pytest.approx(expected, abs=0.01)
+        assert scores.before_as_trained == pytest.approx(expected, abs=0.01), "what is trained is what it declares"
 
 
 SETTINGS = {"steps": 6, "batch_size": 8, "learning_rate": 3e-3, "max_length": 24}
@@ -293,10 +293,10 @@ def test_the_test_rows_are_compared_with_a_logistic_layer_on_the_frozen_base(pla
         for found in (by_base, [one for _, one in predicted(run, kept)])
     ]
     gap, verdict = mean_difference(*right), kept.frozen.verdict
-    assert (verdict.declared_base, verdict.exported) == pytest.approx([100 * one.mean() for one in right])
+    assert (verdict.before, verdict.after) == pytest.approx([100 * one.mean() for one in right])
     assert (verdict.difference, verdict.low, verdict.high) == (gap.difference, gap.low, gap.high)
     assert [one.frozen.classes for one in results] == [class_scores(rows.test.labels, by_base)] * 2
-    assert [one.frozen.verdict.exported for one in results] == [one.classes.accuracy for one in results]
+    assert [one.frozen.verdict.after for one in results] == [one.classes.accuracy for one in results]
     assert [one.frozen.rows for one in results] == [96, 96]
 
 
@@ -305,7 +305,9 @@ def test_the_comparison_with_the_frozen_base_is_on_record_in_the_log_and_in_the_
     kept = max(status.results, key=lambda one: one.criterion)
     assert status.frozen == kept.frozen
     stored = json.loads((run.folder / "status.json").read_text())["results"]
-    assert [one["frozen"]["verdict"] for one in stored] == [asdict(one.frozen.verdict) for one in status.results]
+    assert [one["frozen"]["verdict"] for one in stored] == [
+        typed_json.written(one.frozen.verdict) for one in status.results
+    ]
     assert f"test rows: {kept.frozen.sentence.text}" in (run.folder / LOG).read_text()
     _, _, told = kept.frozen.sentence.text.partition(": ")
     assert told in (run.folder / "README.md").read_text().split("## Classification")[1]
@@ -318,7 +320,7 @@ def test_the_command_says_what_the_frozen_base_gets_and_prints_it_of_each_seed(p
     told = capsys.readouterr()
     (seed,) = json.loads(told.out)["seeds"]
     frozen = runs.find("told").status().frozen
-    assert seed["frozen"] == asdict(frozen)
+    assert seed["frozen"] == typed_json.written(frozen)
     assert f"Test rows: {frozen.sentence.text}" in told.err.splitlines()
 
 
@@ -364,7 +366,7 @@ def test_all_rows_train_the_dev_set_chooses_and_the_classifier_is_gone_afterward
         best = max(reversed(lines), key=lambda line: line.dev)  # of equal ones the last
         assert (result.best_step, result.dev_at_best_step, result.classes) == (best.step, best.dev, None)
         assert result.criterion == best.dev
-        assert result.dev == result.verdict.dev.exported
+        assert result.dev == result.verdict.dev.after
     assert not (whole.model / CLASSIFIER).exists()
     assert not any("classifier" in name for name in weights(whole))
     assert "## Classification" not in (whole.folder / "README.md").read_text()

@@ -76,7 +76,7 @@ def test_status_card_and_output_say_that_nothing_was_learned_and_why(below):
         (below.folder / "README.md").read_text("utf-8").replace("**", "").replace("\\", "").split()
     )
     verdict = status.verdict
-    assert verdict.test.exported == verdict.test.same_reading_base
+    assert verdict.test.after == verdict.test.before_as_trained
     assert verdict.test.difference is None, "0.00 of two equal models is no result of a test"
     assert json.loads(json.dumps(status.as_json()))["facts"]["nothing"]["why"] == BELOW
 

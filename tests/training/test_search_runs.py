@@ -84,7 +84,7 @@ def test_base_and_export_score_what_sentence_transformers_says(place, pairs, sea
     dev = training_texts.read_texts(run.recipe()).dev
     test = run_set(identity(str(search)))
     for task, found, measure in ((test, verdict.test, "cosine_ndcg@10"), (dev, verdict.dev, "cosine_mrr@10")):
-        for folder, score in ((place.model, found.declared_base), (run.model, found.exported)):
+        for folder, score in ((place.model, found.before), (run.model, found.after)):
             assert score == pytest.approx(100 * of_sentence_transformers(folder, task)[measure], abs=1e-3)
 
 
@@ -267,9 +267,9 @@ def test_a_model_with_prompts_for_queries_and_documents_is_evaluated_with_them(p
     run = train(new(place, "contrast", **given))
     assert TRAINED_TOO in (run.folder / LOG).read_text()
     task, found = run_set(identity(str(search))), run.status().verdict.dev
-    for where, score in ((folder, found.declared_base), (run.model, found.exported)):
+    for where, score in ((folder, found.before), (run.model, found.after)):
         assert score == pytest.approx(100 * of_sentence_transformers(where, task)["cosine_ndcg@10"], abs=1e-3)
-    assert found.declared_base != pytest.approx(100 * of_sentence_transformers(place.model, task)["cosine_ndcg@10"])
+    assert found.before != pytest.approx(100 * of_sentence_transformers(place.model, task)["cosine_ndcg@10"])
 
 
 def test_typed_prompts_are_trained_evaluated_and_exported_and_the_base_is_judged_as_it_is_used(place, pairs, search):
@@ -278,7 +278,7 @@ def test_typed_prompts_are_trained_evaluated_and_exported_and_the_base_is_judged
     stated = json.loads((run.model / "config_sentence_transformers.json").read_text())["prompts"]
     assert (stated["query"], stated["document"]) == tuple(typed.values())
     task, found = run_set(identity(str(search))), run.status().verdict.dev
-    for where, score in ((place.model, found.declared_base), (run.model, found.exported)):
+    for where, score in ((place.model, found.before), (run.model, found.after)):
         theirs = of_sentence_transformers(where, task)["cosine_ndcg@10"]
         assert score == pytest.approx(100 * theirs, abs=1e-3), "the base has no prompts"
     card = (run.model / "README.md").read_text()

@@ -66,10 +66,10 @@ def test_two_stages_train_the_weights_of_two_runs_by_hand(place, first):
     for name, weight in weights(third).items():
         assert torch.equal(weights(run)[name], weight), name
     mine, theirs, of_base = (one.status().verdict.test for one in (run, third, first))
-    assert mine.exported == theirs.exported
+    assert mine.after == theirs.after
     # "before" is the base that people use, under its default and as the last stage trains it
-    assert mine.declared_base == of_base.declared_base != theirs.declared_base
-    assert mine.same_reading_base == of_base.same_reading_base
+    assert mine.before == of_base.before != theirs.before
+    assert mine.before_as_trained == of_base.before_as_trained
 
 
 def test_steps_are_numbered_through_and_each_states_its_stage(unbroken, place):

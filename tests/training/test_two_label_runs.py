@@ -58,7 +58,7 @@ def test_two_labels_are_judged_by_average_precision_which_also_chooses_the_check
     recipe, status = run.recipe(), run.status()
     assert status.facts.measures == {"dev": AVERAGE_PRECISION, "test": AVERAGE_PRECISION}
     (result,) = status.results
-    for model, score in ((place.model, "declared_base"), (run.model, "exported")):
+    for model, score in ((place.model, "before"), (run.model, "after")):
         for use, path in (("test", recipe.test), ("dev", recipe.dev)):
             theirs = 100 * average_precision_score(*cosines_of(model, path))
             assert getattr(getattr(status.verdict, use), score) == pytest.approx(theirs, abs=1e-2), (use, score)

@@ -109,7 +109,7 @@ def _set(draft: style.Draft, change: SetChange, at: int) -> None:
         error_x=bars | {"color": colour, "thickness": 5, "width": 0} if bars else None,
         hovertemplate=f"{style.hover_text(change.name)}<br>{verdict.gap_with_ci}<extra></extra>",
     )
-    scores = in_words.arrow(verdict.declared_base, verdict.exported)
+    scores = in_words.arrow(verdict.before, verdict.after)
     draft.note(
         f"{style.short_text(change.name, LONGEST)}<br>{scores}, {verdict.gap_alone}",
         align="left",

@@ -181,8 +181,9 @@ class ComparisonVerdict:
         content |= {name: rounded(getattr(self.score, name)) for name in (*names, "smallest_gain")}
         content["items_needed"] = self.score.items_needed
         if self.tuning:
+            scores = self.score.before, self.score.after, self.score.before_as_trained
             about_run = "declared_base", "exported", "same_reading_base"
-            content |= {name: rounded(getattr(self.score, name)) for name in about_run}
+            content |= {name: rounded(score) for name, score in zip(about_run, scores, strict=True)}
         if part := self.score.training:
             content["training"] = {name: rounded(getattr(part, name)) for name in names}
         return content | ({"in_dev_set": self.in_dev.rows} if self.in_dev else {})
@@ -244,7 +245,7 @@ def judge(
     score = Verdict.of_choice(*two, same_score) if in_dev.all else Verdict.of(*two, gap, same_score, part, spread)
     if tuning and tuning.folds and (metric, aggregate) == (tuning.folds_by, "all"):
         score = tuning.folds
-        sides[after] = replace(sides[after], score=math.nan if score.exported is None else score.exported)
+        sides[after] = replace(sides[after], score=math.nan if score.after is None else score.after)
     default = both[base].own_title if readings[base] == OWN else sides[base].title
     return ComparisonVerdict(
         sides[base],

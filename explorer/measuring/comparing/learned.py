@@ -57,7 +57,7 @@ def sure(found: Learned) -> str:
             parts.append(f"Of {in_words.signed(score.shown_difference)}, {words}.")
         parts += filter(None, [score.power])
     elif found.score and found.is_chosen_by_score:
-        parts.append(f"{_on(found, found.score.declared_base, found.score.exported)}. {NO_TEST}")
+        parts.append(f"{_on(found, found.score.before, found.score.after)}. {NO_TEST}")
     return " ".join(parts)
 
 

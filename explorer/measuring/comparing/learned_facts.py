@@ -85,7 +85,7 @@ class Learned:
     def scores(self) -> tuple[verdicts.ElsewhereVerdict, ...]:
         """The verdicts on every set but one that chose the model: the main one first, then those elsewhere."""
         main = [] if self.judged_by is None else [self.main(self.judged_by)]
-        return (*main, *(one for one in self.elsewhere if one.verdict.exported is not None and not one.verdict.chose))
+        return (*main, *(one for one in self.elsewhere if one.verdict.after is not None and not one.verdict.chose))
 
     def main(self, score: Verdict) -> verdicts.ElsewhereVerdict:
         """The verdict on the main set, in the form of the others."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer import in_words
+from explorer import in_words, typed_json
 from explorer.data import sources
 from explorer.data.set_items import counted
 from explorer.measuring.scores.bootstrap import LEVEL
@@ -56,17 +56,17 @@ OPTIMISTIC = "the training text or the dev set holds some of these rows, so the 
 class Verdict:
     """Scores × 100 of a model and of the one it is judged against, and their difference; None where missing.
 
-    The names are those of a tuned model and its base. Where others are judged, `declared_base` is the score of the
-    model before: of a whole encoder that was made smaller, or of model A.
+    Before is the base of a tuned model, a whole encoder that was made smaller, or model A. Files name the scores after
+    the first of these.
     """
 
-    declared_base: float | None = None
-    same_reading_base: float | None = None  # under the layer & pooling that was trained
-    exported: float | None = None
-    difference: float | None = None  # exported less declared base
+    before: float | None = typed_json.field_as("declared_base")
+    before_as_trained: float | None = typed_json.field_as("same_reading_base")  # the base, as its tuned model is read
+    after: float | None = typed_json.field_as("exported")
+    difference: float | None = None  # after less before
     low: float | None = None  # the 95 % interval of the difference, paired bootstrap
     high: float | None = None
-    # the part of the difference that is due to training, exported less same-reading base; None if all of it is
+    # the part of the difference that is due to training, after less before as trained; None if all of it is
     training: Gap | None = None
     chose: bool = False  # the set chose the model: there is no interval, and no verdict
     # × 100: what the items tell from chance with 80 %, if the models differ from item to item as much as these
@@ -99,7 +99,7 @@ class Verdict:
     @property
     def known(self) -> list[float]:
         """Both scores, their difference and its interval, which a judgement needs; empty if one of them is missing."""
-        numbers = self.declared_base, self.exported, self.difference, self.low, self.high
+        numbers = self.before, self.after, self.difference, self.low, self.high
         found = [number for number in numbers if number is not None and math.isfinite(number)]
         return found if len(found) == len(numbers) else []
 
@@ -122,9 +122,9 @@ class Verdict:
     @property
     def shown_difference(self) -> float | None:
         """The difference of both scores as they are shown, so that the three add up; None if one of them is missing."""
-        if self.declared_base is None or self.exported is None:
+        if self.before is None or self.after is None:
             return None
-        return in_words.gap(self.declared_base, self.exported)
+        return in_words.gap(self.before, self.after)
 
     def ends(self, digits: int = 2) -> str:
         """The ends of the interval: `−0.89 to +0.05`; "" if a number is missing."""
@@ -254,11 +254,6 @@ class RunVerdict:
         """The verdict on the items that another one is on; None if it was not scored on them."""
         return next((one.verdict for one in self.elsewhere if one.same_set(other)), None)
 
-    def as_json(self) -> dict[str, Any]:
-        """All of it, for status.json, the output of `train` and the model card."""
-        lists = ("more", "packs", "pairs", ELSEWHERE, "optimistic_more")
-        return {name: list(value) if name in lists else value for name, value in asdict(self).items()}
-
 
 def by_use(dev: Kept, tests: Sequence[Kept]) -> dict[str, Kept]:
     """Something of each evaluation set, by use: test, test 2 and so on, then dev."""
@@ -354,7 +349,7 @@ def sentence(
     `before` and `after` are the names of the models, `pairs` says which pairs and how many, `poolings` which layer &
     pooling took the place of which, and `why_none` why a score is missing.
     """
-    scores = f"{after} scores {in_words.number(verdict.exported)}, {before} {in_words.number(verdict.declared_base)}"
+    scores = f"{after} scores {in_words.number(verdict.after)}, {before} {in_words.number(verdict.before)}"
     if verdict.kind == CHOSE:
         return Sentence.of(CHOSE, f"{scores}, on {pairs}. {NO_TEST}")
     if verdict.kind == UNKNOWN:
@@ -379,7 +374,7 @@ def elsewhere(every: Sequence[ElsewhereVerdict], lead: str = "Elsewhere") -> Sen
     `Elsewhere: SICK-R test Spearman −1.10 (−1.60 to −0.62), worse; Sample search nDCG@10 +0.30 (−0.20 to +0.81), could
     be chance.` The kind is that of the worst.
     """
-    scored = [one for one in every if one.verdict.exported is not None]
+    scored = [one for one in every if one.verdict.after is not None]
     if not scored:
         return None
     pieces: list[tuple[str, bool]] = [(lead, True), (": ", False)]

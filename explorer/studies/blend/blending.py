@@ -258,7 +258,7 @@ def _results(found: BlendCurve, alpha: float) -> list[tuple[str, ...]]:
     rows = []
     for use, judge in found.sets.items():
         to_base, to_tuned = found.against_base(use, alpha), found.against_tuned(use, alpha)
-        scores = map(in_words.number, (to_base.declared_base, to_tuned.declared_base, to_base.exported))
+        scores = map(in_words.number, (to_base.before, to_tuned.before, to_base.after))
         title = f"{plain(sources.shown(judge.name))} ({use}, {size_of(judge.given)})"
         rows.append((title, *scores, to_base.gap, to_tuned.gap))
     return rows

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from explorer import in_words
+from explorer import in_words, typed_json
 from explorer.data import sources, text_sets
 from explorer.drawing.reports import standalone
 from explorer.measuring.comparing.nothing_learned import BELOW, IN_FOLDS
@@ -231,7 +231,7 @@ def _score(status: Status | None) -> float:
     """What the model of a run was chosen by: its dev score, or that of the rows that judge it."""
     verdict = status.verdict if status else None
     found = verdict and (verdict.dev or verdict.test)
-    return -math.inf if not found or found.exported is None else found.exported
+    return -math.inf if not found or found.after is None else found.after
 
 
 def _rows(best: PlanRow, tuned: Sequence[Status]) -> str:
@@ -291,7 +291,7 @@ def as_json(found: Answer, advice: Advice, status: PlanStatus, table: PlanTable)
         "best_row": found.best and found.best.label,
         "run": found.run,
         "in_use": found.in_use and {"sentence": found.in_use_text, **asdict(found.in_use)},
-        "verdict": verdict and asdict(verdict),
+        "verdict": typed_json.written(verdict),
         "difference": found.gap and asdict(found.gap),
         "smallest_gain": found.smallest,
         "items_needed": found.needed,

@@ -261,7 +261,7 @@ def _scores(done: Status, measure: str) -> dict[str, object]:
     test = done.verdict.test if done.verdict else None
     if test is None:
         return {}
-    numbers = {"base": test.declared_base, "tuned": test.exported, "difference": test.shown_difference}
+    numbers = {"base": test.before, "tuned": test.after, "difference": test.shown_difference}
     return {f"{name}, {measure}": number for name, number in numbers.items()}
 
 

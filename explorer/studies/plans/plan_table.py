@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from statistics import fmean
 
+from explorer import typed_json
 from explorer.data import sources
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.pooling import MODEL_DEFAULT
@@ -62,7 +63,7 @@ class PlanRow:
     @property
     def before(self) -> Number | None:
         """The base's test score under the layer & pooling that is trained, which need not be its model default."""
-        found = mean_score([_of_run(one.done, TEST, "same_reading_base") for one in self.cells])
+        found = mean_score([_of_run(one.done, TEST, "before_as_trained") for one in self.cells])
         return found and (found if found.std else Number(found.mean, None))  # a layer has no seed, a new pooler has
 
     @property
@@ -110,7 +111,7 @@ def _of_test(status: Status | None) -> Verdict | None:
     found = status.verdict.test if status and status.verdict else None
     if found is None or status is None or status.facts.nothing is None:
         return found
-    gap = None if found.exported is None or found.declared_base is None else found.exported - found.declared_base
+    gap = None if found.after is None or found.before is None else found.after - found.before
     return replace(found, difference=gap, low=gap, high=gap)
 
 
@@ -209,7 +210,7 @@ class PlanTable:
         for one in (one for row in self.rows for one in row.cells):
             recipe = one.recipe
             key = recipe.model, str(recipe.dev), str(recipe.test or NO_TEST)
-            scores = [_of_run(one.done, column, "declared_base") for column in (DEV, TEST)]
+            scores = [_of_run(one.done, column, "before") for column in (DEV, TEST)]
             if key not in found or found[key].dev is None:
                 found[key] = Base(*key, *scores)
         return tuple(found.values())
@@ -235,7 +236,7 @@ def _texts(recipe: Recipe) -> tuple[object, ...]:
     return recipe.data, recipe.dev, recipe.tests, tuple(one.data for one in recipe.stages)
 
 
-def _of_run(status: Status | None, column: str, which: str = "exported") -> float | None:
+def _of_run(status: Status | None, column: str, which: str = "after") -> float | None:
     """The score of the exported model, or another one, on the run's test or dev set."""
     outcome = status.verdict and getattr(status.verdict, column) if status else None
     score: float | None = getattr(outcome, which) if outcome else None
@@ -290,7 +291,7 @@ def as_json(found: PlanTable) -> dict[str, object]:
             "dev": _parts(row.score(DEV)),
             "difference": row.verdict and row.verdict.known[2:],
             "nothing_learned": row.nothing,
-            **({"elsewhere": [asdict(one) for one in row.elsewhere]} if row.elsewhere else {}),
+            **({"elsewhere": typed_json.written(row.elsewhere)} if row.elsewhere else {}),
             "tasks": {task: _parts(row.score(task)) for task in found.tasks},
             "seconds": row.seconds,
             "seconds_per_point": row.seconds_per_point,

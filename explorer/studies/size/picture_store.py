@@ -3,7 +3,6 @@
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from explorer import typed_json
@@ -33,7 +32,7 @@ def kept(key: str) -> Picture | None:
 
 def keep(key: str, picture: Picture) -> None:
     """Store a picture; where nothing can be stored, it is measured again."""
-    text = json.dumps(asdict(picture))
+    text = json.dumps(typed_json.written(picture))
     try:
         write_whole(_path(key), lambda file: file.write(text.encode()))
     except NotWritable as error:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer import in_words
+from explorer import in_words, typed_json
 from explorer.data import sources
 from explorer.data.graded.sets import SetIdentity
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, POOLINGS, Reading, Row
@@ -220,7 +220,7 @@ class Point:
     @property
     def score(self) -> float:
         """The score × 100; NaN if there is none."""
-        return math.nan if self.verdict.exported is None else self.verdict.exported
+        return math.nan if self.verdict.after is None else self.verdict.after
 
     @property
     def gap(self) -> str:
@@ -337,7 +337,7 @@ def as_json(picture: Picture) -> str:
     """Everything, with full numbers; a score that is not there is null."""
     best = set(front(picture.points, tuple(COSTS)))
     rows = [{**_content(point), "front": point in best} for point in picture.points]
-    return json.dumps({**asdict(picture), "points": rows}, ensure_ascii=False, indent=1) + "\n"
+    return json.dumps({**typed_json.written(picture), "points": rows}, ensure_ascii=False, indent=1) + "\n"
 
 
 def _content(point: Point) -> dict[str, object]:

@@ -235,7 +235,7 @@ class Training(TrainingFacts):
             work = judging.base_items(self.prepared.encoder, tried.last.method, judge)
             base[name] = yield from self._reported(work)
         self.base = base  # assigned at once: a state saved before it scores the base again
-        scores = {name: found.declared_base for name, found in self.verdict.by_use.items()}
+        scores = {name: found.before for name, found in self.verdict.by_use.items()}
         shown = ", ".join(f"{name} {score:.2f}" for name in base if (score := scores.get(name)) is not None)
         text = f"base scores, model default: {shown or 'none'}"
         yield self._step(Progress(Phase.EVALUATING_BASE, 1, 1), message=text)
@@ -328,8 +328,8 @@ class Training(TrainingFacts):
             seed=learner.seed,
             steps=self.numbered(learner.step),
             best_step=None if learner.best_step is None else self.numbered(learner.best_step),
-            dev=verdict.dev.exported if verdict.dev else None,
-            test=verdict.test.exported if verdict.test else None,
+            dev=verdict.dev.after if verdict.dev else None,
+            test=verdict.test.after if verdict.test else None,
             verdict=verdict,
             criterion=own,
             dev_at_best_step=learner.best_dev,

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from explorer import in_words
+from explorer import in_words, typed_json
 from explorer.data import sources
 from explorer.knobs import Knob
 from explorer.measuring.comparing.nothing_learned import NothingLearned
@@ -371,15 +371,14 @@ class SeedScores:
         if self.verdict is None:
             return None
         found = self.verdict.by_use.get(use)
-        return found.exported if found else None
+        return found.after if found else None
 
     def as_json(self) -> dict[str, Any]:
         """The scores for status.json and the output of `train`; without fields that only some methods have."""
-        unsaid = {"criterion": None, "dev_at_best_step": None, "candidate": "", "blend": None, "remark": "",
-                  "classes": None, "frozen": None, "stages": (), "nothing": None, "ties": None,
-                  "folds": ()}  # fmt: skip
-        stated = asdict(self) | {"verdict": self.verdict and self.verdict.as_json()}
-        return {name: value for name, value in stated.items() if name not in unsaid or value != unsaid[name]}
+        rare = {"criterion", "dev_at_best_step", "candidate", "blend", "remark", "classes", "frozen", "stages",
+                "nothing", "ties", "folds"}  # fmt: skip
+        stated = typed_json.written(self)
+        return {name: value for name, value in stated.items() if name not in rare or value not in (None, "", [])}
 
 
 def spread(scores: Sequence[float | None]) -> tuple[float, float] | None:

@@ -242,7 +242,7 @@ def outcome(
     """
     if unchanged:  # its scores are those of the base as it was trained, and there is no difference to test
         before = {name: verdicts.before_training(judge, base[name]) for name, judge in prepared.judged.items()}
-        found = {name: replace(one, exported=one.same_reading_base) for name, one in before.items()}
+        found = {name: replace(one, after=one.before_as_trained) for name, one in before.items()}
         return Outcome(verdicts.of_uses(found), {})
     found, learned = {}, NOTHING
     elsewhere: list[verdicts.ElsewhereVerdict] = []

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from explorer import fair_share, in_words
+from explorer import fair_share, in_words, typed_json
 from explorer.data import sources
 from explorer.data.set_items import PAIR, QUERY, ROW, TRIPLET
 from explorer.encoding.export import source_code
@@ -155,12 +155,12 @@ def _metadata(about: CardFacts) -> dict[str, Any]:
     results = []
     for use, found in about.verdict.by_use.items():
         of, measure = about.facts.set_of(use), about.facts.measure_of(use)
-        if not of or found.exported is None:
+        if not of or found.after is None:
             continue
         # task and metric have the names, and values from 0 to 1, that sentence-transformers writes
         task = _TASKS.get(measure) or _TASKS.get(item := about.facts.item_of(use)) or (item, item.title())
         metric = _METRICS.get(measure) or f"cosine_{measure}".replace(" ", "_")
-        value, title = round(found.exported / 100, 6), metric.replace("_", " ").title()
+        value, title = round(found.after / 100, 6), metric.replace("_", " ").title()
         split = "dev" if use == "dev" else "test"
         results.append(
             {
@@ -170,7 +170,8 @@ def _metadata(about: CardFacts) -> dict[str, Any]:
             }
         )
     hub = about.on_hub
-    verdict = {name: value for name, value in about.verdict.as_json().items() if name != "pairs"}  # no sentences
+    verdict = typed_json.written(about.verdict)
+    del verdict["pairs"]  # no sentences
     verdict[verdicts.ELSEWHERE] = [one | {"name": sources.shown(one["name"])} for one in verdict[verdicts.ELSEWHERE]]
     return {
         "library_name": name,
@@ -245,7 +246,7 @@ def _results(about: CardFacts) -> str:
               f"mean ± standard deviation of {len(about.seeds)} seeds")  # fmt: skip
     rows = []
     for title, found, of_seeds in _scored(about):
-        scores = (found.declared_base, found.same_reading_base, found.exported)
+        scores = (found.before, found.before_as_trained, found.after)
         # only if every seed has a score: a mean of some would be optimistic
         over_seeds = spread(of_seeds) if len(about.seeds) > 1 else None
         cells = (
@@ -287,7 +288,7 @@ def _scored(about: CardFacts) -> Iterator[tuple[str, Verdict, list[float | None]
     for one in about.verdict.elsewhere:
         size = one.items if one.measure == SPEARMAN else f"{one.items}, {one.measure}"
         same = [seed.verdict.on_items_of(one) if seed.verdict else None for seed in about.seeds]
-        of_seeds = [None if found is None else found.exported for found in same]
+        of_seeds = [None if found is None else found.after for found in same]
         yield f"{plain(sources.shown(one.name))} ({verdicts.ELSEWHERE}, {size})", one.verdict, of_seeds
 
 

@@ -98,7 +98,7 @@ def of_one(run: runs.Run, status: Status, *, tuned: bool = True) -> list[Result]
     model = ScoredModel(run_folder.model_name(run.name), revision_of(own, None), own, made) if tuned else base
     results, facts = [], status.facts
     for use, found in status.verdict.by_use.items():
-        score = found.exported if tuned else found.declared_base
+        score = found.after if tuned else found.before
         if use == "dev" or score is None:
             continue
         measure, table = facts.measure_of(use), np.array([[[score]]])

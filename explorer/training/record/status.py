@@ -310,7 +310,7 @@ class Status(work_folder.WorkStatus):
         """The status as the file holds it."""
         parts = {
             "results": [one.as_json() for one in self.results],
-            "verdict": self.verdict and asdict(self.verdict),
+            "verdict": typed_json.written(self.verdict),
             "facts": self.facts.as_json(),
         }
         stated = {one.name: getattr(self, one.name) for one in fields(self)} | parts  # `asdict` would copy them first

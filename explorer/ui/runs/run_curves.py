@@ -209,4 +209,4 @@ def loss_and_geometry(run: runs.Run) -> None:
 
 def same_reading(status: statuses.Status) -> float | None:
     """The base's dev score under the layer & pooling that is trained."""
-    return status.verdict.dev.same_reading_base if status.verdict and status.verdict.dev else None
+    return status.verdict.dev.before_as_trained if status.verdict and status.verdict.dev else None

@@ -159,10 +159,10 @@ def scores(status: statuses.Status) -> None:
                 "Set": sources.shown(one.name),
                 "Items": one.items,
                 "Measure": one.measure,
-                BASE.capitalize(): in_words.rounded(one.verdict.declared_base, 2),
-                TUNED.capitalize(): in_words.rounded(one.verdict.exported, 2),
+                BASE.capitalize(): in_words.rounded(one.verdict.before, 2),
+                TUNED.capitalize(): in_words.rounded(one.verdict.after, 2),
                 "Difference (95 % CI)": one.verdict.gap or None,
-                "Verdict": WORDS[one.verdict.kind] if one.verdict.exported is not None else None,
+                "Verdict": WORDS[one.verdict.kind] if one.verdict.after is not None else None,
             }
             for one in verdict.elsewhere
         ]
@@ -197,16 +197,16 @@ def _row(use: str, verdict: Verdict, trained: str, status: statuses.Status) -> N
     help_of = {which: text.format(measure, good) for which, text in SCORE_HELP.items()}
     cards = st.columns(3, gap="small")
     default = status.facts.default.words if status.facts.default else ""
-    before = ((BASE, verdict.declared_base, default, "base"),
-              (SAME, verdict.same_reading_base, trained, "same"))  # fmt: skip
+    before = ((BASE, verdict.before, default, "base"),
+              (SAME, verdict.before_as_trained, trained, "same"))  # fmt: skip
     for card, (label, score, note, which) in zip(cards, before, strict=False):
         messages.number(card, f"{use}: {label}", in_words.number(score), note, border=True, help=help_of[which])
     if why:
         st.caption(f"No score: {why}.")
-    value = in_words.number(verdict.exported)
+    value = in_words.number(verdict.after)
     if status.facts.nothing is not None:
         value = AS_BASE
-    elif verdict.exported is None and not why:
+    elif verdict.after is None and not why:
         value = "not yet" if status.live else NO_TEST_SCORE
     note = verdict.gap if verdict.chose else verdict.gap_with_ci
     messages.number(cards[-1], f"{use}: {TUNED}", value, note, border=True, help=help_of["tuned"])

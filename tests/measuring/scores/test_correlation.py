@@ -123,7 +123,7 @@ def test_the_three_scores_are_spearmans_and_the_difference_is_to_the_declared_ba
     declared, same, tuned = near(0.1), near(0.5), near(0.3)
     found = verdicts.judged(PairJudge(PAIRS), np.stack([declared, same]), tuned)
     slow = [100 * spearmanr(GOLD, cosines).statistic for cosines in (declared, same, tuned)]
-    assert [found.declared_base, found.same_reading_base, found.exported] == pytest.approx(slow)
+    assert [found.before, found.before_as_trained, found.after] == pytest.approx(slow)
     assert found.difference == pytest.approx(slow[2] - slow[0])
     assert found.difference < 0 < slow[2] - slow[1], "the premise: a gain over the same layer & pooling alone"
     gap = bootstrap.difference(GOLD, declared, tuned)
@@ -196,7 +196,7 @@ def test_a_set_that_chose_a_model_has_scores_and_neither_a_verdict_nor_an_interv
     judged = verdicts.judged(PairJudge(PAIRS), np.stack([declared, declared]), tuned)
     assert judged.kind == BETTER, "the premise"
     assert found.kind == CHOSE
-    assert (found.declared_base, found.exported) == (judged.declared_base, judged.exported)
+    assert (found.before, found.after) == (judged.before, judged.after)
     assert found.difference == pytest.approx(judged.difference)
     assert found.low is found.high is None
     said = sentence(found, "base", "tuned", "80 pairs")
@@ -207,13 +207,13 @@ def test_a_set_that_chose_a_model_has_scores_and_neither_a_verdict_nor_an_interv
 
 def test_it_survives_json_and_a_constant_column_has_no_score():
     found = verdicts.judged(PairJudge(PAIRS), np.stack([np.full(80, 0.5), near(0.1)]), near(0.2))
-    assert found.declared_base is None
+    assert found.before is None
     assert found.difference is found.low is found.high is None
-    assert found.exported is not None
+    assert found.after is not None
     packs = (PackChange("negation", 60, Share(0.1, 0.0, 0.2), Share(0.7, 0.6, 0.8), 0.4, 0.8),)
     pairs = (PairChange("negation", "It rains.", "It does not rain.", 0.9, 0.2),)
     verdict = RunVerdict(Verdict(1.0, 2.0, 3.0, 2.0, -1.0, 4.0), None, True, packs=packs, pairs=pairs)
-    assert typed_json.read(RunVerdict, json.loads(json.dumps(verdict.as_json()))) == verdict
+    assert typed_json.read(RunVerdict, json.loads(json.dumps(typed_json.written(verdict)))) == verdict
     assert typed_json.read(RunVerdict, [1]) is None
     strange = {"test": {"exported": "high", "low": True, "more": 1}, "dev": 3, "optimistic": "yes"}
     assert typed_json.read(RunVerdict, strange) == RunVerdict(Verdict(), None, False)
@@ -242,7 +242,7 @@ def test_it_names_both_models_and_every_number():
     assert said.text.endswith("the test half, 120 pairs.")
 
 
-@pytest.mark.parametrize("missing", ["declared_base", "exported", "difference", "low", "high"])
+@pytest.mark.parametrize("missing", ["before", "after", "difference", "low", "high"])
 @pytest.mark.parametrize("value", [None, float("nan")])
 def test_a_missing_number_is_no_verdict(missing, value):
     verdict = replace(KNOWN, **{missing: value})

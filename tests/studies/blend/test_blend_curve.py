@@ -65,8 +65,8 @@ def test_the_ends_are_the_scores_that_the_run_recorded(run, blended):
     models, curve = blended
     assert models.base.device == hardware.best_device()  # where the run was trained and scored
     for use, verdict in run.status().verdict.by_use.items():
-        assert curve.scores(use)[1.0] == pytest.approx(verdict.exported, abs=1e-4)
-        assert curve.judges[use].score(curve.before[use]) == pytest.approx(verdict.declared_base, abs=1e-4)
+        assert curve.scores(use)[1.0] == pytest.approx(verdict.after, abs=1e-4)
+        assert curve.judges[use].score(curve.before[use]) == pytest.approx(verdict.before, abs=1e-4)
 
 
 def test_the_best_share_has_the_highest_dev_score_and_is_judged_on_the_test_set(blended):
@@ -183,7 +183,7 @@ def test_a_curve_knows_a_share_however_it_is_written(blended):
     for alpha in np.random.default_rng(0).uniform(size=20):
         found = finish(blend_curve.curve(models, {"dev": curve.judges["dev"]}, [alpha]))
         assert found.against_base("dev", alpha) == found.against_base("dev", round(alpha, 6))
-        assert found.learned(alpha).score.exported == found.scores("dev")[round(alpha, 6)]
+        assert found.learned(alpha).score.after == found.scores("dev")[round(alpha, 6)]
 
 
 def test_any_two_models_are_blended_and_scored_like_a_run(place, run, blended):
@@ -191,7 +191,7 @@ def test_any_two_models_are_blended_and_scored_like_a_run(place, run, blended):
     ends = str(place.model), [str(run.model)]
     _, again = finish(blending.of_models(*ends, str(place.dev), [str(place.test)], SHARES))
     assert all(again.scores(use) == curve.scores(use) for use in ("dev", "test"))
-    assert again.learned(0.5).score.exported == again.scores("test")[0.5]
+    assert again.learned(0.5).score.after == again.scores("test")[0.5]
 
 
 def test_a_stored_blend_says_what_it_is_made_of_and_is_written_once(place, run, tmp_path, monkeypatch):

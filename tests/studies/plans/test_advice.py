@@ -186,7 +186,7 @@ def test_a_plan_is_extended_by_seeds_fewer_rows_and_another_rate_and_answered(do
     assert done.plan().seeds == (1, 2)
     assert found.done == found.total == 5 * 2
     reached = answer.answer(found, given, status)
-    tests = {row.label: np.mean([cell.done.verdict.test.exported for cell in row.cells]) for row in found.rows}
+    tests = {row.label: np.mean([cell.done.verdict.test.after for cell in row.cells]) for row in found.rows}
     assert all(cell.done.verdict.dev is None for row in found.rows for cell in row.cells), "folds choose by other rows"
     of_methods = {label: tests[label] for label in METHODS}
     first = max(of_methods, key=of_methods.get)
@@ -208,7 +208,7 @@ def test_a_plan_is_extended_by_seeds_fewer_rows_and_another_rate_and_answered(do
     assert (reached.gap.low, reached.gap.high) == pytest.approx(edges)
     assert (reached.word == "Yes") == (edges[0] > 0)
     assert in_words.ends(in_words.gap(*row.verdict.known[:2]), *edges) in reached.sentence.text
-    top = max(row.cells, key=lambda cell: cell.done.verdict.test.exported)
+    top = max(row.cells, key=lambda cell: cell.done.verdict.test.after)
     assert reached.run == top.run.name
     assert f"{best} on all {top.done.facts.rows} scored pairs" in reached.sentence.text
     if best == first:
@@ -223,9 +223,7 @@ def test_a_plan_is_extended_by_seeds_fewer_rows_and_another_rate_and_answered(do
     assert (numbers["answer"], numbers["run"], numbers["best_row"]) == (reached.word, reached.run, best)
     assert numbers["verdict"]["difference"] == pytest.approx(middle)
     assert [numbers["difference"][name] for name in ("low", "high")] == pytest.approx(edges)
-    assert {cell.done.verdict.test.same_reading_base - cell.done.verdict.test.declared_base for cell in row.cells} == {
-        0
-    }
+    assert {cell.done.verdict.test.before_as_trained - cell.done.verdict.test.before for cell in row.cells} == {0}
     page = html.read_bytes()
     assert reached.sentence.pieces[2][0].split(":")[0].encode() in page
     assert answer.CHOSEN_BY_ROWS.encode() in page

@@ -63,14 +63,14 @@ def test_each_row_has_the_mean_and_the_deviation_of_its_runs(plan, done):
     assert len(every) == 4
     for row, temperature in zip(plan_table.table(plan).rows, (0.05, 0.1), strict=True):
         tests = [every[temperature, seed].verdict.test for seed in (1, 2)]
-        mean = sum(test.exported for test in tests) / 2
+        mean = sum(test.after for test in tests) / 2
         assert row.score("test").mean == pytest.approx(mean)
-        assert row.score("test").std == pytest.approx(abs(tests[0].exported - tests[1].exported) / 2**0.5)
+        assert row.score("test").std == pytest.approx(abs(tests[0].after - tests[1].after) / 2**0.5)
         assert row.verdict.difference == pytest.approx(sum(test.difference for test in tests) / 2)
         edges = by_hand([(test.difference, test.low, test.high) for test in tests])
         assert (row.verdict.low, row.verdict.high) == pytest.approx(edges)
         assert row.memory > 0
-        assert str(row.before) == f"{tests[0].same_reading_base:.2f}", "the same for both seeds"
+        assert str(row.before) == f"{tests[0].before_as_trained:.2f}", "the same for both seeds"
 
 
 def test_rows_with_and_without_a_stage_are_trained_once_each(plan):

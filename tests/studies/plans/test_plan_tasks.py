@@ -146,7 +146,7 @@ def test_sets_and_base_are_named_in_every_form_of_the_table(own, place):
     executed(own)
     found = plan_table.table(replace(own, tasks=()))
     (run,) = runs.every()
-    before = run.status().verdict.test.declared_base
+    before = run.status().verdict.test.before
     content = plan_table.as_json(found)
     assert (content["dev_sets"], content["test_sets"]) == ((str(place.dev),), (str(place.test),))
     ((base,), (row,)) = content["base_rows"], content["rows"]
@@ -162,7 +162,7 @@ def test_sets_and_base_are_named_in_every_form_of_the_table(own, place):
     assert [next(iter(row.values())) for row in shown] == [line[0] for line in lines]
     assert list(shown[0]) == header
     (done,) = [cell.done for one in found.rows for cell in one.cells]
-    assert of_seeds[0]["tuned, Spearman"] == pytest.approx(done.verdict.test.exported), "the numbers of each seed"
+    assert of_seeds[0]["tuned, Spearman"] == pytest.approx(done.verdict.test.after), "the numbers of each seed"
     assert "To repeat it" in page
     assert str(place.folder) not in page, "no folder of this machine"
 

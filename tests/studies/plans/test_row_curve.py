@@ -111,7 +111,7 @@ def test_one_seed_cannot_tell_what_more_rows_bring(curve_plan):
     finish(execution.execute(plan_folder.new(one)))
     (curve,) = row_curve.curves(plan_table.table(one))
     (gain,) = curve.gains
-    assert gain.difference == pytest.approx(gain.exported - gain.declared_base, abs=1e-6)
+    assert gain.difference == pytest.approx(gain.after - gain.before, abs=1e-6)
     assert (gain.low, gain.high, gain.known) == (None, None, [])
     told = plan_report.of_rows(curve)
     assert told.kind == UNKNOWN

@@ -319,7 +319,7 @@ def test_bits_are_compared_by_their_hamming_distance_and_take_an_eighth_of_a_byt
 
 
 def made_up_point(score, speed, size=100) -> Point:
-    return Point("model", Size(1, "mean", size, INT8), Verdict(exported=score), size, 5, speed, 1.0)
+    return Point("model", Size(1, "mean", size, INT8), Verdict(after=score), size, 5, speed, 1.0)
 
 
 def test_the_front_is_what_no_other_point_beats():

@@ -64,14 +64,14 @@ def test_the_share_that_is_chosen_scores_best_and_the_verdict_is_of_what_is_save
     first, second, gold = trainings.texts_of(place.test)
     library = SentenceTransformer(str(run.model), device="cpu")
     sides = (library.encode(texts, convert_to_tensor=True) for texts in (first, second))
-    assert run.status().verdict.test.exported == pytest.approx(trainings.spearman(*sides, gold), abs=1e-3)
+    assert run.status().verdict.test.after == pytest.approx(trainings.spearman(*sides, gold), abs=1e-3)
 
 
 def test_the_dev_score_of_the_saved_model_and_that_of_the_best_step_are_two_numbers(place):
     run = blended(place, "two-numbers", blend=0.5)
     status, (result,) = run.status(), run.status().results
     best = [line for line in run.metrics() if isinstance(line, Evaluation) and line.best][-1]
-    assert result.dev == status.verdict.dev.exported
+    assert result.dev == status.verdict.dev.after
     assert result.dev_at_best_step == status.best == best.dev
     assert result.dev != result.dev_at_best_step, "the premise: a blend scores otherwise"
     (done,) = [line for line in run.log_tail().splitlines() if "seed done" in line]

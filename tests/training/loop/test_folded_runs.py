@@ -88,7 +88,7 @@ def test_stop_in_a_fold_keeps_no_model_in_the_last_training_the_one_so_far_and_b
     assert not run.has_model
     stopped_at(run, FOLDS * STEPS + 1)
     assert run.has_model
-    assert run.status().verdict.test.exported is None, "no row is judged by all folds' choice before the run is over"
+    assert run.status().verdict.test.after is None, "no row is judged by all folds' choice before the run is over"
     train(run)
     assert_same(run, of_method("cosent").run)
 

@@ -78,11 +78,11 @@ def test_the_base_is_scored_before_and_the_verdict_is_the_exported_model_less_it
     verdict = run.status().verdict
     for path, found in ((place.dev, verdict.dev), (place.test, verdict.test)):
         first, second, gold = texts_of(path)
-        for told, pooling in ((found.same_reading_base, "cls"), (found.declared_base, "mean")):
+        for told, pooling in ((found.before_as_trained, "cls"), (found.before, "mean")):
             one, other = (by_transformers(place.model, pooling, tuple(side)) for side in (first, second))
             assert told == pytest.approx(spearman(one, other, gold), abs=1e-3), "a folder that declares nothing: mean"
-    assert looks(run)[0] == verdict.dev.same_reading_base, "SG's head is read like the base before it has learned"
-    assert run.status().base == verdict.dev.declared_base
+    assert looks(run)[0] == verdict.dev.before_as_trained, "SG's head is read like the base before it has learned"
+    assert run.status().base == verdict.dev.before
     for path, found in ((place.dev, verdict.dev), (place.test, verdict.test)):
         first, second, gold = texts_of(path)
         base, tuned = (
@@ -91,12 +91,12 @@ def test_the_base_is_scored_before_and_the_verdict_is_the_exported_model_less_it
             )
             for folder in (place.model, run.model)
         )
-        assert found.declared_base == pytest.approx(base, abs=1e-3)
-        assert found.exported == pytest.approx(tuned, abs=1e-3)
+        assert found.before == pytest.approx(base, abs=1e-3)
+        assert found.after == pytest.approx(tuned, abs=1e-3)
         assert found.difference == pytest.approx(tuned - base, abs=1e-3)
     assert verdict.test.low <= verdict.test.difference <= verdict.test.high
     part = verdict.test.training
-    assert part.difference == pytest.approx(verdict.test.exported - verdict.test.same_reading_base, abs=1e-3)
+    assert part.difference == pytest.approx(verdict.test.after - verdict.test.before_as_trained, abs=1e-3)
     assert part.low <= part.difference <= part.high
 
 
@@ -117,7 +117,7 @@ def test_a_base_without_a_pooling_and_a_model_with_its_weights_have_the_same_vec
         before, after = (by_sentence_transformers(folder, texts) for folder in (place.model, run.model))
         assert torch.allclose(before, after, atol=1e-4)
     for found in run.status().verdict.by_use.values():
-        assert found.exported == pytest.approx(found.declared_base, abs=1e-3)
+        assert found.after == pytest.approx(found.before, abs=1e-3)
     assert run.status().verdict.test.kind == CHANCE
     assert run.status().verdict.test.training is None, "all of the difference is due to training"
 
@@ -126,7 +126,7 @@ def test_what_another_pooling_changes_is_not_called_learned_and_training_is_said
     status = untrained["cls"].status()
     found = status.verdict.test
     assert abs(found.difference) > 1, "the premise: [CLS] scores otherwise than the mean"
-    assert found.same_reading_base == pytest.approx(found.exported, abs=1e-3)
+    assert found.before_as_trained == pytest.approx(found.after, abs=1e-3)
     assert found.is_untrained
     assert found.kind != BETTER
     assert all(one.training is not None for one in status.verdict.packs)
@@ -156,7 +156,7 @@ def test_the_model_in_the_folder_scores_what_the_run_says(run, place, read):
         assert spearman(read(run.model, tuple(first)), read(run.model, tuple(second)), gold) == pytest.approx(
             told, abs=1e-3
         )
-    assert result.test != run.status().verdict.test.declared_base
+    assert result.test != run.status().verdict.test.before
 
 
 def test_the_recipe_in_the_folder_says_what_was_found(run, place):

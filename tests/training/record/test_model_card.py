@@ -7,6 +7,7 @@ import pytest
 import torch
 import yaml
 
+from explorer import typed_json
 from explorer.data.sources import shown
 from explorer.encoding.read.head import Dense, Head
 from explorer.measuring.scores.judge import PackChange, PairChange, Share
@@ -134,7 +135,7 @@ def test_before_and_after_stand_side_by_side_and_the_body_opens_with_what_was_le
     assert cells(body, "STS-B dev") == ["60.12", "59.00", "72.50", "+12.38 (+9.00 to +15.50)"]
     assert "The step was chosen on the dev set" in body
     assert "±" not in body
-    assert head["verdict"]["test"] == dataclasses.asdict(FACTS.verdict.test)
+    assert head["verdict"]["test"] == typed_json.written(FACTS.verdict.test)
     assert head["verdict"]["dev"]["difference"] == 12.375
     title, line, sure = body.strip().split("\n\n")[:3]
     assert title.startswith("# ")

@@ -227,7 +227,7 @@ def test_runs_of_one_recipe_and_seed_have_a_row_each_unless_their_weights_are_eq
     if not recorded:  # as before the digest was a fact of a run
         for run in repeated:
             statuses.write(run.folder, replace(run.status(), facts=replace(run.status().facts, model_digest="")))
-    scores = {run.name: run.status().verdict.test.exported for run in repeated}
+    scores = {run.name: run.status().verdict.test.after for run in repeated}
     found = rows_of(repeated[0].recipe().model)
     assert sorted(found.values()) == sorted(f"{scores[name]:.2f}" for name in ("one", "other"))
     (named,) = [name for name in found if "run:other" in name]

@@ -167,7 +167,7 @@ def test_a_cut_model_is_compared_with_its_base_under_the_layer_where_it_was_cut(
     run = trainings.train(trainings.new(place, "distil", name="cut", settings={"steps": 2}))
     measured(app, sts=str(place.test), beside="run:cut")
     shown, found = scores(app), run.status().verdict.test
-    judged = {BASE: found.declared_base, BASE_AS_TRAINED: found.same_reading_base, TUNED: found.exported}
+    judged = {BASE: found.before, BASE_AS_TRAINED: found.before_as_trained, TUNED: found.after}
     assert {name: float(shown[name]) for name in judged} == pytest.approx(judged, abs=0.01)
     assert judged[BASE] != pytest.approx(judged[BASE_AS_TRAINED], abs=0.01), "the premise"
 
@@ -396,8 +396,8 @@ def test_compare_with_base_opens_on_the_rows_that_the_run_held_out(app, own):
     opened(app, "compare")
     assert app.selectbox(key="sts").value == "test rows of run:own"
     found, shown = own.status().verdict.test, scores(app)
-    assert shown[BASE] == f"{found.declared_base:.2f}"
-    assert shown[TUNED] == f"{found.exported:.2f}"
+    assert shown[BASE] == f"{found.before:.2f}"
+    assert shown[TUNED] == f"{found.after:.2f}"
 
 
 def test_the_report_of_queries_can_be_made_and_downloaded(app, own):

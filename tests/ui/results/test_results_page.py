@@ -344,7 +344,7 @@ def test_a_finished_run_is_in_the_table(app, place, monkeypatch):
     base = Path(run.recipe().model).name
     column = Path(run.status().facts.set_of("test")).name
     found = run.status().verdict.test
-    for name, score in ((f"simcse on {base}", found.exported), (run.recipe().model, found.declared_base)):
+    for name, score in ((f"simcse on {base}", found.after), (run.recipe().model, found.before)):
         assert frame[frame["model"] == name][column].tolist() == [pytest.approx(score)], name
 
 

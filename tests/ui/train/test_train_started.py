@@ -53,9 +53,9 @@ def test_start_makes_a_run_that_shows_base_and_best_and_compare_shows_both_on_th
     tiny.run()
     shown = cards(tiny)
     for use, found in (("Test", status.verdict.test), ("Dev", status.verdict.dev)):
-        assert shown[f"{use}: {run_card.BASE}"] == f"{found.declared_base:.2f}"
-        assert shown[f"{use}: {run_card.SAME}"] == f"{found.same_reading_base:.2f}"
-        assert shown[f"{use}: {run_card.TUNED}"] == f"{found.exported:.2f}"
+        assert shown[f"{use}: {run_card.BASE}"] == f"{found.before:.2f}"
+        assert shown[f"{use}: {run_card.SAME}"] == f"{found.before_as_trained:.2f}"
+        assert shown[f"{use}: {run_card.TUNED}"] == f"{found.after:.2f}"
     assert len(tiny.get("plotly_chart")) == 2
     assert any(str(run.model) in code.value for code in tiny.code)
     assert "run compare" in buttons(tiny)
