@@ -169,8 +169,7 @@ def _metadata(about: CardFacts) -> dict[str, Any]:
                 "metrics": [{"type": metric.lower(), "value": value, "name": title}],
             }
         )
-    hub = about.on_hub
-    verdict = typed_json.written(about.verdict)
+    hub, verdict = about.on_hub, typed_json.written(about.verdict)
     del verdict["pairs"]  # no sentences
     verdict[verdicts.ELSEWHERE] = [one | {"name": sources.shown(one["name"])} for one in verdict[verdicts.ELSEWHERE]]
     return {
