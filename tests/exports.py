@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,13 @@ def dense(width: int = WIDTH, activation: str = "Tanh", bias: bool = True) -> De
     torch.manual_seed(4)
     linear = torch.nn.Linear(WIDTH, width, bias=bias)
     return Dense(linear.weight, linear.bias, activation)
+
+
+def residual(width: int = WIDTH) -> Dense:
+    """A dense layer that adds its input."""
+    torch.manual_seed(5)
+    added = None if width == WIDTH else torch.randn(width, WIDTH) / 6
+    return replace(dense(width), residual=True, residual_weight=added)
 
 
 def as_trained(tuned: Tunable, head: Head, texts: tuple[str, ...] = TEXTS) -> Tensor:

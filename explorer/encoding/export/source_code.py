@@ -107,7 +107,9 @@ def _steps(head: Head) -> list[str] | None:
             return None
         bias = "" if step.bias is None else ' + dense["linear.bias"]'
         lines.append(f'dense = load_file(f"{{folder}}/{number}_Dense/model.safetensors")')
-        lines.append(f'vectors = torch.nn.{step.activation}()(vectors @ dense["linear.weight"].T{bias})')
+        added = ' @ dense["residual.weight"].T' * (step.residual_weight is not None)
+        added = f" + vectors{added}" * step.residual
+        lines.append(f'vectors = torch.nn.{step.activation}()(vectors @ dense["linear.weight"].T{bias}){added}')
     return lines + ["vectors = torch.nn.functional.normalize(vectors)"] * head.normalize
 
 

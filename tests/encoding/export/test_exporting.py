@@ -44,6 +44,7 @@ from tests.exports import (
     by_transformers,
     dense,
     model_defaults,
+    residual,
     tunable,
     typed,
 )
@@ -113,6 +114,7 @@ def tuned(saved_bert) -> Tunable:
         Head(("last",), (dense(8, "Identity", bias=False),), normalize=True),
         Head(("cls",), (dense(16), LayerNorm(torch.linspace(1, 2, 16), torch.linspace(-1, 1, 16)))),
         *(Head(("mean",), (dense(8, name),)) for name in ACTIVATIONS),
+        *(Head(("mean",), (residual(width),)) for width in (WIDTH, 8)),
     ],
     ids=Head.describe,
 )

@@ -31,6 +31,7 @@ from tests.exports import (
     by_sentence_transformers,
     by_transformers,
     dense,
+    residual,
     tunable,
     typed,
 )
@@ -285,6 +286,7 @@ def tuned_base(base) -> Tunable:
         Head(("sqrt mean",)),
         Head(("cls", "mean")),
         Head(("cls",), (dense(),)),
+        Head(("cls",), (residual(), residual(8))),
         Head(("mean",), (dense(12, "GELU"), Dense(torch.ones(3, 12) / 7, None, "Identity")), normalize=True),
     ],
     ids=Head.describe,

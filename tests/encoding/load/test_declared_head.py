@@ -205,7 +205,6 @@ POOLED = "asks for the pooling .* Strata supports cls, mean, max, lasttoken, wei
 REFUSED = [
     *(("2_Dense", {"activation_function": name}, ACTIVATED.format(name))
       for name in ("os.system", "torch.nn.modules.activation.Softmax", "mine.Tanh", "Tanh")),
-    ("2_Dense", {"use_residual": True}, "asks for a residual Dense, which Strata does not support"),
     *((module, {"module_input_name": "token_embeddings"},
        rf"{module}.*works on 'token_embeddings' \(module_input_name\)")
       for module in ("1_Pooling", "2_Dense", "3_Normalize")),
@@ -217,6 +216,26 @@ REFUSED = [
 def test_a_module_with_settings_outside_of_a_table_is_refused_and_nothing_imported(dense, module, changes, words):
     settings(dense / module, **changes)
     with pytest.raises(UnsupportedModel, match=words):
+        declared.head(dense)
+
+
+@pytest.mark.parametrize("width", [WIDTH, 8])
+def test_a_dense_layer_may_add_its_input_in_the_same_or_in_another_width(bert, tmp_path, width):
+    torch.manual_seed(3)
+    step = theirs.Dense(WIDTH, width, use_residual=True)
+    folder = saved(bert, tmp_path / "st", theirs.Pooling(WIDTH, "mean"), step, theirs.Normalize())
+    head = assert_reads_alike(folder)
+    assert head.describe() == f"mean of the last layer → Dense {width} (tanh), residual → normalised"
+    (tmp_path / "kept").mkdir()
+    head.dense[0].save(str(tmp_path / "kept"))
+    given = torch.randn(5, WIDTH)
+    again = theirs.Dense.load(str(tmp_path / "kept"))({"sentence_embedding": given})["sentence_embedding"]
+    assert torch.equal(again, step({"sentence_embedding": given})["sentence_embedding"])
+
+
+def test_a_residual_dense_layer_without_the_weights_for_its_input_is_refused(dense):
+    settings(dense / "2_Dense", use_residual=True)
+    with pytest.raises(NotWeights, match=r"2_Dense holds no weights 'residual.weight'"):
         declared.head(dense)
 
 
