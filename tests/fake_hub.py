@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
+LICENCE = "apache-2.0"
 # a set differs from a model in the prefix alone
 _ASKED = r"(?:/api/models|/api/datasets|/datasets)?/([\w.-]+/[\w.-]+)(?:/(revision|tree|resolve)/([^/]+)/?(.*))?"
 _REFUSALS = {  # name on the hub → how the real one refuses it: status, X-Error-Code
@@ -67,7 +68,8 @@ def serving(models: dict[str, Path], pause: float = 0.0) -> Iterator[str]:
                 tree = [{"type": "file", "path": name, "size": size, "oid": "0" * 40} for name, size in listed]
                 return self.answer(json.dumps(tree).encode(), 200, "")
             siblings = [{"rfilename": name, "size": size} for name, size in listed]
-            return self.answer(json.dumps({"id": name, "sha": COMMIT, "siblings": siblings}).encode(), 200, "")
+            about = {"id": name, "sha": COMMIT, "siblings": siblings, "tags": ["bert", f"license:{LICENCE}"]}
+            return self.answer(json.dumps(about).encode(), 200, "")
 
         def answer(self, body: bytes, status: int, code: str) -> None:
             self.send_response(status)

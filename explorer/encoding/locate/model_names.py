@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,6 +24,7 @@ PACE = 0.5  # seconds between two reports, and so the longest wait for a stop
 _CACHED = "models--"  # a model in the cache: models--org--name/snapshots/<commit>
 # includes shards, but not half-precision variants and copies for onnx, openvino or tensorflow
 _WEIGHTS = re.compile(r"(pytorch_)?model(-\d+-of-\d+)?\.(safetensors|bin)|adapter_model\.safetensors")
+_LICENCE = "license:"  # begins the tag that names one
 _MODULE = re.compile(r"\d+_\w+")  # 1_Pooling
 _OFFLINE_HELP = (
     f"Without the hub, choose the bundled {lookup.BUNDLED} or a folder with a model in it; on a machine with a "
@@ -185,16 +186,34 @@ def on_disk() -> tuple[str, ...]:
     return tuple(found)
 
 
-def files_on_hub(name: str, revision: str | None = None) -> dict[str, int]:
-    """The needed files of a model on the hub, with sizes in bytes. Uses the network."""
+@dataclass(frozen=True)
+class OnHub:
+    """What the hub says of a model: its needed files with their sizes in bytes, and its licence; "" without one."""
+
+    files: Mapping[str, int]
+    licence: str
+
+
+def on_hub(name: str, revision: str | None = None) -> OnHub:
+    """Ask the hub about a model. Uses the network."""
     from huggingface_hub import HfApi
 
     try:
-        siblings: list[Any] = HfApi().model_info(name, revision=revision, files_metadata=True).siblings or []
+        found = HfApi().model_info(name, revision=revision, files_metadata=True)
     except Exception as error:
         raise in_words(error, name, revision) from error
+    siblings: list[Any] = found.siblings or []
     sizes = {each.rfilename: int(each.size or 0) for each in siblings}
-    return {file: sizes[file] for file in wanted(sizes)}
+    licences = (tag.removeprefix(_LICENCE) for tag in found.tags or [] if tag.startswith(_LICENCE))
+    return OnHub({file: sizes[file] for file in wanted(sizes)}, next(licences, ""))
+
+
+def ask_hub(source: str) -> Work[OnHub]:
+    """Ask the hub about a model before it is downloaded."""
+    asking = Progress(Phase.ASKING_HUB, 0, 0)
+    yield asking
+    named = lookup.on_hub(lookup.unlinked(source.strip()))
+    return (yield from _in_a_thread(lambda: on_hub(*named), lambda: asking))
 
 
 def wanted(paths: Iterable[str]) -> tuple[str, ...]:
@@ -255,8 +274,8 @@ def download(name: str, revision: str | None = None) -> Work[None]:
     """
     asking = Progress(Phase.ASKING_HUB, 0, 0)
     yield asking
-    sizes = yield from _in_a_thread(lambda: files_on_hub(name, revision), lambda: asking)
-    for file, size in sizes.items():
+    found = yield from _in_a_thread(lambda: on_hub(name, revision), lambda: asking)
+    for file, size in found.files.items():
         yield from _download_file(name, revision, file, size)
     folder = lookup.cached(name, revision)
     missing = "its config.json" if folder is None else lacks(folder)

@@ -142,12 +142,12 @@ def offer_set(split: sets.SetIdentity) -> None:
     offer(FETCH.format(title), fetch)
 
 
-def offer(label: str, make: jobs.Make) -> None:
+def offer(label: str, make: jobs.Make, icon: str = ":material/download:") -> None:
     """A button that starts a download; nothing is fetched without a click."""
     job = jobs.find(label)
     if job is not None and job.state != jobs.DONE:
         jobs.progress_of(job)
-    elif st.button(messages.plain(label), icon=":material/download:", key=label):
+    elif st.button(messages.plain(label), icon=icon, key=label):
         jobs.forget(label)
         jobs.follow(label, label, make, lane=jobs.NETWORK)
         st.rerun()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from explorer import in_words
 from explorer.data import sources
 from explorer.data.graded import sets
 from explorer.data.set_items import ItemSet
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 MODEL_B = "Compare with: model B"  # the label of its field
 ASK_FOR_B = f"To compare two models, choose the second in the sidebar under **{MODEL_B}**."
+ASK_HUB = "Ask the hub for the size and the licence of {}"
+ON_HUB = "{} on the hub: {} in {} files to download, {}."
 _CHOSEN, _MODEL_B = "_choice", "_model_b"
 
 
@@ -191,7 +194,7 @@ def encoder(source: str) -> model_names.Found | None:
         return cached.found(source)
     except HubUnreachable as error:
         messages.trouble(error)
-        offer(FETCH.format(source), lambda: model_names.fetch(source))
+        _offer_download(source)
     except VectorsUnread:
         key = f"reading {source} {opening.stamps(source)}"
         if jobs.finished_job(key, f"Vectors of {sources.shown(source)}", lambda: model_names.fetch(source)):
@@ -199,6 +202,18 @@ def encoder(source: str) -> model_names.Found | None:
     except StrataError as error:
         messages.trouble(error)
     return None
+
+
+def _offer_download(source: str) -> None:
+    """Buttons that ask the hub about a model and that download it; without a click neither is done."""
+    asked = jobs.find(ASK_HUB.format(source))
+    if asked is None or asked.state != jobs.DONE:
+        offer(ASK_HUB.format(source), lambda: model_names.ask_hub(source), icon=":material/travel_explore:")
+    else:
+        found: model_names.OnHub = asked.result
+        size = in_words.size(sum(found.files.values()))
+        st.caption(messages.plain(ON_HUB.format(source, size, len(found.files), found.licence or "no licence")))
+    offer(FETCH.format(source), lambda: model_names.fetch(source))
 
 
 def loaded(model: model_names.Found, settings: Settings) -> Encoder | None:

@@ -190,7 +190,7 @@ def test_what_is_on_this_disk_is_found_at_once_and_the_hub_is_not_asked(bert, co
     with fake_hub.serving({"org/tiny": bert}) as address:
         connect(address)
         found = finish(model_names.fetch("org/tiny"))
-    monkeypatch.setattr(model_names, "files_on_hub", lambda *_: pytest.fail("the hub was asked"))
+    monkeypatch.setattr(model_names, "on_hub", lambda *_: pytest.fail("the hub was asked"))
     for again in (
         model_names.fetch("org/tiny"),
         model_names.fetch(f"org/tiny@{fake_hub.COMMIT}"),
@@ -241,7 +241,7 @@ def test_a_stop_takes_effect_while_the_hub_does_not_answer(monkeypatch):
         answer.wait(60)
         answered.set()
 
-    monkeypatch.setattr(model_names, "files_on_hub", silent)
+    monkeypatch.setattr(model_names, "on_hub", silent)
     work = model_names.download("org/tiny")
     assert [next(work).text for _ in range(3)] == ["asking huggingface.co"] * 3
     work.close()
@@ -255,7 +255,8 @@ def test_trouble_on_the_way_is_told_in_words(bert, connect, monkeypatch):
         connect(address)
         with pytest.raises(ModelNotFound, match="The hub has no model 'org/absent'"):
             finish(model_names.fetch("org/absent"))
-        monkeypatch.setattr(model_names, "files_on_hub", lambda *_: {"model.safetensors": 9, "gone.json": 9})
+        files = {"model.safetensors": 9, "gone.json": 9}
+        monkeypatch.setattr(model_names, "on_hub", lambda *_: model_names.OnHub(files, ""))
         with pytest.raises(HubUnreachable, match=r"'org/tiny' could not be downloaded: the hub answers HTTP 404"):
             finish(model_names.fetch("org/tiny"))
 
