@@ -22,6 +22,7 @@ from pathlib import Path
 from statistics import mean
 
 from explorer.__main__ import main as strata
+from explorer.data import sources
 from explorer.data.text_sets import LABELLED_TEXTS
 from explorer.encoding.locate import lookup, model_names
 from explorer.methods import suggested
@@ -104,7 +105,7 @@ def measured(name: str, given: Public, rows: int, draw: int, home: Path) -> dict
     if given.test_rows and name not in LABELLED:
         tests.append(written(home / f"{name} test.csv", given.columns, given.test_rows))
     method = given.method or suggested(LABELLED_TEXTS, 1, rows)
-    own = of_text(method, (text,)).sets_with(None) or (None, None)
+    own = of_text(method, (sources.text(text),)).sets_with(None) or (None, None)
     first = [str(own[1])] if own[1] and own[1].is_own_rows else []
     asked = ["train", method, "--data", text, "--seed", str(draw), "--elsewhere", "none"]
     for test in (*first, *tests):

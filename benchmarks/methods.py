@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.by_hand import prepared
 from explorer import methods
+from explorer.data import sources
 from explorer.data.corpora import corpus
 from explorer.data.text_sets import BACK_TRANSLATIONS, DOCUMENTS, PAIRS, SENTENCES, TRIPLETS, Corpus, Kind
 from explorer.encoding.load.loading import load
@@ -62,7 +63,7 @@ def _generator(folder: Path) -> Path:
 def _text(kind: Kind) -> Corpus:
     """The text of a kind from STRATA_DATA, else the sample."""
     path = Path(os.environ.get("STRATA_DATA", "")) / TEXTS.get(kind, "")
-    return corpus([str(path) if path.is_file() else "sample"], kind)[0]
+    return corpus([sources.text(str(path) if path.is_file() else "sample")], kind)[0]
 
 
 def _measured(name: str, generator: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.timing import interleaved, ratio, told
+from explorer.data import sources
 from explorer.data.corpora import of_source
 from explorer.data.text_sets import Sentences
 from explorer.encoding.load.loading import load
@@ -50,7 +51,7 @@ def main() -> None:
 def _corpus() -> Sentences:
     """Sentences of Wikipedia where STRATA_DATA has them, else the sample."""
     path = Path(os.environ.get("STRATA_DATA", "")) / "wiki" / "sentences.tsv"
-    return of_source(str(path) if path.is_file() else "sample")
+    return of_source(sources.text(str(path) if path.is_file() else "sample"))
 
 
 def _by_faiss(known: np.ndarray) -> np.ndarray:

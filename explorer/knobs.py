@@ -260,9 +260,9 @@ class Knob:
 
     def plain(self, value: Any) -> Any:
         """A value as YAML and JSON hold it."""
-        if self.reads is str or value is None or isinstance(value, tuple | list) != self.many:
-            return _plain(value)
-        return list(map(str, value)) if self.many else str(value)
+        if self.reads is not str and isinstance(value, tuple | list):
+            return [self.plain(one) for one in value]
+        return str(value) if self.reads is not str and isinstance(value, self.item) else _plain(value)
 
     @property
     def usual(self) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer import run_folder
 from explorer.commands.parts import output
+from explorer.data import sources
 from explorer.errors import ModelError, RunGone
 from explorer.measuring.comparing import learned
 from explorer.places import given_path, runs_folder
@@ -182,7 +183,7 @@ def _recipe(
     from explorer.training import text_defaults
     from explorer.training.recipe import Recipe
 
-    data = _listed(text)
+    data = sources.texts(_listed(text))
     chosen = method or text_defaults.fitting(data)[0]
     fields: dict[str, Any] = {
         "method": chosen,

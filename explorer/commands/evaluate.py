@@ -230,7 +230,7 @@ def _divided(options: argparse.Namespace) -> tuple[list[str], list[str]]:
 
     def has_labels(task: str) -> bool:
         there = sources.is_folder(task) or sources.is_file(task)
-        return task in transfer.TASKS or (there and not corpora.serves(task)[text_sets.LABELLED_TEXTS])
+        return task in transfer.TASKS or (there and not corpora.serves(sources.text(task))[text_sets.LABELLED_TEXTS])
 
     tuned = [task for task in tasks if task in fine_tuning.TASKS or (every and has_labels(task))]
     if every and not tuned:

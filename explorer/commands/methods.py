@@ -11,7 +11,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from explorer.commands.parts import flags, output
-from explorer.data import corpora, reference_scores, text_sets
+from explorer.data import corpora, reference_scores, sources, text_sets
 from explorer.encoding.load import loading
 from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import find
@@ -170,7 +170,8 @@ def backtranslate(options: argparse.Namespace) -> None:
     """
     from explorer.training.backtranslation import TranslationOptions, backtranslate
 
-    text, reports = corpora.corpus(options.data, text_sets.SENTENCES, flags.roles(options), online=options.online)
+    given = sources.texts(options.data)
+    text, reports = corpora.corpus(given, text_sets.SENTENCES, flags.roles(options), online=options.online)
     for report in reports:
         output.say(report)
     there, back = (find(model, online=options.online) for model in (options.there, options.back))
@@ -205,9 +206,8 @@ def generator(options: argparse.Namespace) -> None:
     """
     from explorer.training.generator import GeneratorOptions, make_generator
 
-    text, reports = corpora.corpus(
-        options.data or [corpora.SAMPLE], text_sets.SENTENCES, flags.roles(options), online=options.online
-    )
+    given = sources.texts(options.data or [corpora.SAMPLE])
+    text, reports = corpora.corpus(given, text_sets.SENTENCES, flags.roles(options), online=options.online)
     for report in reports:
         output.say(report)
     encoder = loading.load(find(options.model, online=options.online), precision="float32", device=options.device)

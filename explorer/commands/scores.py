@@ -206,7 +206,7 @@ def shrink(options: argparse.Namespace) -> None:
             )
     on = options.on or sets.SAMPLE
     given = load_set(on, options.online)
-    text = corpora.of_source(options.text, online=options.online)
+    text = corpora.of_source(sources.text(options.text), online=options.online)
     models = [find(name, online=options.online) for name in (options.model, *options.others)]
     settings = flags.read(options, Settings)
     encoder, *more = [picture.limited(load_encoder(one, settings), settings.max_length) for one in models]

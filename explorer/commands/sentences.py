@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.commands.parts import flags, output
-from explorer.data import corpora
+from explorer.data import corpora, sources
 from explorer.data.vectors import embedding_folder, opening, vector_corpus
 from explorer.encoding.load import declared
 from explorer.encoding.locate import lookup
@@ -144,7 +144,7 @@ def search(options: argparse.Namespace) -> None:
         raise BadChoice(
             "--whole compares two encoders, but only one was named. Give --model twice, or leave --whole out."
         )
-    searched = corpora.of_source(options.corpus or "sample", online=options.online)
+    searched = corpora.of_source(sources.text(options.corpus or corpora.SAMPLE), online=options.online)
     place, settings = query_results.place_of(query, searched.texts), flags.read(options, Settings)
     sides: list[query_results.SearchSide] = []
     used: list[tuple[Found, Reading]] = []

@@ -75,7 +75,7 @@ def similarity(options: argparse.Namespace) -> None:
 def _text(source: str, online: bool) -> text_sets.Sentences:
     """The text of random pairs; of a set of another kind than text those of its items, such as its queries."""
     try:
-        return corpora.of_source(source, online=online)
+        return corpora.of_source(sources.text(source), online=online)
     except StrataError:
         with suppress(StrataError):
             given = named_set(source, online)

@@ -22,6 +22,7 @@ from explorer.progress import Phase, Progress, finish
 from explorer.training.record import run_results, runs
 
 if TYPE_CHECKING:
+    from explorer.data.graded.sets import SetIdentity
     from explorer.training.recipe import Recipe, Stage
     from explorer.training.record.status import Status
 
@@ -288,7 +289,7 @@ def _stages(options: argparse.Namespace, model: str) -> tuple[Stage, ...]:
     from explorer.training.recipe import Stage
 
     found: list[Stage] = []
-    given: list[list[tuple[str, str]]] = []
+    given: list[list[tuple[str, Any]]] = []
     for name, value in options.stages:
         if name == "method":
             given.append([])
@@ -306,12 +307,12 @@ def _stages(options: argparse.Namespace, model: str) -> tuple[Stage, ...]:
     return tuple(found)
 
 
-def _fitting(data: Sequence[str]) -> str:
+def _fitting(data: Sequence[SetIdentity]) -> str:
     from explorer.training import text_defaults
 
     method, suggestion = text_defaults.fitting(data)
     if _first():
-        output.say(suggestion.sentence(" + ".join(map(sources.shown, data)), method))
+        output.say(suggestion.sentence(" + ".join(sources.shown(str(one)) for one in data), method))
     return method
 
 

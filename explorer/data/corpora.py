@@ -25,7 +25,7 @@ from explorer.data.tables.text_rows import AGAIN, Report, report_on
 from explorer.data.text_sets import Columns, Corpus, GradedPairs, Kind, Score, Sentences
 from explorer.errors import BadChoice, BadScores, SetNotFound, TooFewRows, WrongColumns
 
-SAMPLE = training_rows.SAMPLE
+SAMPLE = sample.TEXT
 SHIPPED = tuple(training_rows.SHIPPED)  # names of text that ships with Strata
 OTHER_SETS = (
     "Choose other dev or test pairs, or use more training rows. For an uploaded set, train on its train part, with "
@@ -39,7 +39,7 @@ MOST = 100_000
 
 
 def corpus(
-    sources: Sequence[str],
+    given: Sequence[SetIdentity],
     wanted: Kind,
     columns: Mapping[str, str] | None = None,
     *,
@@ -48,9 +48,9 @@ def corpus(
     as_written: bool = False,
     divide: bool = True,
 ) -> tuple[Corpus, tuple[Report, ...]]:
-    """The rows of all sources in order, with a report on each of them.
+    """The rows of all texts in order, with a report on each of them.
 
-    A source is a name in `SHIPPED`, the name of a set, or a file; of a set named without a split, such as
+    A text is one of `SHIPPED`, a set, or a file; of a set named without a split, such as
     "STS-B", sentences are taken from all its splits, and scored pairs from its train split, if it has one. `columns`
     are corrections to the files' columns, by role. A sentence that occurs several times is kept once, unless
     `keep_duplicates`. Sentences of files have single spaces between words, unless `as_written`. Scores are scaled to 0
@@ -58,17 +58,17 @@ def corpus(
     texts, also of a folder with a file for each split, are divided into training, validation and test rows, unless
     `divide` is false.
     """
-    if not sources:
+    if not given:
         raise BadChoice(f"No training text is named. Give '{SAMPLE}', a set such as 'STS-B train', or a file.")
     if wanted == text_sets.LABELLED_TEXTS:
-        for source in sources:
-            _, kind, table = _offered(source)
+        for one in given:
+            kind, table = _offered(one)
             lack = _what_is_missing(kind, wanted) if table is None else training_rows.lack(table, columns or {})
-            _refuse_if(lack, wanted, source if table is None else table.name)
-        of_labelled = [training_rows.read(source, columns, divide) for source in sources]
+            _refuse_if(lack, wanted, str(one) if table is None else table.name)
+        of_labelled = [training_rows.read(str(one), columns, divide) for one in given]
         joined_rows = training_rows.joined([rows for rows, _ in of_labelled])
         return joined_rows, tuple(report for _, own in of_labelled for report in own)
-    read = (_read(source, wanted, columns or {}, online, keep_duplicates, as_written) for source in sources)
+    read = (_read(one, wanted, columns or {}, online, keep_duplicates, as_written) for one in given)
     names, parts, reports = zip(*read, strict=True)
     joined: Columns = tuple(tuple(chain.from_iterable(column)) for column in zip(*parts, strict=True))
     if wanted == text_sets.SENTENCES and not keep_duplicates:
@@ -76,36 +76,36 @@ def corpus(
     return Corpus(" + ".join(names), wanted, joined), reports
 
 
-def serves(source: str, columns: Mapping[str, str] | None = None) -> dict[Kind, str]:
-    """For each kind of rows "" if the source has it, else the reason; published sets are not read for this."""
-    _, kind, table = _offered(source)
+def serves(given: SetIdentity, columns: Mapping[str, str] | None = None) -> dict[Kind, str]:
+    """For each kind of rows "" if the text has it, else the reason; published sets are not read for this."""
+    kind, table = _offered(given)
     if table is None:
         lacks = {wanted: _what_is_missing(kind, wanted) for wanted in text_sets.KINDS}
-        return {**lacks, text_sets.SCORED_PAIRS: ""} if source == SAMPLE else lacks
+        return {**lacks, text_sets.SCORED_PAIRS: ""} if str(given) == SAMPLE else lacks
     kind = _roles(table, columns or {}).kind
     return {wanted: _what_is_missing(kind, wanted) for wanted in text_sets.KINDS} | {
         text_sets.LABELLED_TEXTS: training_rows.lack(table, columns or {})
     }
 
 
-def kind_of(sources: Sequence[str]) -> tuple[Kind, int, int]:
-    """The richest kind of rows that all sources have, how many sentences are in a row, and the rows of files."""
+def kind_of(given: Sequence[SetIdentity]) -> tuple[Kind, int, int]:
+    """The richest kind of rows that all texts have, how many sentences are in a row, and the rows of files."""
     found, rows = [], 0
-    for source in sources:
-        _, kind, table = _offered(source)
+    for one in given:
+        kind, table = _offered(one)
         if table is not None:
             rows += len(table.rows)
             kind = table_kind(table)
             pairs = kind != text_sets.LABELLED_TEXTS or guess(table, kind).column("second") is not None
         else:
-            pairs = kind != text_sets.LABELLED_TEXTS or training_rows.read(source, divide=False)[0][0].is_pairs
+            pairs = kind != text_sets.LABELLED_TEXTS or training_rows.read(str(one), divide=False)[0][0].is_pairs
         found.append((kind, len(kind.texts) if pairs else 1))
     shared = (one for one in found if all(other == one or other[0].gives(one[0]) for other in found))
     return *next(shared, (text_sets.SENTENCES, 1)), rows
 
 
 def matching_sets(
-    named: Sequence[str], wanted: Kind, rows: Corpus | None = None, *, labels: bool = False, few: int = 0
+    given: Sequence[SetIdentity], wanted: Kind, rows: Corpus | None = None, *, labels: bool = False, few: int = 0
 ) -> Sets | None:
     """The dev set and the test set that belong to a text; None if it has none.
 
@@ -113,7 +113,6 @@ def matching_sets(
     of several, those of the first. Text of one's own is judged by its `rows`: fewer than `few`, or `FEW`, are
     cross-fitted, of more some are held out. With `labels`, their classes are judged too.
     """
-    given = [sources.identity(source) for source in named]
     if given and all(map(_is_own, given)):
         if rows is not None and len(rows) < (few or FEW) and (wanted.is_judged or labels) and _is_divisible(rows):
             return sets.CROSS_FITTED, sets.CROSS_FITTED
@@ -154,21 +153,21 @@ def stamp(given: SetIdentity) -> Hashable:
     return places.stamps([*there, *named])
 
 
-def _offered(source: str) -> tuple[SetIdentity, Kind, Table | None]:
-    """The richest kind of rows in a source other than a file; of a file its table, whose columns decide the kind."""
-    given = sources.identity(source)
+def _offered(given: SetIdentity) -> tuple[Kind, Table | None]:
+    """The richest kind of rows in a text other than a file; of a file its table, whose columns decide the kind."""
+    source = str(given)
     if source in SHIPPED:
-        return given, text_sets.TRIPLETS, None
+        return text_sets.TRIPLETS, None
     if labelled_sets.is_known(source) or sources.is_folder(source):
-        return given, text_sets.LABELLED_TEXTS, None
+        return text_sets.LABELLED_TEXTS, None
     if sources.is_file(source):
-        return given, text_sets.SCORED_PAIRS, read_file(source)
+        return text_sets.SCORED_PAIRS, read_file(source)
     try:
         sets.check(given)
     except SetNotFound as error:
         named = " or ".join([*(f"'{name}'" for name in SHIPPED), "a labelled set such as 'MRPC'"])
         raise SetNotFound(f"{error} Or give {named}, or a file that ends in {', '.join(ENDINGS)}.") from None
-    return given, text_sets.SCORED_PAIRS, None
+    return text_sets.SCORED_PAIRS, None
 
 
 def without_evaluated(given: Corpus, evaluated: Iterable[Sequence[str]], batch: int) -> tuple[Corpus, str]:
@@ -224,14 +223,13 @@ def drawn(given: Corpus, wanted: int, seed: int) -> Corpus:
     return found
 
 
-def of_source(source: str, *, online: bool = False) -> Sentences:
-    """The sentences of a source to search: "sample", a set with or without its split, or a path."""
-    given = sources.identity(source)
-    if source not in SHIPPED and given in sets.known():
+def of_source(given: SetIdentity, *, online: bool = False) -> Sentences:
+    """The sentences of a text to search: "sample", a set with or without its split, or a path."""
+    if given in sets.known():
         return of_pairs(sets.load(given, online=online))
-    if source in {known.name for known in sts.SETS}:
-        return of_pairs(*(sets.load(split, online=online) for split in sets.published(source)), name=source)
-    found, reports = corpus((source,), text_sets.SENTENCES, online=online)
+    if (name := str(given)) in {known.name for known in sts.SETS}:
+        return of_pairs(*(sets.load(split, online=online) for split in sets.published(name)), name=name)
+    found, reports = corpus((given,), text_sets.SENTENCES, online=online)
     left_out = [dropped for report in reports for dropped in report.dropped]
     again = sum(dropped.count for dropped in left_out if dropped.reason == AGAIN)
     dropped = tuple(str(one) for one in left_out if one.reason != AGAIN)
@@ -261,11 +259,12 @@ def of_texts(name: str, texts: Sequence[str], again: int = 0) -> Sentences:
 
 
 def _read(
-    source: str, wanted: Kind, columns: Mapping[str, str], online: bool, keep_duplicates: bool, as_written: bool
+    text: SetIdentity, wanted: Kind, columns: Mapping[str, str], online: bool, keep_duplicates: bool, as_written: bool
 ) -> tuple[str, Columns, Report]:
+    source = str(text)
     if source == SAMPLE and wanted == text_sets.SCORED_PAIRS:
         return source, *_scored(sample.train_part())  # without the test half and the dev part
-    named, kind, table = _offered(source)
+    kind, table = _offered(text)
     if table is not None:
         roles = _roles(table, columns)
         _refuse_if(_what_is_missing(roles.kind, wanted), wanted, table.name)
@@ -284,12 +283,12 @@ def _read(
         texts = training_rows.joined([training_rows.read(source)[0]]).texts
         given = (tuple(chain(*texts)),)
     else:
-        splits = sets.published(named.name) if named.kind == SetKind.PUBLISHED and not named.piece else ()
+        splits = sets.published(text.name) if text.kind == SetKind.PUBLISHED and not text.piece else ()
         if wanted == text_sets.SCORED_PAIRS:
             # of a published set without a split those of its train split, if it has one
-            train = named.of_piece("train")
-            return source, *_scored(sets.load(train if train in splits else named, online=online))
-        pairs = [sets.load(one, online=online) for one in splits or [named]]
+            train = text.of_piece("train")
+            return source, *_scored(sets.load(train if train in splits else text, online=online))
+        pairs = [sets.load(one, online=online) for one in splits or [text]]
         every = ((*split.first, *split.second) if keep_duplicates else split.sentences for split in pairs)
         given = (tuple(chain(*every)),)
     return source, given, _report(given)

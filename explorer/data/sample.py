@@ -18,6 +18,7 @@ from explorer.data.tables.files import read_file
 from explorer.data.text_sets import SCORED_PAIRS, SENTENCES, TRIPLETS, GradedPairs, Sentences, Triplets, digest_of
 
 FOLDER = Path(__file__).parent / "samples"
+TEXT = "sample"  # as the name of text to train on: sentences, triplets, and pairs without their halves
 PAIRS = "Sample pairs"  # in the menu of sets
 DEV, TEST = f"{PAIRS}, dev half", f"{PAIRS}, test half"
 TRAIN_PART, DEV_PART = f"{PAIRS}, train part", f"{PAIRS}, dev part"

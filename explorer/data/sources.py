@@ -4,7 +4,7 @@ Addresses, recipes, plans and flags name a set by a text. Here alone the text be
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -37,6 +37,16 @@ def identity(source: str) -> SetIdentity:
     """The identity of the set or uploaded file that a source names; a recipe names the file by its path."""
     uploaded = uploads.name_and_mark(source)
     return SetIdentity(SetKind.UPLOADED_FILE, *uploaded, named=source) if uploaded else sets.read(source)
+
+
+def text(source: str) -> SetIdentity:
+    """The identity of a text to train on or to search; 'sample' is triplets and sentences there, not its pairs."""
+    return SetIdentity(SetKind.OTHER, source) if source == sample.TEXT else identity(source)
+
+
+def texts(named: Iterable[str]) -> tuple[SetIdentity, ...]:
+    """The identities of several texts."""
+    return tuple(map(text, named))
 
 
 def label(source: str) -> str:

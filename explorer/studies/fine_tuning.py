@@ -64,7 +64,7 @@ def recipe(task: str, model: str, options: TuningOptions) -> Recipe:
     return Recipe(
         next(name for name, kind in kinds.items() if kind.rows == text_sets.LABELLED_TEXTS and kind.predicts()),
         model,
-        (task,),
+        (sources.text(task),),
         elsewhere=(),  # its result is the score of the test rows
         settings={"validate_by": MAIN.get(task, MEASURES[0]), **options.settings},
         seeds=options.seeds,
@@ -82,7 +82,7 @@ def score(task: str, model: str, options: TuningOptions, known: RecipeRuns) -> W
     """Train a run, or find it among those that are known, and take the scores of its test rows."""
     name, folder = column(task)
     yield Progress(f"{model}: {name}", 0, 0)
-    (rows, _), wanted = corpora.corpus([task], text_sets.LABELLED_TEXTS), recipe(task, model, options)
+    (rows, _), wanted = corpora.corpus([sources.text(task)], text_sets.LABELLED_TEXTS), recipe(task, model, options)
     found = model_names.find(model, online=options.online)
     (run,) = known.of([wanted])
     if run is None:

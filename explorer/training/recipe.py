@@ -23,6 +23,7 @@ MOST_STAGES = 9  # before the recipe's own training
 MOST_TESTS = 20
 NONE = "none"  # in place of a set
 OF_SETS: dict[str, Any] = {"item": SetIdentity, "reads": sources.identity, "metavar": "FILE|NAME"}  # settings
+OF_TEXTS: dict[str, Any] = {**OF_SETS, "reads": sources.text, "repeated": True}
 COLUMNS = "The columns of the text by their roles, where they are detected wrongly."
 SETTINGS = "Settings of the method."
 # the settings that a command states first, always, and those that differ, before any others
@@ -40,8 +41,8 @@ class Stage(Knobs):
         help="A training before that of METHOD, which starts from its best checkpoint. --stage-data, --stage-column "
         "and --stage-set that follow are of this stage. Dev and test sets, seeds and base are those of the run.",
     )
-    data: tuple[str, ...] = knob(
-        (), flag="stage_data", metavar="FILE|NAME", repeated=True, empty="that of the run", help="Its training text."
+    data: tuple[SetIdentity, ...] = knob(
+        (), **OF_TEXTS, flag="stage_data", empty="that of the run", help="Its training text."
     )
     columns: Mapping[str, str] = knob({}, typed=False, help=COLUMNS)
     settings: Values = knob({}, item=NUMBER_OR_TEXT, typed=False, help=SETTINGS)
@@ -53,8 +54,8 @@ class Recipe(Knobs):
 
     method: str = needed(typed=False, help="The method, such as those that 'methods' lists.")
     model: str = knob(lookup.BUNDLED, metavar="MODEL", help="The base: a name, a folder, a hub id, or run:NAME.")
-    data: tuple[str, ...] = knob(
-        ("sample",), least=1, metavar="FILE|NAME", repeated=True, help="Training text: a file, 'sample', 'STS-B', …."
+    data: tuple[SetIdentity, ...] = knob(
+        (sources.text(sample.TEXT),), **OF_TEXTS, least=1, help="Training text: a file, 'sample', 'STS-B', …."
     )
     columns: Mapping[str, str] = knob({}, typed=False, help=COLUMNS)
     dev: SetIdentity = knob(
@@ -270,6 +271,11 @@ class Recipe(Knobs):
         return (*([self.test] if self.test else []), *self.more_tests)
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts that name what is trained on."""
+        return tuple(map(str, self.data))
+
+    @property
     def judged_on(self) -> tuple[str, ...]:
         """The texts that name the dev set and the test sets."""
         return tuple(map(str, (self.dev, *self.tests)))
@@ -281,10 +287,8 @@ class Recipe(Knobs):
 
     def schedule(self) -> Schedule:
         """The method's schedule with the recipe's settings."""
-        kind = self.kind
-        return kind.schedule.with_values(
-            {name: value for name, value in self.settings.items() if name in Schedule.knobs}
-        )
+        own = {name: value for name, value in self.settings.items() if name in Schedule.knobs}
+        return self.kind.schedule.with_values(own)
 
     @property
     def keeps_duplicates(self) -> bool:
@@ -302,10 +306,10 @@ class Recipe(Knobs):
     def command(self) -> str:
         """The command that repeats the run."""
         words = ["python", "-m", "explorer", "train", self.method, "--model", self.model]
-        words += [word for source in self.data for word in ("--data", source)]
+        words += [word for text in self.texts for word in ("--data", text)]
         words += [word for role, column in self.columns.items() for word in ("--column", f"{role}={column}")]
         for stage, own in zip(self.stages, self.chain, strict=False):
-            words += ["--stage", stage.method, *(word for source in stage.data for word in ("--stage-data", source))]
+            words += ["--stage", stage.method, *(word for text in stage.data for word in ("--stage-data", str(text)))]
             words += [word for role, one in stage.columns.items() for word in ("--stage-column", f"{role}={one}")]
             for name, value in own._stated().items():
                 words += ["--stage-set", f"{name}={Knob.text(value)}"]
@@ -345,11 +349,8 @@ class Recipe(Knobs):
 
     def trained_on(self) -> Recipe:
         """The recipe with the digests of what decides the weights, in place of all that it was made with."""
-        decides = {
-            name: digest
-            for name, digest in self.made_with.items()
-            if name.endswith("_digest") and not name.startswith(("test", "elsewhere"))
-        }
+        digests = {name: one for name, one in self.made_with.items() if name.endswith("_digest")}
+        decides = {name: one for name, one in digests.items() if not name.startswith(("test", "elsewhere"))}
         return replace(self, made_with=decides, elsewhere=(), watch=())
 
     @cached_property
@@ -364,9 +365,8 @@ class Recipe(Knobs):
         some |= {"corpus": self.corpus, "watch": self.watch, "stages": ()}  # the others are always stated
         content = {name: value for name, value in content.items() if some.get(name, True)}
         if self.stages:
-            content["stages"] = [
-                Stage(one.method, one.data, one.columns, one.every_setting()).every() for one in self.chain[:-1]
-            ]
+            stages = (Stage(one.method, one.data, one.columns, one.every_setting()) for one in self.chain[:-1])
+            content["stages"] = [one.every() for one in stages]
         return safe_yaml.written(content)
 
 
@@ -379,7 +379,7 @@ def naming(recipe: Recipe, number: int) -> Iterator[None]:
         if not recipe.stages or error.stage:
             raise
         own = recipe.stages[number - 1] if number <= len(recipe.stages) else recipe
-        text = " + ".join(map(sources.shown, own.data or recipe.data))
+        text = " + ".join(sources.shown(str(one)) for one in own.data or recipe.data)
         named = type(error)(f"Stage {number} of {len(recipe.stages) + 1} ({own.method} on {text}): {error}")
         named.stage = number
         raise named from error
@@ -397,4 +397,4 @@ def uneven_pooler() -> Recipe:
 
 def _of_preset(preset: str) -> Recipe:
     method = next(name for name in names() if preset in load(name).presets)
-    return Recipe(method, data=(sample.MINIMAL_PAIRS,), settings=start_values(load(method), "", preset))
+    return Recipe(method, data=(sources.text(sample.MINIMAL_PAIRS),), settings=start_values(load(method), "", preset))

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from explorer import methods
-from explorer.data import corpora, sources
+from explorer.data import corpora
 from explorer.data.graded import sets
 from explorer.data.graded.sets import SetIdentity
 from explorer.encoding.locate import model_names
@@ -61,20 +61,20 @@ class TextDefaults:
 
 
 def of_text(
-    method: str, data: Sequence[str], columns: Mapping[str, str] | None = None, *, online: bool = False
+    method: str, data: Sequence[SetIdentity], columns: Mapping[str, str] | None = None, *, online: bool = False
 ) -> TextDefaults:
     """The defaults of a method for a text; an error if the text cannot be read, or has no rows for it.
 
     Of a published set that is not at hand, which whoever trains on it is told, they have no settings.
     """
-    stamps = tuple(corpora.stamp(sources.identity(one)) for one in data)
+    stamps = tuple(map(corpora.stamp, data))
     return _of_text(method, tuple(data), tuple(sorted((columns or {}).items())), online, stamps)
 
 
 @lru_cache(maxsize=256)  # every row of a plan asks, and every rerun of its page
 def _of_text(
     method: str,
-    data: tuple[str, ...],
+    data: tuple[SetIdentity, ...],
     columns: tuple[tuple[str, str], ...],
     online: bool,
     stamps: tuple[Hashable, ...],
@@ -88,12 +88,14 @@ def _of_text(
     return TextDefaults(len(corpus), found, few_rows(kind, len(corpus)), kind.rows.is_judged)
 
 
-def fitting(data: Sequence[str]) -> tuple[str, Suggestion]:
+def fitting(data: Sequence[SetIdentity]) -> tuple[str, Suggestion]:
     """The method that fits the rows of a text, and why."""
     method = methods.suggested(*corpora.kind_of(data))
     suggestion = methods.load(method).suggestion if method else None
     if suggestion is None:
-        raise BadChoice(f"No method is suggested for {' + '.join(data)}. Write 'train METHOD'; 'methods' lists them.")
+        raise BadChoice(
+            f"No method is suggested for {' + '.join(map(str, data))}. Write 'train METHOD'; 'methods' lists them."
+        )
     return method, suggestion
 
 

@@ -13,7 +13,7 @@ from transformers import AutoTokenizer
 from explorer import typed_json
 from explorer.__main__ import _options, main
 from explorer.commands import train as train_command
-from explorer.data import sample
+from explorer.data import sample, sources
 from explorer.data.sources import HELD_OUT
 from explorer.errors import Diverged
 from explorer.measuring.comparing import learned
@@ -450,7 +450,7 @@ def test_flags_of_stages_are_of_the_stage_before_them_and_the_printed_command_re
     found = run.recipe()
     assert code == 0
     assert [(one.method, one.data) for one in found.stages] == [
-        ("tsdae", (str(place.text),)),
+        ("tsdae", sources.texts([str(place.text)])),
         ("simcse", found.data),
     ]
     assert [one.settings["steps"] for one in found.stages] == [2, 1]

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from sentence_transformers import SentenceTransformer
 
-from explorer.data.corpora import corpus
 from explorer.data.text_sets import SENTENCES
 from explorer.errors import CannotResume
 from explorer.training import backtranslation
 from explorer.training.record import runs
 from tests.exports import by_sentence_transformers
+from tests.named_texts import corpus
 from tests.tiny_models import save_tiny
 from tests.tiny_translators import save_translator
 from tests.trainings import new, recipe, train, words_of

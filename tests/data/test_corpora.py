@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from explorer.data import sample
-from explorer.data.corpora import corpus, matching_sets, serves, without_evaluated
+from explorer.data.corpora import without_evaluated
 from explorer.data.graded import sets, sts
 from explorer.data.sources import identity, is_folder
 from explorer.data.tables.files import read_file
@@ -25,6 +25,7 @@ from explorer.data.text_sets import (
     Kind,
 )
 from explorer.errors import BadChoice, SetNotFound, TooFewRows, UnreadableFile, WrongColumns
+from tests.named_texts import corpus, matching_sets, serves
 
 BROUGHT = GradedPairs("mine.csv", ("a", "b", "c"), ("d", "e", "a"), (1.0, 2.0, 3.0), ("", "", ""))
 FILES: dict[Kind, str] = {

@@ -9,7 +9,6 @@ from statistics import median
 import pytest
 
 from explorer.data import sample
-from explorer.data.corpora import corpus, serves
 from explorer.data.map_sentences import extremes, of_pairs, of_table, sampled
 from explorer.data.sample import FOLDER
 from explorer.data.tables.files import read_bytes, read_file
@@ -17,6 +16,7 @@ from explorer.data.text_sets import BACK_TRANSLATIONS, PAIRS, SENTENCES, TRIPLET
 from explorer.errors import TooFewRows
 from explorer.evaluating.tasks.word_models import word_splitter
 from tests.data import held_out
+from tests.named_texts import corpus, serves
 
 TAGS_AT_LEAST = {"negation": 18, "role swap": 18, "antonym": 18, "number": 18, "paraphrase": 30, "overlap": 30}
 TAGS = {*TAGS_AT_LEAST, "detail", "topic", "same", "unrelated"}

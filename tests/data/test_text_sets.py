@@ -8,7 +8,7 @@ from statistics import mean, pstdev
 import pytest
 
 from explorer.data import corpora, sample, splitting
-from explorer.data.corpora import of_pairs, of_source, without_evaluated
+from explorer.data.corpora import of_pairs, without_evaluated
 from explorer.data.graded import sts
 from explorer.data.text_sets import (
     BACK_TRANSLATIONS,
@@ -25,6 +25,7 @@ from explorer.data.text_sets import (
     digest_of,
 )
 from explorer.errors import BadScores, CannotSplit, StrataError, TooFewRows
+from tests.named_texts import corpus, of_source
 
 MINE = GradedPairs("mine", ("a", "b"), ("b", "c"), (1.0, 2.0), ("", ""))
 
@@ -251,7 +252,7 @@ def test_sentences_of_pairs_stand_once_in_order_and_repeats_are_counted(tmp_path
 
 
 def test_the_sample_is_that_of_the_training_page():
-    assert of_source("sample").texts == corpora.corpus(("sample",), SENTENCES)[0].columns[0]
+    assert of_source("sample").texts == corpus(("sample",), SENTENCES)[0].columns[0]
     assert of_source("Sample pairs").texts == sample.pairs().sentences
 
 

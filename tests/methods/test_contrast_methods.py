@@ -11,7 +11,6 @@ from sentence_transformers.sentence_transformer import losses as published
 from torch.nn import functional
 
 from explorer import losses, methods
-from explorer.data import corpora
 from explorer.data.text_sets import LABELLED_TEXTS, PAIRS, SCORED_PAIRS, TRIPLETS, Corpus
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.head_facts import RolePrompts
@@ -23,6 +22,7 @@ from explorer.methods.supervised import with_difference
 from explorer.progress import finish
 from explorer.training import recipe
 from explorer.training.loop import judging
+from tests import named_texts
 from tests.methods.rows import COLUMNS, FIRST, SECOND, THIRD, vectors_of
 
 ROWS, WIDTH = 9, 12
@@ -376,7 +376,7 @@ def test_the_classifier_is_no_part_of_the_trained_model(base):
 def test_rows_of_one_sentence_and_other_classes_are_refused(base, tmp_path):
     path = tmp_path / "mine.tsv"
     path.write_text("label\ttext\n" + "".join(f"{'ab'[at % 2]}\ttext {at}\n" for at in range(20)), encoding="utf-8")
-    rows, _ = corpora.corpus([str(path)], LABELLED_TEXTS, divide=False)
+    rows, _ = named_texts.corpus([str(path)], LABELLED_TEXTS, divide=False)
     with pytest.raises(WrongColumns, match=r"mine\.tsv has one sentence per row: SBERT compares two"):
         methods.load("sbert-nli").check_rows(rows)
     methods.load("classify").check_rows(rows)

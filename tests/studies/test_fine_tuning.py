@@ -13,7 +13,7 @@ import pytest
 
 from explorer.__main__ import main
 from explorer.commands import plans
-from explorer.data import corpora, reference_scores, sources
+from explorer.data import reference_scores, sources
 from explorer.data.graded import sets
 from explorer.data.labelled import labelled_sets
 from explorer.data.text_sets import LABELLED_TEXTS
@@ -39,7 +39,7 @@ from explorer.studies.reproduce import (
 )
 from explorer.training.record import runs
 from explorer.training.record.status import FINISHED, INTERRUPTED
-from tests import namesakes
+from tests import named_texts, namesakes
 from tests.shown_numbers import value_of
 from tests.training.test_graded_runs import labelled_file
 from tests.trainings import furnish
@@ -95,7 +95,7 @@ def result(tuned_once, tmp_path) -> Result:
 
 def test_a_result_is_the_scores_of_the_test_rows_of_each_seed(shelf, result, tmp_path):
     (run,) = runs.every()
-    rows, _ = corpora.corpus([shelf[1]], LABELLED_TEXTS)
+    rows, _ = named_texts.corpus([shelf[1]], LABELLED_TEXTS)
     found = [(run.folder / "predictions" / f"seed-{seed}.tsv").read_text().splitlines()[1:] for seed in (1, 2)]
     right = []
     for place, lines in enumerate(found):
@@ -337,7 +337,7 @@ def test_the_figure_of_domains_trains_each_method_on_both_texts(scale, place):
         "SG-OPT, trained on other text": (75.40, 72.99),
     }
     (plan,) = reproduction(table, replace(scale, other_text=str(place.triplets))).plans.values()
-    texts = [(cell.recipe.method, cell.recipe.data) for cell in cells(plan) if cell.seed == 1]
+    texts = [(cell.recipe.method, cell.recipe.texts) for cell in cells(plan) if cell.seed == 1]
     assert texts == [(method, (str(text),)) for method in ("flow", "sg-opt") for text in (place.text, place.triplets)]
     asked = [line.why_not for line in reproduction(table, scale).lines if line.why_not]
     assert len(asked) == 2

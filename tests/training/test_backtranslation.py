@@ -8,7 +8,6 @@ import torch
 from safetensors.torch import load_file
 
 from explorer.data import text_sets
-from explorer.data.corpora import corpus
 from explorer.encoding.load import language_models
 from explorer.encoding.locate.model_names import Found, of_folder
 from explorer.errors import BadChoice, CannotResume, NotWritable, RunBusy, TooFewRows, UnsupportedModel
@@ -16,6 +15,7 @@ from explorer.progress import finish
 from explorer.training import backtranslation
 from explorer.training.backtranslation import HEADER, TranslationOptions, backtranslate, makers_file
 from explorer.training.generator import make_generator
+from tests.named_texts import corpus
 from tests.spoiling import encoder_of
 from tests.tiny_models import save_tiny
 from tests.tiny_translators import save_translator

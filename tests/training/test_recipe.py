@@ -337,7 +337,7 @@ def test_a_file_that_is_not_there_or_no_text_or_too_large_is_refused(tmp_path):
 def test_the_demonstration_is_a_whole_recipe_that_goes_through_shipped_text_half_to_three_times():
     recipe = demonstration()
     assert recipe == Recipe.read(recipe.stated())
-    assert set(recipe.data) <= set(SHIPPED)
+    assert set(recipe.texts) <= set(SHIPPED)
     assert recipe.judged_on == (sample.DEV, sample.TEST)
     assert from_yaml(recipe.as_yaml(), "a run").settings == recipe.settings
     rows, schedule = corpus(recipe.data, recipe.kind.rows)[0], recipe.schedule()

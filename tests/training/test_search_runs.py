@@ -24,6 +24,7 @@ from explorer.training import text_defaults
 from explorer.training.loop import training_texts
 from explorer.training.loop.preparing import TRAINED_TOO
 from explorer.training.record import recorder, run_results
+from tests import named_texts
 from tests.spoiling import configure
 from tests.training.unbroken import assert_same, break_off_in_training
 from tests.trainings import WORDS, new, train
@@ -132,7 +133,7 @@ def test_words_name_queries_and_the_measure(run):
 
 
 def test_dev_and_test_rows_share_no_text_with_each_other_or_with_what_is_trained_on(pairs):
-    whole = corpora.corpus([str(pairs)], PAIRS)[0]
+    whole = named_texts.corpus([str(pairs)], PAIRS)[0]
     left, test = _held_out(whole)
     left, dev = _held_out(left)
     parts = [{*test.sentences}, {*dev.sentences}, {text for column in left.texts for text in column}]
@@ -150,7 +151,7 @@ def _held_out(whole):
 @pytest.mark.parametrize("most", [5, 12, 25, 1000])
 def test_held_out_queries_are_searched_among_all_passages_of_the_file_or_as_many_as_are_allowed(pairs, most):
     """Those of the held-out rows themselves are always there, and which others follows from the text alone."""
-    whole = corpora.corpus([str(pairs)], PAIRS)[0]
+    whole = named_texts.corpus([str(pairs)], PAIRS)[0]
     _, held = training_texts.held_out_rows(whole)
     found = training_texts.set_of_rows(held, HELD_OUT, whole, most)
     assert {*held.texts[1]} <= {*found.documents} <= {*whole.texts[1]}
@@ -161,7 +162,7 @@ def test_held_out_queries_are_searched_among_all_passages_of_the_file_or_as_many
 
 def test_held_out_queries_are_searched_among_the_passages_of_a_named_corpus_too(place, pairs, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(place.runs))
-    whole = corpora.corpus((str(pairs),), PAIRS)[0]
+    whole = named_texts.corpus((str(pairs),), PAIRS)[0]
     others = [f"{passage} as well" for _, passage in rows(50, seed=7)]
     (tmp_path / "corpus.txt").write_text("\n".join([*others, *whole.texts[1][:9]]))
     given = {"data": (str(pairs),), "dev": HELD_OUT, "test": HELD_OUT, "settings": {"steps": 2}}
@@ -182,7 +183,7 @@ def test_held_out_queries_are_searched_among_the_passages_of_a_named_corpus_too(
 
 
 def test_negatives_of_held_out_triplets_are_documents_too():
-    whole = corpora.corpus(["sample"], TRIPLETS)[0]
+    whole = named_texts.corpus(["sample"], TRIPLETS)[0]
     held = _held_out(whole)[1]
     negatives = {text for row, text in enumerate(whole.texts[2]) if whole.texts[0][row] in held.queries}
     assert negatives <= {*held.documents} == {*whole.texts[1], *whole.texts[2]}

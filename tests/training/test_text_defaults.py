@@ -9,14 +9,17 @@ import pytest
 from explorer import methods
 from explorer.__main__ import _options
 from explorer.commands.train import _recipe
+from explorer.data import sources
 from explorer.data.graded import sets
 from explorer.data.sources import CROSS_FITTED, HELD_OUT
+from explorer.data.text_sets import SENTENCES
 from explorer.methods import few_rows, load
 from explorer.run_folder import Evaluation, TrainingStep
 from explorer.studies.plans import plan, plan_file
 from explorer.training import text_defaults
 from explorer.training.recipe import Recipe
 from explorer.training.recipe_file import from_yaml
+from tests import named_texts
 from tests.trainings import WORDS, graded_lines, new, train, words_of
 
 # a method for each kind of rows, suggested for it or not
@@ -152,8 +155,8 @@ def test_a_plan_that_has_begun_keeps_what_was_decided_for_a_text_that_changes(te
 def test_a_text_that_cannot_be_divided_or_judged_is_not_cross_fitted(tmp_path):
     linked = tmp_path / "linked.csv"
     linked.write_text("\n".join(["query,passage", *(f"a dog {row},a dog {row + 1}" for row in range(20))]) + "\n")
-    assert text_defaults.of_text("contrast", [str(linked)]).sets == (sets.HELD_OUT, sets.HELD_OUT)
-    assert text_defaults.of_text("simcse", [str(linked)]).sets is None
+    assert text_defaults.of_text("contrast", [sources.text(str(linked))]).sets == (sets.HELD_OUT, sets.HELD_OUT)
+    assert text_defaults.of_text("simcse", [sources.text(str(linked))]).sets is None
 
 
 def test_a_folder_of_labelled_texts_keeps_its_own_parts(texts, tmp_path):
@@ -161,8 +164,17 @@ def test_a_folder_of_labelled_texts_keeps_its_own_parts(texts, tmp_path):
     for part, own in (("train", rows[:12]), ("dev", rows[12:17]), ("test", rows[17:])):
         (tmp_path / f"{part}.tsv").write_text("\n".join([header, *own]) + "\n", encoding="utf-8")
     for method in ("classify", "setfit"):
-        assert text_defaults.of_text(method, [texts["labelled"]]).sets == (sets.CROSS_FITTED, sets.CROSS_FITTED)
-        assert text_defaults.of_text(method, [str(tmp_path)]).sets is None
+        own = text_defaults.of_text(method, [sources.text(texts["labelled"])])
+        assert own.sets == (sets.CROSS_FITTED, sets.CROSS_FITTED)
+        assert text_defaults.of_text(method, [sources.text(str(tmp_path))]).sets is None
+
+
+def test_the_text_sample_is_another_one_than_the_sample_pairs():
+    text, pairs = (Recipe("simcse", data=(name,)) for name in ("sample", "Sample pairs"))
+    assert text != pairs
+    rows = [text_defaults.of_text("simcse", one.data).rows for one in (text, pairs)]
+    assert rows == [len(named_texts.corpus(one.texts, SENTENCES)[0]) for one in (text, pairs)]
+    assert rows[0] > rows[1]
 
 
 def test_a_training_of_few_rows_with_no_settings_moves_the_model_in_each_of_at_least_60_updates(place, texts):

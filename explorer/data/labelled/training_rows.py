@@ -25,9 +25,8 @@ from explorer.places import given_path
 SHARE = 0.1  # of the rows that are divided
 LEAST = 10  # validation rows, for an accuracy in steps of 10 points at most
 SAME, OTHER = "same meaning", "other meaning"  # the classes of the two pairs in a triplet
-SAMPLE = "sample"
 SHIPPED = {  # triplets by the name of their text
-    SAMPLE: sample.triplets,
+    sample.TEXT: sample.triplets,
     sample.MINIMAL_PAIRS: sample.minimal_pairs,
     sample.MORE_MINIMAL_PAIRS: sample.more_minimal_pairs,
 }

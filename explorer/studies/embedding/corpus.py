@@ -200,10 +200,10 @@ def _read(text: TextSource, stamp: tuple[int, ...]) -> tuple[tuple[str, ...], in
             f"{in_words.size(files.LARGEST)}. Write its sentences to a .txt file, one per line without tabs; it "
             "may be of any size."
         )
-    source = str(text.path or text.source)
+    given = sources.text(str(text.path or text.source))
     columns = dict(text.columns)
     rows, reports = corpora.corpus(
-        (source,), text_sets.SENTENCES, columns, online=text.online, keep_duplicates=True, as_written=True
+        (given,), text_sets.SENTENCES, columns, online=text.online, keep_duplicates=True, as_written=True
     )
     empty = sum(dropped.count for report in reports for dropped in report.dropped if dropped.reason == text_rows.EMPTY)
     return rows.texts[0], empty

@@ -99,7 +99,7 @@ def read(source: str, model: str = lookup.BUNDLED, dev: str = "", test: str = ""
     tenth each is held out for dev and test. The train split of a published set has the dev split and the test split of
     that set. Sentences, which cannot judge, are tested on the sample's halves. Sets that are named take their place.
     """
-    kind, *_ = corpora.kind_of((source,))
+    kind, *_ = corpora.kind_of((sources.text(source),))
     train, own_dev, own_test = _divided(source, kind)
     if test in (source, train):
         raise BadChoice(
@@ -183,9 +183,9 @@ def _divided(source: str, kind: Kind) -> tuple[str, SetIdentity, SetIdentity]:
     given, labels = sources.identity(source), kind == text_sets.LABELLED_TEXTS
     if kind == text_sets.SCORED_PAIRS and given.kind == SetKind.PUBLISHED and not given.piece:
         source = given.of_piece("train").written if sets.of_train_part(given) else source
-    rows, _ = corpora.corpus((source,), kind, divide=False)
+    rows, _ = corpora.corpus((sources.text(source),), kind, divide=False)
     few = len(rows) + 1 if labels else MOST_FOLDED + 1
-    found = corpora.matching_sets((source,), kind, rows, labels=labels, few=few)
+    found = corpora.matching_sets((sources.text(source),), kind, rows, labels=labels, few=few)
     if found is None and labels:  # of a folder, or a published set, the train part
         found = sets.CROSS_FITTED, sets.CROSS_FITTED
     elif found is None and not kind.is_judged:

@@ -210,7 +210,7 @@ def sets_of(every: Sequence[PlanCell]) -> tuple[tuple[str, ...], tuple[str, ...]
 
 def begun(plan: Plan) -> Plan:
     """The plan with the defaults that its methods have for its texts now."""
-    every = dict.fromkeys((cell.recipe.method, cell.recipe.data) for cell in cells(plan))
+    every = dict.fromkeys((cell.recipe.method, cell.recipe.texts) for cell in cells(plan))
     return replace(plan, fitted=tuple(_fitted(plan, *one) for one in every))
 
 
@@ -219,7 +219,7 @@ def _fitted(plan: Plan, method: str, data: tuple[str, ...]) -> Fitted:
     if (found := next(known, None)) is not None:
         return found
     try:
-        usual = text_defaults.of_text(method, data)
+        usual = text_defaults.of_text(method, sources.texts(data))
     except StrataError:  # its rows fail by themselves, with the same error
         return Fitted(method, data)
     dev, test = map(str, usual.sets_with(sources.identity(plan.dev) if plan.dev else None) or ("", ""))
@@ -315,7 +315,7 @@ def _recipe(
     recipe = recipes.Recipe(
         method=method,
         model=model,
-        data=data,
+        data=sources.texts(data),
         **sets,
         settings=settings | unless_chosen(fitted.settings, settings),
         stages=tuple(replace(one, settings=_start(plan, one.method, model) | dict(one.settings)) for one in stages),

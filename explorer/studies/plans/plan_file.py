@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from explorer.data.graded.sets import SetIdentity
 from explorer.errors import BadChoice
+from explorer.knobs import Knobs
 from explorer.studies.plans.plan import TRAINING_ROWS, Plan
 from explorer.training import safe_yaml
 
@@ -17,12 +18,16 @@ SINGULAR = {"method": "methods", "model": "models", "seed": "seeds", "task": "ta
 def as_yaml(plan: Plan) -> str:
     """The text of plan.yaml: what differs from a plan without settings."""
     usual = Plan(plan.name)
-    content = {name: value for name, value in asdict(plan).items() if name == "name" or value != asdict(usual)[name]}
-    return safe_yaml.written(_plain(content))
+    differ = [name for name in plan.declared if name == "name" or getattr(plan, name) != getattr(usual, name)]
+    return safe_yaml.written(_plain({name: getattr(plan, name) for name in differ}))
 
 
 def _plain(value: Any) -> Any:
-    """Lists in place of tuples, without what is not set."""
+    """Lists in place of tuples, and texts in place of sets, without what is not set."""
+    if isinstance(value, SetIdentity):
+        return str(value)
+    if isinstance(value, Knobs):
+        return _plain({name: getattr(value, name) for name in value.declared})
     if isinstance(value, Mapping):
         return {name: _plain(one) for name, one in value.items() if one is not None and one != {}}
     return [_plain(one) for one in value] if isinstance(value, tuple | list) else value

@@ -140,7 +140,7 @@ def new(recipe: Recipe, name: str = "", folder: Path | None = None, *, plan: str
         dev, *tests = recipe.judged_on
         names = dev, tests[0] if tests else None, tuple(tests[1:])
         elsewhere = tuple(map(str, recipe.elsewhere))
-        facts = RunFacts(recipe.method, recipe.model, recipe.data, *names, plan, elsewhere, row)
+        facts = RunFacts(recipe.method, recipe.model, recipe.texts, *names, plan, elsewhere, row)
         statuses.write(part, Status(seeds=len(recipe.seeds), seed=recipe.seeds[0], facts=facts))
 
     there = work_folder.made(parent, [free_name(name, parent)] if name else _free_names(recipe, parent), fill)

@@ -147,13 +147,13 @@ def table(name: str, digest: str, _data: bytes) -> Table:
 @by_stamp(stamp, entries=32, spinner=TEXT)
 def serves(source: str, columns: Mapping[str, str]) -> dict[Kind, str]:
     """For each kind of rows, the reason why a source lacks it; "" if it has it."""
-    return corpora.serves(source, columns)
+    return corpora.serves(evaluation_sets.text(source), columns)
 
 
 @by_stamp(_of_all, entries=32, spinner=TEXT)
 def kind_of(sources: tuple[str, ...]) -> tuple[Kind, int, int]:
     """The richest kind of rows that all sources have, how many sentences are in a row, and the rows of files."""
-    return corpora.kind_of(sources)
+    return corpora.kind_of(evaluation_sets.texts(sources))
 
 
 @by_stamp(_of_all, entries=32, spinner=TEXT)
@@ -167,9 +167,8 @@ def rows(
     from explorer.methods import load
 
     kind = load(method)
-    found, reports = corpora.corpus(
-        sources, kind.rows, columns, keep_duplicates=keep_duplicates, divide=kind.predicts()
-    )
+    given = evaluation_sets.texts(sources)
+    found, reports = corpora.corpus(given, kind.rows, columns, keep_duplicates=keep_duplicates, divide=kind.predicts())
     kind.check_rows(found)
     return len(found), found.duplicates, reports, found.division
 
@@ -177,7 +176,7 @@ def rows(
 @by_stamp(_of_all, entries=32, spinner=TEXT)
 def sentences_digest(sources: tuple[str, ...], columns: Mapping[str, str]) -> str:
     """The digest of the sentences in the sources."""
-    return corpora.corpus(sources, SENTENCES, columns)[0].digest
+    return corpora.corpus(evaluation_sets.texts(sources), SENTENCES, columns)[0].digest
 
 
 @by_stamp(
@@ -193,7 +192,7 @@ def shared(
     divide: bool = True,
 ) -> int:
     """The number of texts of an evaluation set that are in the rows of the sources."""
-    found, _ = corpora.corpus(sources, kind, columns, divide=divide)
+    found, _ = corpora.corpus(evaluation_sets.texts(sources), kind, columns, divide=divide)
     return len(set(_evaluated.sentences) & set().union(*found.texts))
 
 
@@ -206,7 +205,7 @@ def left(
     batch: int,
 ) -> tuple[int, str]:
     """The number of rows left for training without the evaluation sets' sentences, and a note on dropped rows."""
-    found, _ = corpora.corpus(sources, kind, columns)
+    found, _ = corpora.corpus(evaluation_sets.texts(sources), kind, columns)
     given = [evaluated_on(one, for_runs=True) for one in evaluated]
     kept, dropped = corpora.without_evaluated(found, [one.sentences for one in given], batch)
     return len(kept), dropped
@@ -215,7 +214,7 @@ def left(
 @by_stamp(stamp, entries=4, spinner=TEXT)
 def searched(source: str) -> Sentences:
     """The distinct sentences of a source, for search."""
-    return corpora.of_source(source)
+    return corpora.of_source(evaluation_sets.text(source))
 
 
 @by_stamp(stamp, entries=32, spinner=TEXT)

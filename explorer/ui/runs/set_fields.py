@@ -8,7 +8,7 @@ from explorer.data import shared_rows
 from explorer.data.graded import sets
 from explorer.data.sample import PROBE_PACKS
 from explorer.data.set_items import ItemSet
-from explorer.data.sources import AT_HAND, CROSS_FITTED, HELD_OUT, OWN_ROWS
+from explorer.data.sources import AT_HAND, CROSS_FITTED, HELD_OUT, OWN_ROWS, texts
 from explorer.data.text_sets import SCORED_PAIRS
 from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.kinds import shipped
@@ -122,10 +122,11 @@ def _defaults(sources: tuple[str, ...], cards: Sequence[MethodCard], *, staged: 
     from explorer.training.recipe import demonstration
 
     shown = demonstration()
-    if (sources, [card.name for card in cards]) == (shown.data, [shown.method]) and shown.test is not None:
+    if (sources, [card.name for card in cards]) == (shown.texts, [shown.method]) and shown.test is not None:
         return str(shown.dev), str(shown.test)
-    texts = (text_defaults(sources, card.name) for card in cards)
-    every = [found.sets_with(None, staged=staged) for found in texts if found is not None]
+    data = texts(sources)
+    of_text = (text_defaults(data, card.name) for card in cards)
+    every = [found.sets_with(None, staged=staged) for found in of_text if found is not None]
     own = held_out_of(cards, staged=staged)
     for dev, test in filter(None, every):
         if all(str(one) in own for one in (dev, test) if one.is_own_rows):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
 
+from explorer.data.graded.sets import SetIdentity
 from explorer.data.sources import shown
 from explorer.data.text_sets import KINDS, Kind
 from explorer.data.wordnet import Need
@@ -136,12 +137,14 @@ def setting(name: str, title: str = "") -> Knob:
     return replace(Recipe.declared[name], title=title or Recipe.declared[name].title)
 
 
-def text_defaults(sources: Sequence[str], method: str, columns: Mapping[str, str] | None = None) -> TextDefaults | None:
+def text_defaults(
+    data: Sequence[SetIdentity], method: str, columns: Mapping[str, str] | None = None
+) -> TextDefaults | None:
     """What a method has by default for a text; None if there is no text, or if it cannot be read."""
     from explorer.training.text_defaults import of_text
 
     with suppress(StrataError):  # the field of the text shows the error
-        return of_text(method, sources, columns) if sources else None
+        return of_text(method, data, columns) if data else None
     return None
 
 

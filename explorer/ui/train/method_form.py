@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from explorer import knobs, places, progress
-from explorer.data import corpora, reference_scores, text_sets, wordnet
+from explorer.data import corpora, reference_scores, sources, text_sets, wordnet
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
 from explorer.errors import HubUnreachable, StrataError
@@ -173,7 +173,7 @@ def _offer_to_make(card: training_form.MethodCard, knob: knobs.Knob, base: str, 
 def _make(base: str, texts: tuple[str, ...], of_roles: dict[str, str]) -> progress.Work[None]:
     from explorer.training.generator import make_generator
 
-    text, _ = corpora.corpus(texts, text_sets.SENTENCES, of_roles)
+    text, _ = corpora.corpus(sources.texts(texts), text_sets.SENTENCES, of_roles)
     found = model_names.find(base)
     encoder = loading.load(found, precision="float32")
     yield from make_generator(encoder, text.texts[0], folder_of(found.digest, text.digest))

@@ -219,7 +219,7 @@ def is_demonstration(model: str | None, sources: tuple[str, ...], card: training
     from explorer.training.recipe import demonstration
 
     recipe = demonstration()
-    same = (model, sources, card.name) == (recipe.model, recipe.data, recipe.method)
+    same = (model, sources, card.name) == (recipe.model, recipe.texts, recipe.method)
     return same and {**recipe.every_setting()} == {name: knob_form.value(card, name) for name in recipe.every_setting()}
 
 
@@ -248,7 +248,7 @@ def fill(recipe: Recipe) -> None:
     state = st.session_state
     state[VISITED] = True
     state[training_form.METHOD], state[training_form.METHOD_BY_HAND] = recipe.method, True
-    training_form.choose_text(recipe.data)
+    training_form.choose_text(recipe.texts)
     for role, column in recipe.columns.items():
         state[text_form.column_key(role)] = column
     knob_form.fill(training_form.MethodCard(card.kind, model_names.family(recipe.model)), recipe.every_setting())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer import knobs
-from explorer.data import text_sets
+from explorer.data import sources, text_sets
 from explorer.errors import StrataError
 from explorer.ui import messages
 from explorer.ui.access import cached_texts, set_choice
@@ -63,7 +63,7 @@ def fill(given: Sequence[Stage], encoders: str) -> None:
     for stage in given:
         number = _add()
         state = st.session_state
-        state[_key(number, "method")], state[_key(number, "text")] = stage.method, list(stage.data)
+        state[_key(number, "method")], state[_key(number, "text")] = stage.method, list(map(str, stage.data))
         state[_key(number, "columns")] = dict(stage.columns)
         card = StageCard(training_form.methods()[stage.method].kind, encoders, number)
         settings = {name: one.default for name, one in card.knobs.items()} | dict(stage.settings)
@@ -122,7 +122,7 @@ def _stage(
         except StrataError as error:
             messages.trouble(error)
             return None
-        return Stage(card.kind.name, text, columns, settings)
+        return Stage(card.kind.name, sources.texts(text), columns, settings)
 
 
 def _method(number: int) -> training_form.MethodCard:

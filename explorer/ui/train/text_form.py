@@ -185,9 +185,9 @@ def follow_text() -> None:
     if state.get(training_form.METHOD_BY_HAND) or not chosen:
         return
     shown = demonstration()
-    is_shown = chosen == shown.data
+    is_shown = chosen == shown.texts
     name = shown.method if is_shown else of_text(chosen)
-    if name and (name != state.get(training_form.METHOD) or before in ((), shown.data) or is_shown):
+    if name and (name != state.get(training_form.METHOD) or before in ((), shown.texts) or is_shown):
         state[training_form.METHOD] = name
         knob_form.fill(training_form.methods()[name], shown.every_setting() if is_shown else {}, follow=not is_shown)
 

@@ -56,7 +56,7 @@ def test_a_text_that_is_a_split_of_a_published_set_is_developed_and_tested_on_th
     texts = ("STS-B train",), ("SICK-R",), ("sample",)
     own = {("STS-B train",): "STS-B", ("SICK-R",): "SICK-R"}
     for cell in cells(Plan("all", ("cosent", "simcse"), data=texts, settings=STEPS)):
-        name = own.get(cell.recipe.data)
+        name = own.get(cell.recipe.texts)
         if name:
             assert cell.recipe.judged_on == (f"{name} dev", f"{name} test")
         else:

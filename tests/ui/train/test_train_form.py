@@ -26,7 +26,7 @@ from explorer.training.record import runs
 from explorer.ui.access import jobs, set_choice
 from explorer.ui.runs import training_form
 from explorer.ui.train import knob_form, method_form, recipe_form, start_form
-from tests import trainings
+from tests import named_texts, trainings
 from tests.train_visits import PAGE, START, refusals, say
 from tests.visits import by_link, error_of, fetches, lead, wait_until, words
 
@@ -90,7 +90,7 @@ def test_rows_that_a_method_refuses_are_refused_before_the_start(app, tmp_path):
     assert words(app.error) == []
     app.query_params["method"] = "sbert-nli"
     app.selectbox(key="method").set_value("sbert-nli").run()
-    rows = corpora.corpus([str(path)], LABELLED_TEXTS, divide=False)[0]
+    rows = named_texts.corpus([str(path)], LABELLED_TEXTS, divide=False)[0]
     assert refusals(app) == [error_of(lambda: methods.load("sbert-nli").check_rows(rows))]
 
 
@@ -264,8 +264,8 @@ def test_a_batch_larger_than_the_text_is_an_error(app):
 
 def test_a_method_that_the_text_cannot_serve_says_why(app):
     by_link(app, method="bt")
-    assert refusals(app) == [error_of(lambda: corpora.corpus(["sample"], BACK_TRANSLATIONS))]
-    lack = corpora.serves("sample")[BACK_TRANSLATIONS]
+    assert refusals(app) == [error_of(lambda: named_texts.corpus(["sample"], BACK_TRANSLATIONS))]
+    lack = named_texts.serves("sample")[BACK_TRANSLATIONS]
     assert lack
     assert not any(lack in told for told in words(app.markdown)), "the list is folded"
     app.session_state["every method"] = True
@@ -286,7 +286,7 @@ def test_graded_pairs_are_trained_on_without_the_rows_that_the_run_is_evaluated_
     for key, half in (("recipe dev", "dev"), ("recipe test", "test")):
         app.selectbox(key=key).set_value(f"Sample pairs, {half} half").run()
     assert words(app.error) == []
-    scored = corpora.corpus([str(path)], SCORED_PAIRS)[0]
+    scored = named_texts.corpus([str(path)], SCORED_PAIRS)[0]
     left, dropped = corpora.without_evaluated(scored, [sample.dev().sentences, sample.test().sentences], 32)
     assert len(left) == 80
     assert f"{dropped}." in words(app.warning)
@@ -301,7 +301,7 @@ def test_the_sample_s_pairs_are_not_trained_on_where_the_run_is_evaluated_on_the
     assert refusals(app) == []
     assert app.selectbox(key="recipe dev").value == sample.DEV_PART
     app.selectbox(key="recipe dev").set_value(sample.DEV).run()
-    rows, evaluated = corpora.corpus(["sample"], SCORED_PAIRS)[0], [sample.dev().sentences, sample.test().sentences]
+    rows, evaluated = named_texts.corpus(["sample"], SCORED_PAIRS)[0], [sample.dev().sentences, sample.test().sentences]
     assert error_of(lambda: corpora.without_evaluated(rows, evaluated, 64)) in words(app.error)
     assert app.button(key=START).disabled
 
