@@ -8,8 +8,8 @@ from scipy.stats import skew
 from sklearn.manifold import trustworthiness
 
 from explorer.measuring.geometry.vector_geometry import alignment, alike, geometry, shift
-from explorer.measuring.maps import projection as faithfulness_in_blocks
-from explorer.measuring.maps.projection import faithfulness
+from explorer.measuring.maps import trustworthiness as faithfulness_in_blocks
+from explorer.measuring.maps.trustworthiness import faithfulness
 from explorer.measuring.neighbours.vector_index import neighbourhoods
 from explorer.progress import finish
 

@@ -15,15 +15,14 @@ from numpy.typing import NDArray
 from explorer.encoding.read.pooling import Reading
 from explorer.measuring.maps.projection import (
     LEAST,
-    Faithfulness,
     Kind,
     MapSettings,
     Travel,
-    faithfulness,
     principal,
     travel_by_umap,
     turned_onto,
 )
+from explorer.measuring.maps.trustworthiness import Faithfulness, faithfulness
 from explorer.measuring.neighbours.vector_index import COMPARED, Neighbourhoods, neighbourhoods, overlap_of
 from explorer.measuring.scores.correlation import unit
 from explorer.measuring.sentences.sentence_vectors import every_layer, gathered

@@ -14,7 +14,8 @@ from explorer.data.text_sets import Sentences
 from explorer.data.vectors.vector_corpus import VectorCorpus
 from explorer.errors import BadChoice
 from explorer.in_words import Rows, rounded
-from explorer.measuring.maps.projection import EXPLAINED, Faithfulness, MapSettings, faithfulness, maps, principal
+from explorer.measuring.maps.projection import EXPLAINED, MapSettings, maps, principal
+from explorer.measuring.maps.trustworthiness import Faithfulness, faithfulness
 from explorer.measuring.neighbours.vector_index import COMPARED, Neighbourhoods, faiss_library, neighbourhoods
 from explorer.measuring.scores.correlation import unit
 from explorer.progress import Progress, Work

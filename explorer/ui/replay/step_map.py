@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer import errors, in_words, progress, run_folder
 from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import moving_map
-from explorer.measuring.maps import frames, projection
+from explorer.measuring.maps import frames, projection, trustworthiness
 from explorer.measuring.neighbours import vector_index
 from explorer.places import Stamps, stamps
 from explorer.training.record import recorder, runs
@@ -171,9 +171,9 @@ def compared_of(_run: runs.Run, _seed: int, _steps: tuple[int, ...]) -> frames.F
 )
 def map_quality(
     _run: runs.Run, _seed: int, _steps: tuple[int, ...], _at: int, _kind: str, _places: np.typing.NDArray[np.float64]
-) -> projection.Faithfulness:
+) -> trustworthiness.Faithfulness:
     """Trustworthiness and neighbours preserved of the map at one of the steps; `_kind` is the projection of all."""
     probes = recorder.probes(_run, _seed, (_steps[_at],))
     if probes is None:
-        return projection.Faithfulness(float("nan"), float("nan"), 0, 0)
-    return progress.finish(projection.believed(probes[0], _places))
+        return trustworthiness.Faithfulness(float("nan"), float("nan"), 0, 0)
+    return progress.finish(trustworthiness.believed(probes[0], _places))

@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 
 from explorer.errors import BadChoice
-from explorer.measuring.maps import projection
+from explorer.measuring.maps import projection, trustworthiness
 from explorer.measuring.maps import umap_layout as layouts
 from explorer.measuring.maps.projection import (
     KINDS,
     MapSettings,
-    believed,
-    faithfulness,
     maps,
     neighbours_of_each,
     principal,
@@ -24,6 +22,7 @@ from explorer.measuring.maps.projection import (
     travel_by_umap,
     turned_onto,
 )
+from explorer.measuring.maps.trustworthiness import believed, faithfulness
 from explorer.measuring.maps.umap_layout import joined, loaded, memberships, one_epoch, umap_layout, umap_layouts
 from explorer.measuring.neighbours.vector_index import neighbourhoods
 from explorer.progress import finish
@@ -190,7 +189,7 @@ def judged(vectors, places):
 def test_of_many_sentences_some_are_looked_at_and_the_number_says_how_many(monkeypatch):
     vectors, places = drawn(400, 5), drawn(400, 2, seed=1)
     whole = judged(vectors, places)
-    monkeypatch.setattr(projection, "MOST_CHECKED", 200)
+    monkeypatch.setattr(trustworthiness, "MOST_CHECKED", 200)
     some = judged(vectors, places)
     assert (whole.sentences, some.sentences) == (400, 200)
     assert some.trustworthiness == pytest.approx(whole.trustworthiness, abs=0.05)
