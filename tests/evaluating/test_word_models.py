@@ -18,7 +18,7 @@ from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import DataError, UnreadableFile
 from explorer.evaluating.results.scored_task import Options
-from explorer.evaluating.tasks import word_models
+from explorer.evaluating.tasks import word_vectors
 from explorer.evaluating.tasks.retrieval import Retrieval
 from explorer.evaluating.tasks.sts import ScoredPairs
 from explorer.evaluating.tasks.word_models import (
@@ -27,13 +27,11 @@ from explorer.evaluating.tasks.word_models import (
     B,
     BagOfWords,
     WordSubject,
-    WordVectors,
     bm25,
-    forms_of,
     is_word_model,
-    read_word_vectors,
     word_scores,
 )
+from explorer.evaluating.tasks.word_vectors import WordVectors, forms_of, read_word_vectors
 from explorer.measuring.neighbours.rankings import MEASURES, measures
 from explorer.progress import finish
 
@@ -253,7 +251,7 @@ def test_the_digest_is_that_of_the_whole_text_and_progress_in_bytes_of_the_file(
     plain, packed = (read(put(tmp_path, *LINES, name=name), "cat") for name in ("a.txt", "b.txt.gz"))
     assert plain.digest == packed.digest == hashlib.sha256((tmp_path / "a.txt").read_bytes()).hexdigest()
     assert read(put(tmp_path, *LINES[:-1], "dog 0 0 2"), "cat").digest != plain.digest
-    monkeypatch.setattr(word_models, "EVERY", 2)
+    monkeypatch.setattr(word_vectors, "EVERY", 2)
     told = []
     path = put(tmp_path, *LINES)
     finish(read_word_vectors(path, {"cat"}), told.append)
