@@ -11,7 +11,7 @@ from explorer.drawing.reports.standalone import heading, note, picture, table
 from explorer.drawing.scores import curves, distributions, grid, groups
 from explorer.drawing.sentences import pair_figures
 from explorer.encoding.read.pooling import PAD
-from explorer.measuring.comparing import comparison_report, headline, learned, pair_changes, pair_words, splits
+from explorer.measuring.comparing import comparison_report, gold_bins, headline, learned, pair_words, splits
 from explorer.measuring.comparing.comparison import as_used
 from explorer.measuring.geometry import layer_geometry
 from explorer.measuring.scores import layer_scores
@@ -150,9 +150,9 @@ def _figures(findings: comparison_report.Findings, pooling: str) -> Iterator[str
         yield by_layer
         return
     bins = comparison.gold_bins()
-    by_gold = picture(distributions.cosines_by_gold(bins), "Cosines by gold score", pair_changes.HOW_TO_READ, among=2)
+    by_gold = picture(distributions.cosines_by_gold(bins), "Cosines by gold score", gold_bins.HOW_TO_READ, among=2)
     yield standalone.side_by_side(by_layer, by_gold)
-    yield table(pair_changes.median_rows(bins), usual_digits=3)
+    yield table(gold_bins.median_rows(bins), usual_digits=3)
 
 
 def _gains(findings: comparison_report.Findings) -> Iterator[str]:

@@ -15,7 +15,7 @@ from explorer.data.set_items import counted, several
 from explorer.data.text_sets import GradedPairs
 from explorer.drawing.style import ACCENT, DIFFERENCE_SCALE, QUIET, SIDES, Draft, hover_text, pooling_colour
 from explorer.encoding.read.pooling import Reading
-from explorer.measuring.comparing.pair_changes import GoldBins
+from explorer.measuring.comparing.gold_bins import GoldBins
 from explorer.measuring.neighbours.vector_index import Overlap
 from explorer.measuring.scores.calibration import Calibration
 from explorer.measuring.scores.layer_scores import LayerScores

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from explorer import in_words
 from explorer.encoding.read.pooling import OWN, Reading, Row
 from explorer.errors import BadChoice
-from explorer.measuring.comparing.pair_changes import GoldBins, RankErrors, gold_bins, rank_errors
+from explorer.measuring.comparing.gold_bins import GoldBins, gold_bins
+from explorer.measuring.comparing.pair_changes import RankErrors, rank_errors
 from explorer.measuring.scores.bootstrap import RESAMPLES, Interval, difference
 from explorer.measuring.scores.judge import Floats
 from explorer.measuring.scores.layer_scores import LayerScores
-
-if TYPE_CHECKING:
-    pass
 
 OTHER_DEPTH = "A has {} layers and B {}: cell by cell they cannot be compared."
 OTHER_POOLINGS = (

@@ -19,9 +19,9 @@ from explorer.in_words import Rows, rounded, versions
 from explorer.measuring.comparing import learned, splits
 from explorer.measuring.comparing.comparison import Comparison, Differences, default_reading
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge, judged
+from explorer.measuring.comparing.gold_bins import median_rows
 from explorer.measuring.comparing.item_changes import ChangedItems, changed_items
 from explorer.measuring.comparing.learned_facts import NOTHING, Learned
-from explorer.measuring.comparing.pair_changes import median_rows
 from explorer.measuring.geometry.layer_geometry import LayerGeometry, drift_rows, geometry_rows
 from explorer.measuring.scores import layer_scores
 from explorer.measuring.scores.best_cell import DevPick

@@ -11,7 +11,7 @@ from explorer import in_words
 from explorer.data.set_items import counted, several
 from explorer.data.text_sets import GradedPairs, digest_of
 from explorer.drawing.scores import distributions
-from explorer.measuring.comparing import pair_changes
+from explorer.measuring.comparing import gold_bins
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.item_changes import NO_ITEMS, RANKED, item_changes, pair_rows
 from explorer.measuring.comparing.learned_facts import Learned
@@ -185,7 +185,7 @@ def cosines_by_gold(compared: Compared) -> None:
     """Histograms of the cosines of A and B by gold score, with their file; nothing unless the set is scored pairs."""
     if compared.sides[0].graded is None:
         return
-    st.markdown("**Cosines by gold score**", help=pair_changes.HOW_TO_READ)
+    st.markdown("**Cosines by gold score**", help=gold_bins.HOW_TO_READ)
     bins = compared.comparison.gold_bins()
     downloads.draw(
         distributions.cosines_by_gold(bins),
@@ -193,7 +193,7 @@ def cosines_by_gold(compared: Compared) -> None:
         alt="Histograms of the cosines of A and B, one for each fifth of the gold score scale. "
         "The file below has the numbers.",
     )
-    downloads.rows(pair_changes.gold_bin_rows(bins), f"{compared.stem} cosines", "Histograms (CSV)")
+    downloads.rows(gold_bins.gold_bin_rows(bins), f"{compared.stem} cosines", "Histograms (CSV)")
 
 
 def changed_items(compared: Compared) -> None:

@@ -30,7 +30,7 @@ from explorer.drawing.style import (
 )
 from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, POOLINGS, parse, readings
 from explorer.measuring.comparing.comparison import Comparison
-from explorer.measuring.comparing.pair_changes import gold_bins
+from explorer.measuring.comparing.gold_bins import gold_bins
 from explorer.measuring.geometry.layer_geometry import MEASURES
 from explorer.measuring.neighbours.vector_index import Overlap
 from explorer.measuring.scores.bootstrap import Interval
