@@ -19,10 +19,10 @@ from explorer.encoding.locate import model_names
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import DataError, RunError
 from explorer.evaluating.evaluation import EvaluationResult, with_name
+from explorer.evaluating.probes.class_scores import MEASURES
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.scored_task import FINE_TUNING, GLUE, Items, Measured, ScoredTask, Setting, unscored
 from explorer.evaluating.tasks import column_of
-from explorer.measuring.scores.metrics import MEASURES
 from explorer.progress import Progress, Work
 from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training import running

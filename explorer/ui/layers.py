@@ -15,7 +15,7 @@ from explorer.drawing.scores import curves, distributions, grid
 from explorer.encoding.load import declared
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.measuring.comparing import comparison_report
-from explorer.measuring.scores import best_cell, layer_scores, metrics, similarity, verdict
+from explorer.measuring.scores import best_cell, calibration, layer_scores, metrics, similarity, verdict
 from explorer.ui import messages
 from explorer.ui.access import cached_texts, set_choice, sidebar_choice, splits
 from explorer.ui.frame import sidebar
@@ -237,7 +237,7 @@ def cosines(scored: sidebar_choice.ModelScores, pairs: GradedPairs, choice: side
     gold, cosines = scored.scores.gold, scored.scores.cosines_of(scored.reading)
     known = cosine_meaning.threshold_of_best_f1(scored, choice)
     few = known is None and not splits.is_measured_now(choice)  # pairs for a dev set and a test set
-    best = metrics.best_threshold(gold, cosines) if few else None
+    best = calibration.best_threshold(gold, cosines) if few else None
     threshold = known[0].cosine if known else best.threshold if best else None
     downloads.draw(
         distributions.cosines_by_label(gold, cosines, pairs, threshold),

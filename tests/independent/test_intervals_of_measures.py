@@ -10,10 +10,11 @@ from sklearn.metrics import f1_score
 
 from explorer.data.retrieval_sets import retrieval_set
 from explorer.data.text_sets import GradedPairs
+from explorer.evaluating.probes.class_scores import macro_f1_ends
 from explorer.evaluating.results.scored_task import agreement_ends, measures_of
 from explorer.evaluating.tasks.retrieval import retrieval
 from explorer.measuring.neighbours.rankings import MEASURES
-from explorer.measuring.scores.bootstrap import macro_f1_ends, mean_ends
+from explorer.measuring.scores.bootstrap import mean_ends
 from explorer.measuring.scores.metrics import agreement
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish

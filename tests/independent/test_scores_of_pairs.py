@@ -19,9 +19,10 @@ from explorer.evaluating import kinds
 from explorer.evaluating.kinds.scored_pairs import PairJudge
 from explorer.measuring.comparing.learned_facts import of_run
 from explorer.measuring.scores.bootstrap import difference
+from explorer.measuring.scores.calibration import best_threshold
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.measuring.scores.measure import Settings
-from explorer.measuring.scores.metrics import AVERAGE_PRECISION, F1, METRICS, best_threshold
+from explorer.measuring.scores.metrics import AVERAGE_PRECISION, F1, METRICS
 from explorer.measuring.scores.verdict import RunVerdict, judged
 from explorer.progress import finish
 from tests.methods.rows import MANY

@@ -19,10 +19,10 @@ from explorer.data.labelled import labelled_sets
 from explorer.data.text_sets import LABELLED_TEXTS
 from explorer.errors import BadChoice
 from explorer.evaluating.evaluation import EvaluationResult
+from explorer.evaluating.probes.class_scores import MEASURES, class_scores
 from explorer.evaluating.results import result_files, table_formats
 from explorer.evaluating.results.result_files import Result
 from explorer.evaluating.results.scored_task import FINE_TUNING
-from explorer.measuring.scores.metrics import MEASURES, class_scores
 from explorer.methods import load, paper_values
 from explorer.progress import finish
 from explorer.studies import fine_tuning

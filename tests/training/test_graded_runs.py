@@ -23,8 +23,8 @@ from explorer.encoding.export.exporting import export
 from explorer.encoding.read.head import Head
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadScores, TooFewRows, WrongColumns
+from explorer.evaluating.probes.class_scores import class_scores
 from explorer.measuring.scores.bootstrap import mean_difference
-from explorer.measuring.scores.metrics import class_scores
 from explorer.progress import Phase
 from explorer.run_folder import LOG, Evaluation, TrainingStep
 from explorer.training.loop import judging, measured_facts

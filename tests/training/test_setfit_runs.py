@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from explorer.data import corpora
 from explorer.data.text_sets import LABELLED_TEXTS
 from explorer.errors import TooFewRows, WrongColumns
-from explorer.measuring.scores.metrics import class_scores
+from explorer.evaluating.probes.class_scores import class_scores
 from explorer.progress import Phase, finish
 from explorer.run_folder import TrainingStep
 from explorer.training.loop import estimate as estimates

@@ -15,6 +15,7 @@ from explorer.data.labelled.labelled_sets import FOLDS, LabelledSet, check_score
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating.encoded import FLOAT, TaskCost, checked_titles, encoded, seconds_of, width_of
 from explorer.evaluating.probes import Classes, ProbeData, Rows, logistic, order_of, probe_data, senteval
+from explorer.evaluating.probes.class_scores import macro_f1_ends
 from explorer.evaluating.results import scored_task
 from explorer.evaluating.tasks import Subject, Suite, Task
 from explorer.measuring.scores import bootstrap
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
 TASKS = labelled_sets.names()
+
 MEASURES = ("accuracy", "macro F1")
 PROBES: dict[str, Callable[[ProbeData, int], Work[Classes]]] = {
     scored_task.LOGISTIC: logistic.predictions,
@@ -141,7 +143,7 @@ def _ends(
     if not default:
         return None, None
     labels, predictions = zip(*default.values(), strict=True)
-    return bootstrap.mean_ends(right), bootstrap.macro_f1_ends(labels[0], np.stack(predictions))
+    return bootstrap.mean_ends(right), macro_f1_ends(labels[0], np.stack(predictions))
 
 
 def _counted(work: Work[Classes], title: str, done: int, total: int) -> Work[Classes]:

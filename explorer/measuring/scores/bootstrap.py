@@ -154,30 +154,8 @@ def agreement_ends(
     draws = draws[np.isfinite(draws)]  # a resample of few pairs may have one gold score alone
     if not len(draws):
         return None
-    low, high = np.quantile(draws, _edges(LEVEL))
+    low, high = np.quantile(draws, edges(LEVEL))
     return min(float(low), point), max(float(high), point)
-
-
-def macro_f1_ends(gold: NDArray[np.intp], predicted: NDArray[np.intp], seed: int = 0) -> tuple[float, float]:
-    """The middle 95 % of the macro-F1 × 100 of resampled rows, averaged over predictions (prediction, row).
-
-    As in scikit-learn, a class counts if a resample has it among its labels or its predictions.
-    """
-    classes = np.unique([*gold, *predicted.ravel()])
-
-    def of_draws(times: NDArray[np.float32]) -> Floats:
-        sums, present = np.zeros((2, len(predicted), times.shape[1]))
-        for one in classes:
-            there, named = gold == one, predicted == one
-            hits, size = (there & named) @ times, there @ times + named @ times
-            sums += np.divide(2 * hits, size, out=np.zeros_like(sums), where=size > 0)
-            present += size > 0
-        return np.asarray(100 * (sums / present).mean(axis=0))
-
-    (score,) = of_draws(np.ones((len(gold), 1), dtype=np.float32))
-    draws = _draws(len(gold), RESAMPLES, np.random.default_rng(seed))
-    low, high = np.quantile(np.concatenate([of_draws(times) for times in draws]), _edges(LEVEL))
-    return min(float(low), float(score)), max(float(high), float(score))
 
 
 def student(share: float, freedom: float) -> float:
@@ -197,7 +175,7 @@ def _added_size(gaps: Floats, most: float) -> Floats:
     return np.asarray(np.sqrt(((gaps**2).sum(axis=-1) + unchanged * most**2) / (changed + unchanged)))
 
 
-def _edges(level: float) -> tuple[float, float]:
+def edges(level: float) -> tuple[float, float]:
     """The quantiles between which a share of this size is."""
     return (1 - level) / 2, (1 + level) / 2
 
@@ -211,15 +189,15 @@ def _of_gaps(gaps: Floats, most: float, level: float, resamples: int, seed: int)
         variance = (square + added * _added_size(gaps, most) ** 2) / (count + added) - centre**2
     else:
         variance = gaps.var(axis=-1, ddof=1) if count > 1 else np.full(point.shape, np.nan)
-    half = student(_edges(level)[1], count - 1) * np.sqrt(np.maximum(variance, 0) / (count + added))
+    half = student(edges(level)[1], count - 1) * np.sqrt(np.maximum(variance, 0) / (count + added))
     reach = most or np.inf
     low, high = (np.asarray(np.clip(centre + side * half, -reach, reach)) for side in (-1, 1))
     share = _share((gaps != 0).sum(axis=-1))
     many = share > 0
     if many.any():
         random = np.random.default_rng(seed)
-        drawn = [gaps[many] @ times / count for times in _draws(count, resamples, random)]
-        percentiles = np.quantile(np.concatenate(drawn, axis=-1), _edges(level), axis=-1)
+        drawn = [gaps[many] @ times / count for times in draw_counts(count, resamples, random)]
+        percentiles = np.quantile(np.concatenate(drawn, axis=-1), edges(level), axis=-1)
         for end, percentile in zip((low, high), percentiles, strict=True):
             end[many] = _mixed(end[many], percentile, share[many])
     return Interval(np.asarray(100 * point), 100 * low, 100 * high)
@@ -236,7 +214,7 @@ class _Drawn:
 
     def percentiles(self, level: float) -> tuple[Floats, Floats]:
         """The ends of the interval by percentiles."""
-        low, high = self._known(lambda drawn: np.nanquantile(drawn, _edges(level), axis=-1), 2)
+        low, high = self._known(lambda drawn: np.nanquantile(drawn, edges(level), axis=-1), 2)
         return low, high
 
     def variances(self) -> tuple[Floats, Floats]:
@@ -247,7 +225,7 @@ class _Drawn:
 
     def by_variance(self, level: float) -> tuple[Floats, Floats]:
         """The ends of the interval by Student's t."""
-        quantile = student(_edges(level)[1], self.freedom)
+        quantile = student(edges(level)[1], self.freedom)
         near, far = (quantile * np.sqrt(variance) for variance in self.variances())
         low = self.point - np.where(self.point > near, near, far)
         high = self.point + np.where(self.point < -near, near, far)
@@ -282,7 +260,7 @@ def _drawn(
         sides = (one[..., group], other[..., group])
         every = np.ones((len(group), 1), dtype=np.float32)
         points.append(_gap(gold[group], sides, every, metric)[..., 0])
-        every_draw = _draws(len(group), resamples, random)
+        every_draw = draw_counts(len(group), resamples, random)
         draws.append(np.concatenate([_gap(gold[group], sides, times, metric) for times in every_draw], axis=-1))
         unknown = np.full(points[-1].shape, np.nan)
         few = METRICS[metric].smooth and len(gold) < MANY
@@ -327,7 +305,7 @@ def resampled(
     found = []
     for group in groups:
         draws = []
-        for times in _draws(len(group), resamples, random):
+        for times in draw_counts(len(group), resamples, random):
             agree = METRICS[metric].of_draws(gold[group], times)
             draws.append(np.stack([agree(system[group]) for system in systems]))
         found.append(np.concatenate(draws, axis=-1))
@@ -341,7 +319,7 @@ def _groups(pairs: int, parts: Sequence[str], aggregate: str) -> list[NDArray[np
     return [np.flatnonzero(names == name) for name in dict.fromkeys(parts)]
 
 
-def _draws(count: int, resamples: int, random: np.random.Generator) -> Iterator[NDArray[np.float32]]:
+def draw_counts(count: int, resamples: int, random: np.random.Generator) -> Iterator[NDArray[np.float32]]:
     """How often each pair is drawn (pair, resample), some resamples at a time."""
     at_once = max(1, _AT_ONCE // count)
     for start in range(0, resamples, at_once):

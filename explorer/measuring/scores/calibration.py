@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,9 @@ from numpy.typing import NDArray
 from explorer.errors import BadScores, TooFewRows
 from explorer.knobs import Knobs, knob
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES
+from explorer.measuring.scores.correlation import SAME
 from explorer.measuring.scores.judge import TOP_FIFTH, Share
-from explorer.measuring.scores.metrics import is_binary
+from explorer.measuring.scores.metrics import F1, Curve, is_binary, why_no_score
 from explorer.measuring.scores.probability_curve import CurveChoice, ProbabilityCurve, cross_validated, fitted
 
 Floats = NDArray[np.float64]
@@ -100,6 +102,16 @@ class Threshold:
     def name(self) -> str:
         """`best F1`, `precision 0.9`."""
         return self.by if self.asked is None else f"{self.by} {self.asked:g}"
+
+
+@dataclass(frozen=True)
+class BestF1:
+    """The highest F1 of all thresholds, from 0 to 1: a pair is predicted positive from the threshold on."""
+
+    f1: float
+    threshold: float
+    precision: float
+    recall: float
 
 
 @dataclass(frozen=True)
@@ -310,3 +322,20 @@ class _SmoothCounts:
         found = self.grid[places]
         low, high = np.quantile(found[1:], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
         return Threshold(by, asked, float(found[0]), float(low), float(high))
+
+
+def best_threshold(gold: Floats, cosines: NDArray[Any]) -> BestF1 | None:
+    """The threshold with the highest F1, the lowest of equal ones; None unless the labels have two values."""
+    if why_no_score(gold, F1) or not np.ptp(cosines) > SAME:  # equal, or missing
+        return None
+    curve = Curve(gold, cosines)
+    true, predicted = curve.counts(np.ones((len(gold), 1), dtype=np.float32))
+    positives = float(true[-1, 0])
+    found = 2 * true[:, 0] / (predicted[:, 0] + positives)
+    at = len(found) - 1 - int(np.argmax(found[::-1]))
+    return BestF1(
+        float(found[at]),
+        float(curve.thresholds[at]),
+        float(true[at, 0] / predicted[at, 0]),
+        float(true[at, 0] / positives),
+    )

@@ -1,11 +1,10 @@
-"""Every metric of an evaluation set: of cosines or items, one row of a table for each, and of predicted classes.
+"""Every metric of an evaluation set, of cosines or items: one row of a table for each.
 
 Pages, intervals, verdicts, results, commands and help read the table. A metric that is not in it is an error. Of labels
 with two values, equal cosines are one threshold, as in scikit-learn's precision_recall_curve and
 average_precision_score.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +27,6 @@ MEAN = "mean of items"
 AVERAGE_PRECISION, F1 = "average precision", "F1"
 # the measures of scored pairs, triplets and probe packs; those of retrieval sets are others, of queries
 SPEARMAN, ACCURACY, DISTINGUISHED = "Spearman", "accuracy", "share distinguished"
-MEASURES = ("accuracy", "macro F1", "Matthews")  # of predicted classes
 DECIDED = {0.0: "wrong", 100.0: "right"}  # the accuracy × 100 of an item
 # The fewest pairs that have a score. Two points always correlate with 1 or -1, and three with one of four values; of
 # four even a perfect order, upwards or downwards, comes by chance in 2 of 24 cases (8 %). Of five it does in 2 of 120,
@@ -43,36 +41,9 @@ _WHY = {
 }
 
 
-@dataclass(frozen=True)
-class BestF1:
-    """The highest F1 of all thresholds, from 0 to 1: a pair is predicted positive from the threshold on."""
-
-    f1: float
-    threshold: float
-    precision: float
-    recall: float
-
-
 def is_binary(gold: Floats) -> bool:
     """Whether gold scores have two values: the higher one is the positive class."""
     return len(np.unique(gold)) == 2
-
-
-def best_threshold(gold: Floats, cosines: NDArray[Any]) -> BestF1 | None:
-    """The threshold with the highest F1, the lowest of equal ones; None unless the labels have two values."""
-    if why_no_score(gold, F1) or not np.ptp(cosines) > correlation.SAME:  # equal, or missing
-        return None
-    curve = Curve(gold, cosines)
-    true, predicted = curve.counts(np.ones((len(gold), 1), dtype=np.float32))
-    positives = float(true[-1, 0])
-    found = 2 * true[:, 0] / (predicted[:, 0] + positives)
-    at = len(found) - 1 - int(np.argmax(found[::-1]))
-    return BestF1(
-        float(found[at]),
-        float(curve.thresholds[at]),
-        float(true[at, 0] / predicted[at, 0]),
-        float(true[at, 0] / positives),
-    )
 
 
 class Curve:
@@ -358,35 +329,3 @@ def agreement(gold: Floats, system: NDArray[Any], parts: Sequence[str], metric: 
 def item_by_main(measure: str) -> str:
     """What the items of a set are, by its main measure: for runs of versions that stored no more than this."""
     return {SPEARMAN: PAIR, DISTINGUISHED: PAIR, ACCURACY: TRIPLET}.get(measure, QUERY)
-
-
-@dataclass(frozen=True)
-class ClassScores:
-    """The scores × 100 of predicted classes; higher is better."""
-
-    rows: int
-    accuracy: float  # the share of rows with the right class
-    macro_f1: float  # the mean over classes of F1, each class counted the same
-    matthews: float  # correlation of predicted and true classes: 100 is perfect, 0 as good as chance
-
-    @property
-    def words(self) -> str:
-        """`accuracy 84.21, macro F1 81.02, Matthews 62.31 of 368 rows`."""
-        return f"{', '.join(f'{name} {self.measure(name):.2f}' for name in MEASURES)} of {self.rows:,} rows"
-
-    def measure(self, name: str) -> float:
-        """The score with one of MEASURES as its name."""
-        return (self.accuracy, self.macro_f1, self.matthews)[MEASURES.index(name)]
-
-
-def class_scores(gold: Sequence[str], found: Sequence[str]) -> ClassScores:
-    """The scores of predicted classes; Matthews' correlation is 0 if one side has a single class."""
-    classes = sorted({*gold, *found})
-    place = {name: at for at, name in enumerate(classes)}
-    counts = np.zeros((len(classes), len(classes)))  # (true class, predicted class)
-    np.add.at(counts, ([place[name] for name in gold], [place[name] for name in found]), 1)
-    right, true, predicted, rows = counts.diagonal(), counts.sum(1), counts.sum(0), len(gold)
-    f1 = 2 * right / (true + predicted)  # no class is without rows on both sides
-    spread = math.sqrt((rows**2 - (predicted**2).sum()) * (rows**2 - (true**2).sum()))
-    matthews = (right.sum() * rows - (true * predicted).sum()) / spread if spread else 0.0
-    return ClassScores(rows, 100 * float(right.sum()) / rows, 100 * float(f1.mean()), 100 * float(matthews))

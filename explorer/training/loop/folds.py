@@ -22,8 +22,8 @@ from explorer.data.retrieval_sets import RetrievalSet
 from explorer.data.set_items import ItemSet
 from explorer.data.text_sets import Corpus
 from explorer.evaluating.probes.class_rows import RowsJudge
+from explorer.evaluating.probes.class_scores import class_scores
 from explorer.measuring.scores.judge import Floats, Judge
-from explorer.measuring.scores.metrics import class_scores
 from explorer.methods import Feed
 from explorer.progress import Work
 from explorer.training.loop import preparing

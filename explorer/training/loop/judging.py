@@ -22,11 +22,12 @@ from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import DataError, TooFewRows
 from explorer.evaluating.kinds.scored_pairs import PairJudge
 from explorer.evaluating.probes.class_rows import features
+from explorer.evaluating.probes.class_scores import ClassScores, class_scores
 from explorer.measuring.scores import bootstrap, calibration, correlation, in_use, pair_cosines, similarity
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.item_store import item_key, keep_items, kept_items
 from explorer.measuring.scores.judge import Floats, Judge
-from explorer.measuring.scores.metrics import ClassScores, class_scores, in_order
+from explorer.measuring.scores.metrics import in_order
 from explorer.methods import ClassLayer, Method, PredictedClasses, PromptedRows, sow, untouched
 from explorer.progress import Phase, Progress, Work
 from explorer.training.loop.measured_facts import MOST_FITTED, SAME, FrozenClasses

@@ -13,9 +13,9 @@ from explorer import optimizers, run_folder
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, Diverged
 from explorer.evaluating.probes.class_rows import RowsJudge
+from explorer.evaluating.probes.class_scores import class_scores
 from explorer.measuring.geometry.vector_geometry import Checkup, checkup, probe_places
 from explorer.measuring.scores.judge import Floats, Judge
-from explorer.measuring.scores.metrics import class_scores
 from explorer.measuring.sentences.attention_weights import ProbeWeights
 from explorer.methods import Batch, Feed, Fitting, Method, PredictedClasses, sow
 from explorer.progress import Work

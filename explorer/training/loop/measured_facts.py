@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from explorer import in_words, typed_json
 from explorer.data import sources
+from explorer.evaluating.probes.class_scores import ClassScores
 from explorer.knobs import Knob
 from explorer.measuring.comparing.nothing_learned import NothingLearned
-from explorer.measuring.scores.metrics import ClassScores
 from explorer.measuring.scores.verdict import RunVerdict, Sentence, Verdict, sentence
 from explorer.measuring.sentences.cut_texts import CutTexts
 

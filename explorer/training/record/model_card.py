@@ -17,13 +17,13 @@ from explorer.encoding.export import source_code
 from explorer.encoding.locate import lookup
 from explorer.encoding.read.head_facts import NO_PROMPTS, HeadFacts, RolePrompts
 from explorer.escaping import fenced, one_line, plain, table
+from explorer.evaluating.probes.class_scores import MEASURES
 from explorer.knobs import Knob, Values
 from explorer.measuring.comparing import headline, learned
 from explorer.measuring.scores import similarity
-from explorer.measuring.scores import verdict as verdicts
-from explorer.measuring.scores.metrics import ACCURACY, AVERAGE_PRECISION, DISTINGUISHED, MEASURES, SPEARMAN
+from explorer.measuring.scores.metrics import ACCURACY, AVERAGE_PRECISION, DISTINGUISHED, SPEARMAN
 from explorer.measuring.scores.similarity import CosineMeaning
-from explorer.measuring.scores.verdict import RunVerdict, Verdict, rendered
+from explorer.measuring.scores.verdict import ELSEWHERE, RunVerdict, Verdict, rendered
 from explorer.training.loop.measured_facts import SeedScores, spread
 from explorer.training.record.status import CARD, RunFacts
 
@@ -171,7 +171,7 @@ def _metadata(about: CardFacts) -> dict[str, Any]:
         )
     hub, verdict = about.on_hub, typed_json.written(about.verdict)
     del verdict["pairs"]  # no sentences
-    verdict[verdicts.ELSEWHERE] = [one | {"name": sources.shown(one["name"])} for one in verdict[verdicts.ELSEWHERE]]
+    verdict[ELSEWHERE] = [one | {"name": sources.shown(one["name"])} for one in verdict[ELSEWHERE]]
     return {
         "library_name": name,
         "pipeline_tag": "sentence-similarity",
@@ -288,7 +288,7 @@ def _scored(about: CardFacts) -> Iterator[tuple[str, Verdict, list[float | None]
         size = one.items if one.measure == SPEARMAN else f"{one.items}, {one.measure}"
         same = [seed.verdict.on_items_of(one) if seed.verdict else None for seed in about.seeds]
         of_seeds = [None if found is None else found.after for found in same]
-        yield f"{plain(sources.shown(one.name))} ({verdicts.ELSEWHERE}, {size})", one.verdict, of_seeds
+        yield f"{plain(sources.shown(one.name))} ({ELSEWHERE}, {size})", one.verdict, of_seeds
 
 
 def _measured(measures: Mapping[str, str]) -> Iterator[str]:

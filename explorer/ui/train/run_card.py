@@ -5,8 +5,9 @@ import streamlit as st
 from explorer import in_words
 from explorer.data import sources
 from explorer.encoding.locate import layout
+from explorer.evaluating.probes.class_scores import MEASURES
 from explorer.measuring.comparing.learned import NOT_HELD_OUT
-from explorer.measuring.scores.metrics import MEASURES, SPEARMAN
+from explorer.measuring.scores.metrics import SPEARMAN
 from explorer.measuring.scores.verdict import NO_TEST, WORDS, WORSE, Verdict
 from explorer.training.loop.measured_facts import StageScores, spread
 from explorer.training.record import status as statuses

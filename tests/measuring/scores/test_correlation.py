@@ -1,7 +1,6 @@
 """Test correlations against scipy, and the verdict on a model."""
 
 import json
-import random
 import re
 from dataclasses import replace
 
@@ -9,7 +8,6 @@ import numpy as np
 import pytest
 import scipy.stats
 from scipy.stats import spearmanr
-from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
 from explorer import typed_json
 from explorer.data.text_sets import GradedPairs
@@ -18,7 +16,6 @@ from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.correlation import measured, pearson, ranks, spearman
 from explorer.measuring.scores.judge import Gap, PackChange, PairChange, Share
-from explorer.measuring.scores.metrics import MEASURES, class_scores
 from explorer.measuring.scores.verdict import (
     BETTER,
     CHANCE,
@@ -89,24 +86,6 @@ def test_ranks_are_those_of_scipy_ties_included(levels):
     values = np.random.default_rng(levels).integers(0, levels, (3, 4, 101)).astype(np.float32)
     assert np.array_equal(ranks(values), scipy.stats.rankdata(values, axis=-1))
     assert np.array_equal(ranks(values[0, 0]), scipy.stats.rankdata(values[0, 0]))
-
-
-@pytest.mark.parametrize("classes", ["ab", "abcd"])
-@pytest.mark.parametrize("noise", [0.0, 0.3, 1.0])
-def test_the_scores_are_those_of_scikit_learn(classes, noise):
-    drawn = random.Random(len(classes))
-    gold = drawn.choices(classes, weights=range(1, len(classes) + 1), k=200)
-    found = [drawn.choice(classes) if drawn.random() < noise else one for one in gold]
-    scores = class_scores(gold, found)
-    expected = accuracy_score(gold, found), f1_score(gold, found, average="macro"), matthews_corrcoef(gold, found)
-    assert [scores.measure(name) for name in MEASURES] == pytest.approx([100 * one for one in expected])
-    assert (scores.measure("accuracy"), scores.rows) == (scores.accuracy, 200)
-
-
-def test_one_predicted_class_for_every_row_has_no_correlation():
-    scores = class_scores("aab", "aaa")
-    assert (scores.accuracy, scores.matthews) == (pytest.approx(200 / 3), 0.0)
-    assert scores.macro_f1 == pytest.approx(100 * f1_score(list("aab"), list("aaa"), average="macro", zero_division=0))
 
 
 DRAWN = np.random.default_rng(3)

@@ -19,7 +19,7 @@ from explorer.evaluating.tasks.sts import of_scores
 from explorer.evaluating.tasks.transfer import transfer
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import judge
-from explorer.measuring.scores import bootstrap, layer_scores, metrics
+from explorer.measuring.scores import bootstrap, calibration, layer_scores, metrics
 from explorer.measuring.scores.metrics import ALL_EQUAL, LEAST_PAIRS, NOT_TWO, TOO_FEW, why_no_score
 from explorer.measuring.scores.verdict import UNKNOWN
 from explorer.progress import finish
@@ -47,7 +47,7 @@ def test_too_few_pairs_have_no_score_and_no_interval_by_any_metric(count, metric
     assert np.isnan(found).all() == np.isnan(gap.difference).all() == np.isnan(gap.low).all() == few
     assert why_no_score(gold, metric) == (TOO_FEW if few else "")
     if metric == "F1":
-        assert (metrics.best_threshold(gold, cosines[0]) is None) == few
+        assert (calibration.best_threshold(gold, cosines[0]) is None) == few
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_cosines_that_are_all_equal_order_no_pairs_and_have_no_score_by_any_metr
     equal[::2] += 1e-13  # the rounding of one vector
     assert np.isnan(metrics.METRICS[metric].of_pairs(gold, equal))
     assert np.isnan(bootstrap.difference(gold, equal, others, metric=metric, resamples=50).low)
-    assert metrics.best_threshold(BINARY, equal) is None
+    assert calibration.best_threshold(BINARY, equal) is None
 
 
 @pytest.mark.parametrize("rows", [[3], [3, 5], [3, 5, 7, 9]])

@@ -9,9 +9,9 @@ import pytest
 
 from explorer import run_folder
 from explorer.data import uploads
+from explorer.evaluating.probes.class_scores import ClassScores
 from explorer.measuring.comparing import headline
 from explorer.measuring.scores.judge import PackChange, PairChange, Share
-from explorer.measuring.scores.metrics import ClassScores
 from explorer.measuring.scores.verdict import ElsewhereVerdict, RunVerdict, Verdict
 from explorer.places import runs_folder
 from explorer.progress import Progress
