@@ -12,7 +12,7 @@ from explorer.drawing.scores import curves, distributions, grid, groups
 from explorer.drawing.sentences import pair_figures
 from explorer.encoding.read.pooling import PAD
 from explorer.measuring.comparing import comparison_report, gold_bins, headline, learned, pair_words, splits
-from explorer.measuring.comparing.comparison import as_used
+from explorer.measuring.comparing.comparison import as_used, chosen_scores, shown_rows
 from explorer.measuring.geometry import layer_geometry
 from explorer.measuring.scores import layer_scores
 from explorer.measuring.scores.bootstrap import LEVEL
@@ -44,7 +44,7 @@ def report(
         *(() if findings.geometry is None else _geometry(findings, findings.geometry)),
         *_items(findings),
         heading("Every layer & pooling"),
-        table(cells := findings.cells(), shown=comparison_report.shown_rows(cells)),
+        table(cells := findings.cells(), shown=shown_rows(cells)),
         *_measured(findings),
         *_repeating(findings, pooling),
     ]
@@ -88,7 +88,7 @@ def _scores(findings: comparison_report.Findings) -> Iterator[str]:
         if verdict.tuning is not None:
             yield heading("The chosen layers & poolings")
         comparison, interval = findings.comparison, findings.differences.chosen
-        scores = comparison_report.chosen_scores(comparison, findings.metric, findings.aggregate)
+        scores = chosen_scores(comparison, findings.metric, findings.aggregate)
         readings = comparison.one_reading, comparison.other_reading
         cards = [
             standalone.card(f"{side}: {found.name}", layer_scores.text_of(score), reading.title)
@@ -111,7 +111,7 @@ def _scores(findings: comparison_report.Findings) -> Iterator[str]:
         yield note(findings.picked_here.words)
     if len(measures := findings.scores[0].metrics) > 1 and not isinstance(findings.pairs, GradedPairs):
         rows = [{"measure": name, **comparison_report.measure_row(findings, name)} for name in measures]
-        yield table(rows, shown=comparison_report.shown_rows(rows))
+        yield table(rows, shown=shown_rows(rows))
 
 
 def _groups(changes: splits.SplitChanges) -> Iterator[str]:

@@ -1,8 +1,9 @@
-"""Compare two encoders on the same pairs: differences with paired bootstrap intervals."""
+"""Compare two encoders on the same pairs: differences with paired bootstrap intervals, also as rows of tables."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from explorer import in_words
 from explorer.encoding.read.pooling import OWN, Reading, Row
 from explorer.errors import BadChoice
+from explorer.in_words import Rows, rounded
 from explorer.measuring.comparing.gold_bins import GoldBins, gold_bins
 from explorer.measuring.comparing.pair_changes import RankErrors, rank_errors
 from explorer.measuring.scores.bootstrap import RESAMPLES, Interval, difference
@@ -20,6 +22,7 @@ OTHER_DEPTH = "A has {} layers and B {}: cell by cell they cannot be compared."
 OTHER_POOLINGS = (
     "The grid of A has {}, and that of B {}, since one of them is a decoder: cell by cell they cannot be compared."
 )
+READING, SIGNIFICANT = "layer & pooling", "significant"  # columns: a cell, and whether its interval excludes 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,3 +169,69 @@ def as_used(comparison: Comparison) -> Comparison:
     if (one, other) == (comparison.one_reading, comparison.other_reading):
         return comparison
     return replace(comparison, one_reading=one, other_reading=other)
+
+
+def cell_rows(comparison: Comparison, differences: Differences, metric: str, aggregate: str) -> Rows:
+    """A row for every common cell, and for the model defaults if both declare one."""
+    one, other = (scores.table(metric, aggregate) for scores in (comparison.one, comparison.other))
+    rows: Rows = []
+    if differences.grid is not None:
+        rows += [
+            {
+                READING: Reading(row, pooling).title,
+                **difference_row((one[place, column], other[place, column]), differences.grid, (place, column)),
+            }
+            for place, row in enumerate(comparison.rows)
+            for column, pooling in enumerate(comparison.one.poolings)
+        ]
+    if differences.own is not None:
+        sides = [scores.score(OWN, metric, aggregate) for scores in (comparison.one, comparison.other)]
+        rows.append({READING: OWN.title, **difference_row(sides, differences.own, ())})
+    return rows
+
+
+def shown_rows(rows: Rows) -> Rows:
+    """Rows of cells for people: the difference is that of both scores as they are shown with two digits."""
+    return [row | {"difference": _gap(row["A"], row["B"], 2)} for row in rows]
+
+
+def _gap(one: object, other: object, digits: int = 4) -> float | None:
+    """The difference of two cells of a table, by their digits; None if one of them is missing."""
+    if not isinstance(one, float) or not isinstance(other, float):
+        return None
+    return in_words.gap(one, other, digits=digits)
+
+
+def most_changed(rows: Rows, count: int = 3) -> tuple[Rows, Rows]:
+    """The rows that gained most and those that lost most: certain changes first, then by size."""
+    known = [(row, number) for row in rows if isinstance(number := row["difference"], float)]
+
+    def first(direction: int) -> Rows:
+        there = [(not row[SIGNIFICANT], -direction * number, row) for row, number in known if direction * number > 0]
+        return [row for *_, row in sorted(there, key=lambda one: one[:2])[:count]]
+
+    return first(1), first(-1)
+
+
+def chosen_row(comparison: Comparison, chosen: Interval, metric: str, aggregate: str) -> dict[str, object]:
+    """The row of the chosen layer & pooling of each side."""
+    return {
+        f"{READING} A": comparison.one_reading.title,
+        f"{READING} B": comparison.other_reading.title,
+        **difference_row(chosen_scores(comparison, metric, aggregate), chosen, ()),
+    }
+
+
+def chosen_scores(comparison: Comparison, metric: str, aggregate: str) -> tuple[float, float]:
+    """The scores of A and B under the chosen layer & pooling of each."""
+    sides = (comparison.one, comparison.one_reading), (comparison.other, comparison.other_reading)
+    one, other = (scores.score(reading, metric, aggregate) for scores, reading in sides)
+    return one, other
+
+
+def difference_row(scores: Sequence[float], interval: Interval, at: tuple[int, ...]) -> dict[str, object]:
+    """Both scores, their difference and its interval as cells of a table, which add up as they stand there."""
+    one, other = map(rounded, scores)
+    difference, low, high = _gap(one, other), rounded(interval.low[at]), rounded(interval.high[at])
+    sure = None if difference is None or low is None else bool(interval.sure[at])
+    return {"A": one, "B": other, "difference": difference, "low": low, "high": high, SIGNIFICANT: sure}

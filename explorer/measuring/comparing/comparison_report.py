@@ -1,11 +1,10 @@
-"""The results of a comparison as rows of tables, JSON and text."""
+"""The results of a comparison as JSON and text."""
 
 from __future__ import annotations
 
 import json
 import math
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,10 +13,20 @@ from explorer import in_words
 from explorer.data import sources
 from explorer.data.set_items import ItemSet, several, size_of
 from explorer.data.text_sets import GradedPairs
-from explorer.encoding.read.pooling import OWN, Reading
-from explorer.in_words import Rows, rounded, versions
+from explorer.encoding.read.pooling import OWN
+from explorer.in_words import Rows, versions
 from explorer.measuring.comparing import learned, splits
-from explorer.measuring.comparing.comparison import Comparison, Differences, default_reading
+from explorer.measuring.comparing.comparison import (
+    READING,
+    SIGNIFICANT,
+    Comparison,
+    Differences,
+    cell_rows,
+    chosen_row,
+    chosen_scores,
+    default_reading,
+    difference_row,
+)
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge, judged
 from explorer.measuring.comparing.gold_bins import median_rows
 from explorer.measuring.comparing.item_changes import ChangedItems, changed_items
@@ -35,7 +44,6 @@ if TYPE_CHECKING:
 
 LIBRARIES = ("torch", "transformers", "tokenizers", "numpy")
 INTERVAL_BY = f"paired, {RESAMPLES:,} bootstrap resamples; of few items by Student's t"
-READING, SIGNIFICANT = "layer & pooling", "significant"  # columns: a cell, and whether its interval excludes 0
 
 
 @dataclass(frozen=True)
@@ -241,69 +249,11 @@ def _cell(difference: float, sure: bool) -> str:
     return f"{in_words.signed(difference):>8}{'*' if sure else ' '}" if math.isfinite(difference) else " " * 9
 
 
-def cell_rows(comparison: Comparison, differences: Differences, metric: str, aggregate: str) -> Rows:
-    """A row for every common cell, and for the model defaults if both declare one."""
-    one, other = (scores.table(metric, aggregate) for scores in (comparison.one, comparison.other))
-    rows: Rows = []
-    if differences.grid is not None:
-        rows += [
-            {
-                READING: Reading(row, pooling).title,
-                **_numbers((one[place, column], other[place, column]), differences.grid, (place, column)),
-            }
-            for place, row in enumerate(comparison.rows)
-            for column, pooling in enumerate(comparison.one.poolings)
-        ]
-    if differences.own is not None:
-        sides = [scores.score(OWN, metric, aggregate) for scores in (comparison.one, comparison.other)]
-        rows.append({READING: OWN.title, **_numbers(sides, differences.own, ())})
-    return rows
-
-
-def shown_rows(rows: Rows) -> Rows:
-    """Rows of cells for people: the difference is that of both scores as they are shown with two digits."""
-    return [row | {"difference": _gap(row["A"], row["B"], 2)} for row in rows]
-
-
-def _gap(one: object, other: object, digits: int = 4) -> float | None:
-    """The difference of two cells of a table, by their digits; None if one of them is missing."""
-    if not isinstance(one, float) or not isinstance(other, float):
-        return None
-    return in_words.gap(one, other, digits=digits)
-
-
-def most_changed(rows: Rows, count: int = 3) -> tuple[Rows, Rows]:
-    """The rows that gained most and those that lost most: certain changes first, then by size."""
-    known = [(row, number) for row in rows if isinstance(number := row["difference"], float)]
-
-    def first(direction: int) -> Rows:
-        there = [(not row[SIGNIFICANT], -direction * number, row) for row, number in known if direction * number > 0]
-        return [row for *_, row in sorted(there, key=lambda one: one[:2])[:count]]
-
-    return first(1), first(-1)
-
-
-def chosen_row(comparison: Comparison, chosen: Interval, metric: str, aggregate: str) -> dict[str, object]:
-    """The row of the chosen layer & pooling of each side."""
-    return {
-        f"{READING} A": comparison.one_reading.title,
-        f"{READING} B": comparison.other_reading.title,
-        **_numbers(chosen_scores(comparison, metric, aggregate), chosen, ()),
-    }
-
-
 def measure_row(findings: Findings, metric: str) -> dict[str, object]:
     """Both scores by another measure of the set, under the layers & poolings that the verdict is about."""
     about, way = findings.about, (metric, findings.aggregate)
     interval = findings.verdict.shown(Differences(about.chosen(*way), None, None)).chosen
-    return _numbers(chosen_scores(about, *way), interval, ())
-
-
-def chosen_scores(comparison: Comparison, metric: str, aggregate: str) -> tuple[float, float]:
-    """The scores of A and B under the chosen layer & pooling of each."""
-    sides = (comparison.one, comparison.one_reading), (comparison.other, comparison.other_reading)
-    one, other = (scores.score(reading, metric, aggregate) for scores, reading in sides)
-    return one, other
+    return difference_row(chosen_scores(about, *way), interval, ())
 
 
 def difference_text(scores: tuple[float, float], interval: Interval) -> str:
@@ -323,14 +273,6 @@ def chance_text(interval: Interval) -> str:
     if not math.isfinite(float(interval.low)):
         return "without an interval"
     return f"significant ({CI} excludes 0)" if interval.sure else "could be chance"
-
-
-def _numbers(scores: Sequence[float], interval: Interval, at: tuple[int, ...]) -> dict[str, object]:
-    """Both scores, their difference and its interval as cells of a table, which add up as they stand there."""
-    one, other = map(rounded, scores)
-    difference, low, high = _gap(one, other), rounded(interval.low[at]), rounded(interval.high[at])
-    sure = None if difference is None or low is None else bool(interval.sure[at])
-    return {"A": one, "B": other, "difference": difference, "low": low, "high": high, SIGNIFICANT: sure}
 
 
 def command(findings: Findings, pooling: str = "mean") -> str:

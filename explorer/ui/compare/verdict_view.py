@@ -10,7 +10,7 @@ from explorer.data.set_items import several, size_of
 from explorer.drawing.scores import curves, grid
 from explorer.drawing.scores.changes import SetChange, packs_changed, sets_changed
 from explorer.measuring.comparing import comparison_report, headline
-from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.comparison import READING, SIGNIFICANT, Comparison, chosen_scores, most_changed
 from explorer.measuring.comparing.comparison_verdict import BASE, BASE_AS_TRAINED, TUNED
 from explorer.measuring.comparing.learned import HOW_SURE, sure
 from explorer.measuring.comparing.learned_facts import Learned
@@ -92,7 +92,7 @@ def figure(compared: comparing.Compared, changes: Learned | None) -> bool:
 def chosen_line(compared: comparing.Compared) -> None:
     """Both scores under the chosen layers & poolings, their difference, and whether it could be chance."""
     comparison, chosen = compared.comparison, compared.differences.chosen
-    scores = comparison_report.chosen_scores(comparison, compared.metric, compared.aggregate)
+    scores = chosen_scores(comparison, compared.metric, compared.aggregate)
     sides = zip("AB", scores, (comparison.one_reading, comparison.other_reading), strict=True)
     parts = [f"{side} **{layer_scores.text_of(score)}** ({reading.title})" for side, score, reading in sides]
     gap, sure = comparison_report.difference_text(scores, chosen), comparison_report.chance_text(chosen)
@@ -151,7 +151,7 @@ def how_measured(compared: comparing.Compared) -> None:
 
 def changed_cells(compared: comparing.Compared) -> None:
     """The cells that gained most and lost most, those that did for certain first, one line each."""
-    gained, lost = comparison_report.most_changed(compared.cells())
+    gained, lost = most_changed(compared.cells())
     if not (gained or lost):
         return
     left, right = st.columns(2, gap="medium")
@@ -168,19 +168,17 @@ def _lines(column: st.delta_generator.DeltaGenerator, title: str, icon: str, row
         one, other = (float(str(row[name])) for name in ("A", "B"))
         gap, interval = in_words.gap(one, other), ""
         if row["low"] is not None:
-            chance = "" if row[comparison_report.SIGNIFICANT] else ", could be chance"
+            chance = "" if row[SIGNIFICANT] else ", could be chance"
             ends = in_words.ends(gap, *(float(str(row[name])) for name in ("low", "high")))
             interval = f" ({verdict.CI} {ends}{chance})"
-        column.markdown(
-            f"{row[comparison_report.READING]}: {in_words.arrow(one, other)}, **{in_words.signed(gap)}**{interval}"
-        )
+        column.markdown(f"{row[READING]}: {in_words.arrow(one, other)}, **{in_words.signed(gap)}**{interval}")
 
 
 def show_picked(picked: best_cell.DevPick, sides: comparing.Sides, metric: str, aggregate: str) -> None:
     """Both scores under the picked layers & poolings, their difference, and how they were picked."""
     comparison = Comparison(sides[0].scores, sides[1].scores, *picked.readings)
     chosen = comparing.differences((sides[0].measured, sides[1].measured), comparison, metric, aggregate).chosen
-    scores = comparison_report.chosen_scores(comparison, metric, aggregate)
+    scores = chosen_scores(comparison, metric, aggregate)
     parts = [
         f"{side} **{layer_scores.text_of(score)}** ({reading.title})"
         for side, score, reading in zip("AB", scores, picked.readings, strict=True)

@@ -12,16 +12,8 @@ from explorer.encoding.read.head_facts import HeadFacts, PartFacts
 from explorer.encoding.read.pooling import DECODER_POOLINGS, OWN, Row, parse, readings
 from explorer.errors import BadChoice
 from explorer.in_words import rounded
-from explorer.measuring.comparing.comparison import Comparison, as_used
-from explorer.measuring.comparing.comparison_report import (
-    Findings,
-    as_json,
-    as_text,
-    cell_rows,
-    chosen_row,
-    difference_text,
-    most_changed,
-)
+from explorer.measuring.comparing.comparison import Comparison, as_used, cell_rows, chosen_row, most_changed
+from explorer.measuring.comparing.comparison_report import Findings, as_json, as_text, difference_text
 from explorer.measuring.comparing.comparison_verdict import Tuning, judge, judged
 from explorer.measuring.comparing.step_scores import changes, score_steps, step_rows
 from explorer.measuring.scores import power
