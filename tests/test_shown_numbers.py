@@ -11,7 +11,7 @@ from explorer.data.retrieval_sets import of_pairs
 from explorer.evaluating.results import table_formats
 from explorer.evaluating.results.scored_task import QueryChoice
 from explorer.evaluating.tasks.retrieval import choice_text
-from explorer.measuring.comparing import comparison_report, headline, learned, learned_facts
+from explorer.measuring.comparing import comparison_report, headline, learned, learned_facts, similarity_text
 from explorer.measuring.comparing.pair_changes import ItemChanges, QueryChanges
 from explorer.measuring.scores import best_cell, calibration, similarity, verdict
 from explorer.measuring.scores.bootstrap import Interval
@@ -155,7 +155,7 @@ def test_the_brier_scores_of_two_models_add_up():
             )
             for name in ("a", "b")
         )
-        text = similarity.change(one, other).text
+        text = similarity_text.change(one, other).text
         first, second, difference, _, low, high = numbers(text[: text.index(" on 60")])
         adds_up(first, second, difference, low, high)
 

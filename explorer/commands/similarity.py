@@ -12,6 +12,7 @@ from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.kinds import only_scored_pairs
+from explorer.measuring.comparing import similarity_text
 from explorer.measuring.scores import calibration
 from explorer.measuring.scores import similarity as meaning
 from explorer.measuring.scores.measure import Settings, load_encoder, measure
@@ -69,7 +70,7 @@ def similarity(options: argparse.Namespace) -> None:
         answers = [{"cosine": one, "means": found.words(one)} for one in asked.cosine]
         print(json.dumps({**meaning.as_json(found, base), "cosines": answers}, ensure_ascii=False, indent=1))
     else:
-        print(meaning.as_text(found, base, asked.cosine))
+        print(similarity_text.as_text(found, base, asked.cosine))
 
 
 def _text(source: str, online: bool) -> text_sets.Sentences:

@@ -14,8 +14,8 @@ from explorer.data.text_sets import GradedPairs
 from explorer.drawing.scores import curves, distributions, grid
 from explorer.encoding.load import declared
 from explorer.encoding.read.pooling import OWN, Reading
-from explorer.measuring.comparing import comparison_report
-from explorer.measuring.scores import best_cell, calibration, layer_scores, metrics, similarity, verdict
+from explorer.measuring.comparing import comparison_report, similarity_text
+from explorer.measuring.scores import best_cell, calibration, layer_scores, metrics, verdict
 from explorer.ui import messages
 from explorer.ui.access import cached_texts, set_choice, sidebar_choice, splits
 from explorer.ui.frame import sidebar
@@ -250,7 +250,7 @@ def cosines(scored: sidebar_choice.ModelScores, pairs: GradedPairs, choice: side
         f"precision of {100 * share:.2f}."
     )
     if known is not None:
-        threshold_text = similarity.threshold_text(known[0])
+        threshold_text = similarity_text.threshold_text(known[0])
         text = f"{threshold_text[:1].upper()}{threshold_text[1:]}; {known[1]}. {chance}"
         st.caption(messages.plain(text))
     elif best is not None:

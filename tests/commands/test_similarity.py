@@ -9,6 +9,7 @@ from explorer.data import sample, sources, splitting
 from explorer.encoding.load import declared
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
+from explorer.measuring.comparing import similarity_text
 from explorer.measuring.scores import similarity
 from explorer.measuring.scores.calibration import LabelledCosines, calibrate
 from explorer.measuring.sentences.sentence_vectors import of_reading
@@ -63,7 +64,7 @@ def test_the_prevalence_stands_above_the_probabilities_in_the_terminal_and_in_a_
     assert out.index(share) < out.index("cosine 0.50: match")
     gold = np.array(dev.gold)
     scored = LabelledCosines(dev.name, gold, np.linspace(-0.5, 0.9, len(gold)))
-    _, text, *_ = similarity.in_card(similarity.CosineMeaning("m", "mean", calibrate(scored, scored)))
+    _, text, *_ = similarity_text.in_card(similarity.CosineMeaning("m", "mean", calibrate(scored, scored)))
     assert share in text
 
 

@@ -26,6 +26,7 @@ from explorer.escaping import fenced, plain, table
 from explorer.evaluating.kinds import judge_of
 from explorer.evaluating.kinds.probe_pairs import ProbeJudge
 from explorer.knobs import Knobs, knob
+from explorer.measuring.comparing import similarity_text
 from explorer.measuring.scores import similarity
 from explorer.measuring.scores.judge import PACKS, Judge
 from explorer.measuring.scores.verdict import by_use
@@ -184,7 +185,7 @@ def export(blending: Blending, found: BlendCurve | None, alpha: float, folder: P
         base, meaning = judging.meanings(found.judges, found.before, cosines, names)
     yield Progress("writing the blend", 0, 0)
     text = card(
-        blending, found, alpha, exporting.auto_class(encoder), similarity.in_card(meaning, base) if meaning else ()
+        blending, found, alpha, exporting.auto_class(encoder), similarity_text.in_card(meaning, base) if meaning else ()
     )
     files = {similarity.FILE: similarity.as_file(meaning, base)} if meaning else {}
     whole = Tunable(encoder, encoder.max_length)

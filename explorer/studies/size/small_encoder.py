@@ -20,6 +20,7 @@ from explorer.errors import CannotSplit
 from explorer.escaping import fenced, plain, table
 from explorer.evaluating.kinds import judge_of
 from explorer.evaluating.kinds.scored_pairs import PairJudge
+from explorer.measuring.comparing import similarity_text
 from explorer.measuring.scores import correlation, similarity
 from explorer.progress import Progress, Work
 from explorer.studies.size import points as sizes
@@ -106,7 +107,7 @@ def _of_cosines(
 ) -> tuple[str, ...]:
     if meaning is None:
         return ()
-    parts = similarity.in_card(meaning, whole, "the whole model")
+    parts = similarity_text.in_card(meaning, whole, "the whole model")
     of = f"These are cosines of the vectors that the model gives, before they are stored as {size.stored}."
     return parts if size.stored == sizes.FLOAT32 else (*parts, of)
 

@@ -19,8 +19,7 @@ from explorer.encoding.read.head_facts import NO_PROMPTS, HeadFacts, RolePrompts
 from explorer.escaping import fenced, one_line, plain, table
 from explorer.evaluating.probes.class_scores import MEASURES
 from explorer.knobs import Knob, Values
-from explorer.measuring.comparing import headline, learned
-from explorer.measuring.scores import similarity
+from explorer.measuring.comparing import headline, learned, similarity_text
 from explorer.measuring.scores.metrics import ACCURACY, AVERAGE_PRECISION, DISTINGUISHED, SPEARMAN
 from explorer.measuring.scores.similarity import CosineMeaning
 from explorer.measuring.scores.verdict import ELSEWHERE, RunVerdict, Verdict, rendered
@@ -136,7 +135,7 @@ def card(about: CardFacts) -> str:
         _what(about),
         _use(about),
         _results(about),
-        *(similarity.in_card(about.cosines, about.base_cosines) if about.cosines else ()),
+        *(similarity_text.in_card(about.cosines, about.base_cosines) if about.cosines else ()),
         *_classification(about),
         _training(about),
         *(

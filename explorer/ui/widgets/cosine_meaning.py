@@ -18,6 +18,7 @@ from explorer.encoding.load import declared
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import StrataError
 from explorer.in_words import rounded
+from explorer.measuring.comparing import similarity_text
 from explorer.measuring.scores import calibration, similarity
 from explorer.ui import messages
 from explorer.ui.access import cached, sidebar_choice, splits
@@ -64,7 +65,7 @@ def find_for(sides: Sequence[sidebar_choice.Reader], text: Sentences | None = No
 
 def _say_prevalence(meanings: Meanings) -> None:
     for line in dict.fromkeys(
-        similarity.at_prevalence(one.calibration) for one in meanings.values() if one.calibration
+        similarity_text.at_prevalence(one.calibration) for one in meanings.values() if one.calibration
     ):
         st.caption(messages.plain(line))
 
@@ -145,13 +146,13 @@ def threshold_of_best_f1(
 
 
 def _calibration(meaning: similarity.CosineMeaning, known: calibration.Calibration) -> None:
-    st.markdown("\n".join(f"- {messages.plain(similarity.threshold_text(one))}" for one in known.thresholds))
+    st.markdown("\n".join(f"- {messages.plain(similarity_text.threshold_text(one))}" for one in known.thresholds))
     downloads.draw(
         reliability_of(known),
         config=downloads.config("reliability"),
         alt="Share of test pairs that match by predicted probability. Points on the diagonal are well calibrated.",
     )
-    st.caption(messages.plain(f"{similarity.about(known)} {similarity.quality(meaning)}"))
+    st.caption(messages.plain(f"{similarity_text.about(known)} {similarity_text.quality(meaning)}"))
 
 
 def _table(meanings: Meanings) -> downloads.Rows:
@@ -186,19 +187,22 @@ def compared(choice: sidebar_choice.Choice, choice_b: sidebar_choice.Choice) -> 
     meanings = find(sidebar_choice.readers(choice, choice_b))
     if len(meanings) < 2:
         return
-    if sentence := similarity.change(*meanings.values()):
+    if sentence := similarity_text.change(*meanings.values()):
         messages.verdict(sentence)
     for column, (name, found) in zip(st.columns(2, gap="medium"), meanings.items(), strict=True):
         with column:
             lines = [f"**{name}** {messages.plain(found.model)}, {messages.plain(found.reading)}\n"]
             if found.calibration is not None:
-                texts = (*map(similarity.threshold_text, found.calibration.thresholds), similarity.quality(found))
+                texts = (
+                    *map(similarity_text.threshold_text, found.calibration.thresholds),
+                    similarity_text.quality(found),
+                )
                 lines += [f"- {messages.plain(text)}" for text in texts]
             st.markdown("\n".join(lines))
     _table(meanings)
     known = meanings["B"].calibration
     if known is not None:
-        st.caption(messages.plain(similarity.about(known)))
+        st.caption(messages.plain(similarity_text.about(known)))
 
 
 def _of_side(

@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, f1_score, precision_recall_curve, precision_score, recall_score
 
 from explorer.errors import BadChoice, BadScores, TooFewRows
+from explorer.measuring.comparing import similarity_text
 from explorer.measuring.scores import calibration, probability_curve, similarity
 from explorer.measuring.scores.calibration import LabelledCosines, MatchOptions, calibrate
 from explorer.measuring.scores.judge import Share
@@ -136,13 +137,13 @@ def test_thresholds_do_what_is_asked_and_are_tested_on_other_pairs() -> None:
     noise = LabelledCosines("noise", DEV.gold, DEV.cosines[::-1])
     unreached = calibrate(noise, TEST, MatchOptions(at_precision=0.9)).thresholds[1]
     assert unreached.cosine is None
-    assert "no threshold reaches it" in similarity.threshold_text(unreached)
+    assert "no threshold reaches it" in similarity_text.threshold_text(unreached)
 
 
 def test_a_threshold_is_written_with_each_share_and_its_interval_in_percent():
     shares = [Share(0.8125, 0.7804, 0.8406), Share(0.5, 0.401, 0.5996), Share(0.619, 0.5, 0.7)]
     found = calibration.Threshold(calibration.BEST_F1, None, 0.7134, 0.69, 0.7251, *shares)
-    assert similarity.threshold_text(found) == (
+    assert similarity_text.threshold_text(found) == (
         "best F1: cosine 0.713 (95 % CI 0.690 to 0.725); on test precision 81.2 % (78.0 to 84.1), recall 50.0 % "
         "(40.1 to 60.0), F1 61.9 % (50.0 to 70.0)"
     )
@@ -210,7 +211,7 @@ def test_a_better_model_is_called_better_and_the_same_one_not() -> None:
     sides = [similarity.CosineMeaning(name, "", calibrate(dev, test)) for name, dev, test in (
         ("noise", LabelledCosines("dev", DEV.gold, DEV.cosines[::-1]),
          LabelledCosines("test", TEST.gold, TEST.cosines[::-1])), ("model", DEV, TEST))]  # fmt: skip
-    kinds = [similarity.change(*two).kind for two in (sides, sides[::-1], sides[1:] * 2)]
+    kinds = [similarity_text.change(*two).kind for two in (sides, sides[::-1], sides[1:] * 2)]
     assert kinds == [BETTER, WORSE, CHANCE]
 
 
