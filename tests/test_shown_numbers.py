@@ -11,7 +11,14 @@ from explorer.data.retrieval_sets import of_pairs
 from explorer.evaluating.results import table_formats
 from explorer.evaluating.results.scored_task import QueryChoice
 from explorer.evaluating.tasks.retrieval import choice_text
-from explorer.measuring.comparing import comparison_report, headline, learned, learned_facts, similarity_text
+from explorer.measuring.comparing import (
+    comparison_report,
+    headline,
+    learned,
+    learned_facts,
+    similarity_text,
+    verdict_sentence,
+)
 from explorer.measuring.comparing.pair_changes import ItemChanges, QueryChanges
 from explorer.measuring.scores import best_cell, calibration, similarity, verdict
 from explorer.measuring.scores.bootstrap import Interval
@@ -68,17 +75,17 @@ def verdicts():
 
 def test_a_sentence_of_two_models_adds_up():
     for edges, one in verdicts():
-        text = verdict.sentence(one, "base", "tuned", "some pairs").text
+        text = verdict_sentence.sentence(one, "base", "tuned", "some pairs").text
         after, before, difference, _, low, high = numbers(text)  # 95 of the CI
         adds_up(before, after, difference, low, high)
         tells_from_0(edges, (low, high))
-        for written in (one.gap, one.gap_with_ci.replace("95 % CI ", "")):
+        for written in (one.gap, verdict_sentence.gap_with_ci(one).replace("95 % CI ", "")):
             assert numbers(written) == [difference, low, high]
 
 
 def test_a_difference_elsewhere_adds_up_with_the_scores_of_its_table():
     for _, one in verdicts():
-        text = verdict.elsewhere([ElsewhereVerdict("SICK-R test", 9, 9, "Spearman", one)]).text
+        text = verdict_sentence.elsewhere([ElsewhereVerdict("SICK-R test", 9, 9, "Spearman", one)]).text
         adds_up(*numbers(in_words.arrow(one.before, one.after)), *numbers(text))
 
 

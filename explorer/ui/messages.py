@@ -12,18 +12,8 @@ from explorer import errors, escaping
 from explorer.measuring.comparing.headline import line
 from explorer.measuring.comparing.learned import HOW_SURE, sure
 from explorer.measuring.comparing.learned_facts import Learned
-from explorer.measuring.scores.verdict import (
-    BETTER,
-    CHANCE,
-    CHOSE,
-    MIXED,
-    UNKNOWN,
-    UNLEARNED,
-    WORSE,
-    Marked,
-    Sentence,
-    rendered,
-)
+from explorer.measuring.comparing.verdict_sentence import Marked, Sentence, rendered
+from explorer.measuring.scores.verdict import BETTER, CHANCE, CHOSE, MIXED, UNKNOWN, UNLEARNED, WORSE
 
 LONGEST = 240  # characters that a page shows of a text
 MISSING = "–"  # in a cell of a table that has no number

@@ -17,7 +17,7 @@ from explorer.data.graded import sets
 from explorer.data.sources import identity
 from explorer.encoding.locate.model_names import of_folder
 from explorer.errors import BadChoice, CannotResume, SetNotFound, UnreadableFile
-from explorer.measuring.comparing import learned
+from explorer.measuring.comparing import learned, verdict_sentence
 from explorer.measuring.scores import verdict
 from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, WORSE, ElsewhereVerdict, Verdict
 from explorer.progress import finish
@@ -262,16 +262,18 @@ def outcome(name, low, high, measure="Spearman"):
 
 def test_the_line_has_the_kind_of_the_worst_and_its_words():
     every = [outcome("/folder/own.csv", -1.6, -0.6), outcome("Sample search", -0.2, 0.8, "nDCG@10"), outcome("c", 1, 2)]
-    found = verdict.elsewhere(every)
+    found = verdict_sentence.elsewhere(every)
     assert found.text == (
         "Elsewhere: own.csv Spearman −1.10 (−1.60 to −0.60), worse; Sample search nDCG@10 +0.30 (−0.20 to +0.80), "
         "could be chance; c Spearman +1.50 (+1.00 to +2.00), better."
     )
-    assert [verdict.worst(every[start:]) for start in range(4)] == [WORSE, CHANCE, BETTER, UNKNOWN]
+    assert [verdict_sentence.worst(every[start:]) for start in range(4)] == [WORSE, CHANCE, BETTER, UNKNOWN]
     without = ElsewhereVerdict("d", 10, 10, "Spearman", Verdict(after=3.0))
-    assert verdict.elsewhere([without]).text == "Elsewhere: d Spearman no score that can be compared, not known."
+    assert (
+        verdict_sentence.elsewhere([without]).text == "Elsewhere: d Spearman no score that can be compared, not known."
+    )
     base = ElsewhereVerdict("d", 10, 10, "Spearman", Verdict(before=3.0))
-    assert verdict.elsewhere([base]) is None, "it is not trained yet"
+    assert verdict_sentence.elsewhere([base]) is None, "it is not trained yet"
     run = verdict.RunVerdict(elsewhere=tuple(every))
     assert typed_json.read(verdict.RunVerdict, json.loads(json.dumps(typed_json.written(run)))) == run
 
@@ -279,7 +281,7 @@ def test_the_line_has_the_kind_of_the_worst_and_its_words():
 def test_page_command_card_and_blends_tell_it(place, run, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(place.runs))
     status = run.status()
-    text = verdict.elsewhere(status.verdict.elsewhere).text
+    text = verdict_sentence.elsewhere(status.verdict.elsewhere).text
     headline = learned.lines(status.learned)[0]
     for one in status.verdict.elsewhere:
         assert f"{one.verdict.shown_difference:+.1f}".replace("-", "−") in headline

@@ -8,8 +8,9 @@ from html import escape
 import plotly.graph_objects as go
 
 from explorer import in_words
+from explorer.measuring.comparing.verdict_sentence import Marked, Sentence, rendered
 from explorer.measuring.scores.layer_scores import for_people
-from explorer.measuring.scores.verdict import BETTER, CHANCE, CHOSE, MIXED, UNLEARNED, WORSE, Marked, Sentence, rendered
+from explorer.measuring.scores.verdict import BETTER, CHANCE, CHOSE, MIXED, UNLEARNED, WORSE
 
 Row = Mapping[str, object]
 

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from explorer import in_words
 from explorer.drawing import style
+from explorer.measuring.comparing.verdict_sentence import gap_with_ci
 from explorer.measuring.scores.judge import PackChange
 from explorer.measuring.scores.verdict import BETTER, CI, WORSE, Verdict
 
@@ -107,7 +108,7 @@ def _set(draft: style.Draft, change: SetChange, at: int) -> None:
         showlegend=False,
         marker={"size": 13, "color": colour},
         error_x=bars | {"color": colour, "thickness": 5, "width": 0} if bars else None,
-        hovertemplate=f"{style.hover_text(change.name)}<br>{verdict.gap_with_ci}<extra></extra>",
+        hovertemplate=f"{style.hover_text(change.name)}<br>{gap_with_ci(verdict)}<extra></extra>",
     )
     scores = in_words.arrow(verdict.before, verdict.after)
     draft.note(

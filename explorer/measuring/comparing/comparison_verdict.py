@@ -16,11 +16,12 @@ from explorer.encoding.read.pooling import OWN, Reading
 from explorer.in_words import rounded
 from explorer.measuring.comparing.learned_facts import NOTHING, Learned, probe_changes
 from explorer.measuring.comparing.nothing_learned import NothingLearned
+from explorer.measuring.comparing.verdict_sentence import Sentence, sentence
 from explorer.measuring.scores import power
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.judge import Floats, Gap
 from explorer.measuring.scores.layer_scores import why_missing
-from explorer.measuring.scores.verdict import UNKNOWN, UNLEARNED, Sentence, Verdict, are_alike, sentence
+from explorer.measuring.scores.verdict import UNKNOWN, UNLEARNED, Verdict, are_alike
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found

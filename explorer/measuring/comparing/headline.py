@@ -10,20 +10,10 @@ from explorer import in_words
 from explorer.data import sources
 from explorer.data.set_items import PAIR, QUERY, ROW, TRIPLET, several
 from explorer.measuring.comparing.learned_facts import Learned
+from explorer.measuring.comparing.verdict_sentence import Marked, Sentence
 from explorer.measuring.scores.judge import PackChange
 from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, SPEARMAN, item_by_main
-from explorer.measuring.scores.verdict import (
-    BETTER,
-    CHANCE,
-    CHOSE,
-    UNKNOWN,
-    UNLEARNED,
-    WORDS,
-    WORSE,
-    ElsewhereVerdict,
-    Marked,
-    Sentence,
-)
+from explorer.measuring.scores.verdict import BETTER, CHANCE, CHOSE, UNKNOWN, UNLEARNED, WORDS, WORSE, ElsewhereVerdict
 
 MOST_NAMED = 3  # changes in a claim, the largest first
 COIN = "a coin: 50 %"  # named once in a headline

@@ -5,9 +5,9 @@ from dataclasses import asdict
 from explorer import in_words
 from explorer.data import sources
 from explorer.data.set_items import counted
+from explorer.measuring.comparing import verdict_sentence
 from explorer.measuring.comparing.headline import MOST_NAMED, capitalised, line, name_of
 from explorer.measuring.comparing.learned_facts import Learned
-from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.judge import Gap
 from explorer.measuring.scores.verdict import CI, NO_TEST
 
@@ -53,9 +53,9 @@ def sure(found: Learned) -> str:
         before, after, *gap = score.known
         chance = "not chance, its {} excludes 0" if Gap(*gap).is_sure else "could be chance, its {} includes 0"
         parts.append(f"{_on(found, before, after)}: {chance.format(CI)}.")
-        if words := score.parts(found.poolings):
+        if words := verdict_sentence.parts(score, found.poolings):
             parts.append(f"Of {in_words.signed(score.shown_difference)}, {words}.")
-        parts += filter(None, [score.power])
+        parts += filter(None, [verdict_sentence.power(score)])
     elif found.score and found.is_chosen_by_score:
         parts.append(f"{_on(found, found.score.before, found.score.after)}. {NO_TEST}")
     return " ".join(parts)
@@ -85,7 +85,7 @@ def lines(found: Learned, where: str = "") -> list[str]:
 
 def as_json(found: Learned) -> dict[str, object] | None:
     """The line, how sure it is, and what it is about; None if nothing was measured."""
-    text, elsewhere = line(found), verdicts.elsewhere(found.elsewhere)
+    text, elsewhere = line(found), verdict_sentence.elsewhere(found.elsewhere)
     if text is None:
         return None
     second = {"elsewhere": {"kind": elsewhere.kind, "text": elsewhere.text}} if elsewhere else {}

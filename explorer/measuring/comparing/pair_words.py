@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 
 from explorer.data import sample
-from explorer.measuring.scores.verdict import Marked
+from explorer.measuring.comparing.verdict_sentence import Marked
 
 _WORDS = re.compile(r"[\w'’-]+|[^\w'’-]+")
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from explorer import in_words
 from explorer.escaping import fenced, plain, table
+from explorer.measuring.comparing.verdict_sentence import Sentence
 from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores.calibration import Calibration, Threshold
 from explorer.measuring.scores.judge import Share
 from explorer.measuring.scores.similarity import FILE, CosineMeaning, code, probability_text
-from explorer.measuring.scores.verdict import BETTER, CHANCE, CI, WORSE, Sentence
+from explorer.measuring.scores.verdict import BETTER, CHANCE, CI, WORSE
 
 SHOWN = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)  # cosines of the table of a card
 

@@ -1,4 +1,4 @@
-"""Judge a model against another on an evaluation set: better, worse or could be chance; and say it in a sentence.
+"""Judge a model against another on an evaluation set: better, worse or could be chance.
 
 A tuned model, as exported, is judged against its base under the model default. The base has a second score, under the
 layer & pooling that was trained, which shows how much of the difference is due to training. A set that chose the model,
@@ -8,7 +8,7 @@ such as the dev set of a run, has scores and no verdict: the best of many scores
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, TypeVar
@@ -17,12 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer import in_words, typed_json
-from explorer.data import sources
 from explorer.data.set_items import counted
 from explorer.measuring.scores.bootstrap import LEVEL
 from explorer.measuring.scores.judge import Gap, Judge, PackChange, PairChange
 from explorer.measuring.scores.metrics import item_by_main
-from explorer.measuring.scores.power import POWER
 
 if TYPE_CHECKING:
     from explorer.measuring.scores.bootstrap import Interval
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Kept = TypeVar("Kept")
-Marked = tuple[tuple[str, bool], ...]  # pieces of a text, and whether each is emphasised
 
 BETTER, WORSE, CHANCE, UNKNOWN = "better", "worse", "chance", "unknown"
 CHOSE = "chose"  # the set chose the model, so that its score is no evidence
@@ -47,7 +44,6 @@ WORDS = {
 CI = "95 % CI"
 NO_TEST = "A set that chose a model cannot test it."
 ALIKE = 1e-5  # a cosine or a score of an item differs by less only through rounding
-NOTHING = 0.005  # points × 100: a smaller difference is written as 0.00
 ELSEWHERE = "elsewhere"
 OPTIMISTIC = "the training text or the dev set holds some of these rows, so the score is optimistic"
 
@@ -144,25 +140,9 @@ class Verdict:
     @property
     def gap_alone(self) -> str:
         """The same without the part of training."""
-        return self._gap_with()
-
-    @property
-    def gap_with_ci(self) -> str:
-        """The same where nothing else says what is in brackets: `−0.42 (95 % CI −0.89 to +0.05)`."""
-        return self._gap_with(f"{CI} ")
-
-    def _gap_with(self, label: str = "") -> str:
         if self.chose and self.shown_difference is not None:
             return f"{in_words.signed(self.shown_difference)}, {WORDS[CHOSE].lower()}"
-        if not self.known:
-            return ""
-        return f"{in_words.signed(self.shown_difference)} ({label}{self.ends()})"
-
-    @property
-    def is_untrained(self) -> bool:
-        """Whether training changed nothing: its part of the difference and its interval are 0.00."""
-        part = self.training
-        return part is not None and max(map(abs, (part.difference, part.low, part.high))) < NOTHING
+        return f"{in_words.signed(self.shown_difference)} ({self.ends()})" if self.known else ""
 
     @property
     def shown_parts(self) -> tuple[float, float]:
@@ -173,34 +153,12 @@ class Verdict:
         between = after - self.training.difference  # the base, under what was trained
         return in_words.gap(before, between), in_words.gap(between, after)
 
-    def parts(self, poolings: str = "") -> str:
-        """The two parts of the difference: `+4.39 is due to … and …`; "" if all of it is due to training.
-
-        `poolings` says which layer & pooling took the place of which; without it the prompts may be others, too.
-        """
-        if not self.known or self.training is None:
-            return ""
-        others, part = self.shown_parts
-        due = f"the layer & pooling ({poolings})" if poolings else "layer, pooling and prompts"
-        nothing = ": training changed nothing" * self.is_untrained
-        by_training = in_words.change(part, self.training.low, self.training.high)
-        return f"{in_words.signed(others)} is due to {due} and {by_training} to training{nothing}"
-
     @property
     def by_training(self) -> str:
         """What training changed, after a difference: `, by training +0.12 (−0.30 to +0.54)`; "" if all of it."""
         if not self.known or self.training is None:
             return ""
         return f", by training {in_words.change(self.shown_parts[1], self.training.low, self.training.high)}"
-
-    @property
-    def power(self) -> str:
-        """`A gain of 6.0 points would show in 80 % of samples.`; "" if it is not known, or if one was seen."""
-        if self.smallest_gain is None or self.kind != CHANCE:
-            return ""
-        return (
-            f"A gain of {in_words.number(self.smallest_gain, 1)} points would show in {100 * POWER:.0f} % of samples."
-        )
 
 
 @dataclass(frozen=True)
@@ -314,77 +272,3 @@ def are_alike(one: Floats, other: Floats) -> bool:
 
 def _known(number: float) -> float | None:
     return number if math.isfinite(number) else None
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """A verdict in words: its kind, for a colour and an icon, and pieces of text, of which some are emphasised."""
-
-    kind: str
-    pieces: Marked
-
-    @classmethod
-    def of(cls, kind: str, detail: str, optimistic: bool = False) -> Sentence:
-        """A sentence that begins with the word of its kind: `Better (optimistic): …`."""
-        return cls(kind, ((WORDS[kind] + " (optimistic)" * optimistic, True), (": ", False), (detail, False)))
-
-    @property
-    def text(self) -> str:
-        """The whole sentence, as plain text."""
-        return "".join(text for text, _ in self.pieces)
-
-
-def sentence(
-    verdict: Verdict,
-    before: str,
-    after: str,
-    pairs: str,
-    *,
-    poolings: str = "",
-    optimistic: bool = False,
-    why_none: str = "",
-) -> Sentence:
-    """Say which model is better, by how much, and whether it could be chance.
-
-    `before` and `after` are the names of the models, `pairs` says which pairs and how many, `poolings` which layer &
-    pooling took the place of which, and `why_none` why a score is missing.
-    """
-    scores = f"{after} scores {in_words.number(verdict.after)}, {before} {in_words.number(verdict.before)}"
-    if verdict.kind == CHOSE:
-        return Sentence.of(CHOSE, f"{scores}, on {pairs}. {NO_TEST}")
-    if verdict.kind == UNKNOWN:
-        why = f": {why_none}" * bool(why_none)
-        detail = f"{scores}, on {pairs}. A score that is missing cannot be compared{why}."
-        return Sentence.of(UNKNOWN, detail, optimistic)
-    detail = f"{scores}: {verdict.gap_with_ci} on {pairs}"
-    parts = verdict.parts(poolings)
-    detail += f", of which {parts}" * bool(parts)
-    return Sentence.of(verdict.kind, detail + f"; {OPTIMISTIC}" * optimistic + ".", optimistic)
-
-
-def worst(every: Sequence[ElsewhereVerdict]) -> str:
-    """The kind of the worst of several verdicts; unknown only if all are."""
-    kinds = {one.verdict.kind for one in every}
-    return next((kind for kind in (WORSE, CHANCE, BETTER) if kind in kinds), UNKNOWN)
-
-
-def elsewhere(every: Sequence[ElsewhereVerdict], lead: str = "Elsewhere") -> Sentence | None:
-    """Say what became of sets that a model was not trained for; None if it was scored on none.
-
-    `Elsewhere: SICK-R test Spearman −1.10 (−1.60 to −0.62), worse; Sample search nDCG@10 +0.30 (−0.20 to +0.81), could
-    be chance.` The kind is that of the worst.
-    """
-    scored = [one for one in every if one.verdict.after is not None]
-    if not scored:
-        return None
-    pieces: list[tuple[str, bool]] = [(lead, True), (": ", False)]
-    for place, one in enumerate(scored):
-        gap = one.verdict.gap or "no score that can be compared"
-        text = f"{'; ' * bool(place)}{sources.shown(one.name)} {one.measure} {gap}, "
-        pieces += [(text, False), (WORDS[one.verdict.kind].lower(), True)]
-    return Sentence(worst(scored), (*pieces, (".", False)))
-
-
-def rendered(pieces: Marked, escape: Callable[[str], str], emphasise: Callable[[str], str]) -> str:
-    """Pieces of text as markup: each is escaped, and the emphasised ones are marked."""
-    return "".join(emphasise(escape(text)) if marked else escape(text) for text, marked in pieces)

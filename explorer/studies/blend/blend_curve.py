@@ -15,18 +15,11 @@ from explorer.data.set_items import size_of
 from explorer.data.shared_rows import NONE_SHARED, SharedRows
 from explorer.evaluating.results import table_formats
 from explorer.measuring.comparing.learned_facts import NOTHING, Learned, pack_items_changes
+from explorer.measuring.comparing.verdict_sentence import Sentence, sentence
 from explorer.measuring.scores import metrics
 from explorer.measuring.scores.item_store import item_key, keep_items, kept_items
 from explorer.measuring.scores.judge import PACKS, Floats, Judge, of_packs, percent, share_above
-from explorer.measuring.scores.verdict import (
-    CHOSE,
-    ELSEWHERE,
-    WORDS,
-    Sentence,
-    Verdict,
-    judged,
-    sentence,
-)
+from explorer.measuring.scores.verdict import CHOSE, ELSEWHERE, WORDS, Verdict, judged
 from explorer.progress import Progress, Work
 from explorer.training.loop.elsewhere import Elsewhere
 

@@ -15,22 +15,13 @@ from explorer import in_words, typed_json
 from explorer.data import sources, text_sets
 from explorer.drawing.reports import standalone
 from explorer.measuring.comparing.nothing_learned import BELOW, IN_FOLDS
+from explorer.measuring.comparing.verdict_sentence import Sentence, elsewhere
 from explorer.measuring.scores import judge
 from explorer.measuring.scores.calibration import LEAST
 from explorer.measuring.scores.in_use import AtRecall, FoundFirst, InUse, TooFewMatches, in_use
 from explorer.measuring.scores.judge import Gap, Share
 from explorer.measuring.scores.metrics import AVERAGE_PRECISION, HIGH, SPEARMAN
-from explorer.measuring.scores.verdict import (
-    BETTER,
-    CHANCE,
-    CI,
-    UNKNOWN,
-    UNLEARNED,
-    WORSE,
-    Sentence,
-    elsewhere,
-    of_best,
-)
+from explorer.measuring.scores.verdict import BETTER, CHANCE, CI, UNKNOWN, UNLEARNED, WORSE, of_best
 from explorer.studies.plans import plan_report, plan_table, row_curve
 from explorer.studies.plans.advice import Advice, best_row, trials
 from explorer.studies.plans.execution import spent

@@ -10,7 +10,8 @@ from explorer.drawing.reports import standalone
 from explorer.drawing.scores.costs import MethodMark, RowMark, score_by_cost, score_by_rows
 from explorer.evaluating.results.table_formats import shown
 from explorer.knobs import percent_in
-from explorer.measuring.scores.verdict import BETTER, CI, UNKNOWN, WORSE, Sentence, Verdict, elsewhere
+from explorer.measuring.comparing.verdict_sentence import Sentence, elsewhere
+from explorer.measuring.scores.verdict import BETTER, CI, UNKNOWN, WORSE, Verdict
 from explorer.studies.plans import plan_file, row_curve
 from explorer.studies.plans.plan import NO_TEST
 from explorer.studies.plans.plan_columns import written

@@ -23,7 +23,8 @@ from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, POOLINGS, Reading
 from explorer.errors import BadChoice
 from explorer.in_words import rounded
 from explorer.knobs import Knobs, knob
-from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, WORSE, Sentence, Verdict
+from explorer.measuring.comparing.verdict_sentence import Sentence
+from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, WORSE, Verdict
 
 if TYPE_CHECKING:
     from explorer.encoding.read.parts.dense import Dense

@@ -15,7 +15,8 @@ from explorer.data import sources
 from explorer.evaluating.probes.class_scores import ClassScores
 from explorer.knobs import Knob
 from explorer.measuring.comparing.nothing_learned import NothingLearned
-from explorer.measuring.scores.verdict import RunVerdict, Sentence, Verdict, sentence
+from explorer.measuring.comparing.verdict_sentence import Sentence, sentence
+from explorer.measuring.scores.verdict import RunVerdict, Verdict
 from explorer.measuring.sentences.cut_texts import CutTexts
 
 if TYPE_CHECKING:

@@ -20,9 +20,10 @@ from explorer.escaping import fenced, one_line, plain, table
 from explorer.evaluating.probes.class_scores import MEASURES
 from explorer.knobs import Knob, Values
 from explorer.measuring.comparing import headline, learned, similarity_text
+from explorer.measuring.comparing.verdict_sentence import rendered
 from explorer.measuring.scores.metrics import ACCURACY, AVERAGE_PRECISION, DISTINGUISHED, SPEARMAN
 from explorer.measuring.scores.similarity import CosineMeaning
-from explorer.measuring.scores.verdict import ELSEWHERE, RunVerdict, Verdict, rendered
+from explorer.measuring.scores.verdict import ELSEWHERE, RunVerdict, Verdict
 from explorer.training.loop.measured_facts import SeedScores, spread
 from explorer.training.record.status import CARD, RunFacts
 

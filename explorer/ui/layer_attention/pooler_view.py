@@ -13,9 +13,10 @@ from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import Reading, Row
 from explorer.errors import StrataError
 from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.verdict_sentence import sentence
 from explorer.measuring.geometry.vector_geometry import PROBE
 from explorer.measuring.scores import bootstrap, correlation, layer_scores, measure
-from explorer.measuring.scores.verdict import Verdict, sentence
+from explorer.measuring.scores.verdict import Verdict
 from explorer.measuring.sentences import attention_weights, sentence_vectors
 from explorer.training.record import recorder, runs
 from explorer.ui import messages

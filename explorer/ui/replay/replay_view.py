@@ -8,6 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer import errors, in_words, run_folder
 from explorer.drawing.scores import run_figures
 from explorer.knobs import whole_in
+from explorer.measuring.comparing.verdict_sentence import gap_with_ci
 from explorer.measuring.maps import frames
 from explorer.measuring.scores.verdict import WORDS
 from explorer.training.record import runs
@@ -144,7 +145,7 @@ def _answer(run: runs.Run, evaluations: list[run_folder.Evaluation], compared: f
         )
     tested = status.verdict and status.verdict.test if status.facts.nothing is None else None
     if tested and tested.known:
-        parts.append(f"on the test set {tested.gap_with_ci}: {WORDS[tested.kind].lower()}")
+        parts.append(f"on the test set {gap_with_ci(tested)}: {WORDS[tested.kind].lower()}")
     st.markdown(f"{'; '.join(parts)}.", help=HOW)
 
 

@@ -7,6 +7,7 @@ from explorer.data import sources
 from explorer.encoding.locate import layout
 from explorer.evaluating.probes.class_scores import MEASURES
 from explorer.measuring.comparing.learned import NOT_HELD_OUT
+from explorer.measuring.comparing.verdict_sentence import gap_with_ci, is_untrained, parts
 from explorer.measuring.scores.metrics import SPEARMAN
 from explorer.measuring.scores.verdict import NO_TEST, WORDS, WORSE, Verdict
 from explorer.training.loop.measured_facts import StageScores, spread
@@ -47,7 +48,7 @@ def card(run: Run, status: statuses.Status) -> None:
         pair_words.pairs_that_show(status.verdict.pairs if status.verdict else ())
         if status.facts.packs_held_out is False:
             st.caption(NOT_HELD_OUT)
-        if learned.score is not None and learned.score.kind == WORSE and not learned.score.is_untrained:
+        if learned.score is not None and learned.score.kind == WORSE and not is_untrained(learned.score):
             st.caption(WHAT_TO_TRY)
     scores(status)
     classes(status)
@@ -209,9 +210,9 @@ def _row(use: str, verdict: Verdict, trained: str, status: statuses.Status) -> N
         value = AS_BASE
     elif verdict.after is None and not why:
         value = "not yet" if status.live else NO_TEST_SCORE
-    note = verdict.gap if verdict.chose else verdict.gap_with_ci
+    note = verdict.gap if verdict.chose else gap_with_ci(verdict)
     messages.number(cards[-1], f"{use}: {TUNED}", value, note, border=True, help=help_of["tuned"])
     if verdict.chose:
         st.caption(NO_TEST)
-    if words := verdict.parts(status.facts.poolings):
+    if words := parts(verdict, status.facts.poolings):
         st.caption(messages.plain(f"Of {in_words.signed(verdict.shown_difference)}, {words}."))

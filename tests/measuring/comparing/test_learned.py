@@ -13,20 +13,10 @@ from explorer.measuring.comparing.headline import line, short
 from explorer.measuring.comparing.learned import as_json, lines, sure
 from explorer.measuring.comparing.learned_facts import Learned, of_run, probe_changes, shown_pairs
 from explorer.measuring.comparing.pair_words import differing
+from explorer.measuring.comparing.verdict_sentence import rendered
 from explorer.measuring.scores.judge import PackChange, PairChange, Share, of_packs, pack_changes
 from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, SPEARMAN
-from explorer.measuring.scores.verdict import (
-    BETTER,
-    CHANCE,
-    CHOSE,
-    MIXED,
-    UNKNOWN,
-    WORSE,
-    RunVerdict,
-    Verdict,
-    of_uses,
-    rendered,
-)
+from explorer.measuring.scores.verdict import BETTER, CHANCE, CHOSE, MIXED, UNKNOWN, WORSE, RunVerdict, Verdict, of_uses
 
 PACKS = sample.judged_packs()
 

@@ -12,21 +12,12 @@ from scipy.stats import spearmanr
 from explorer import typed_json
 from explorer.data.text_sets import GradedPairs
 from explorer.evaluating.kinds.scored_pairs import PairJudge
+from explorer.measuring.comparing.verdict_sentence import is_untrained, parts, power, sentence
 from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.correlation import measured, pearson, ranks, spearman
 from explorer.measuring.scores.judge import Gap, PackChange, PairChange, Share
-from explorer.measuring.scores.verdict import (
-    BETTER,
-    CHANCE,
-    CHOSE,
-    UNKNOWN,
-    WORDS,
-    WORSE,
-    RunVerdict,
-    Verdict,
-    sentence,
-)
+from explorer.measuring.scores.verdict import BETTER, CHANCE, CHOSE, UNKNOWN, WORDS, WORSE, RunVerdict, Verdict
 
 
 @pytest.fixture
@@ -116,7 +107,7 @@ def test_the_part_of_training_is_the_difference_under_one_pooling_and_the_rest_i
     assert (part.difference, part.low, part.high) == pytest.approx((*map(float, (gap.difference, gap.low, gap.high)),))
     assert found.low > 0, "the premise: in all it is better"
     assert found.kind != BETTER, "but not by training"
-    numbers = [float(one.replace("−", "-")) for one in re.findall(r"[+−]\d+\.\d+", found.parts())]
+    numbers = [float(one.replace("−", "-")) for one in re.findall(r"[+−]\d+\.\d+", parts(found))]
     assert numbers[0] + numbers[1] == pytest.approx(found.shown_difference), "the parts add up as they are shown"
     assert numbers[:2] == pytest.approx([found.difference - part.difference, part.difference], abs=0.0101)
     assert numbers[2:] == pytest.approx([part.low, part.high], abs=0.0051)
@@ -135,26 +126,26 @@ def test_the_verdict_on_a_run_has_the_smallest_gain_of_its_items_and_how_many_te
     assert found.smallest_gain == spread.smallest_gain()
     assert found.items_needed == spread.items_needed(found.difference)
     assert (
-        replace(found, low=-1.0).power == f"A gain of {found.smallest_gain:.1f} points would show in 80 % of samples."
+        power(replace(found, low=-1.0)) == f"A gain of {found.smallest_gain:.1f} points would show in 80 % of samples."
     )
     assert found.low > 0
-    assert not found.power, "a gain was seen"
+    assert not power(found), "a gain was seen"
     worse = verdicts.judged(judge, np.stack([after, after]), before)
     assert worse.smallest_gain
     assert worse.items_needed is None, "no gain was seen"
     for nothing in (verdicts.judged(judge, np.stack([before, before]), after, chose=True), Verdict()):
-        assert (nothing.smallest_gain, nothing.items_needed, nothing.power) == (None, None, "")
+        assert (nothing.smallest_gain, nothing.items_needed, power(nothing)) == (None, None, "")
 
 
 def test_equal_weights_changed_nothing_and_one_pooling_has_no_parts():
     declared, same = near(0.5), near(0.1)
     equal = verdicts.judged(PairJudge(PAIRS), np.stack([declared, same]), same)
-    assert equal.is_untrained
+    assert is_untrained(equal)
     assert equal.kind == CHANCE
     assert "training changed nothing" in sentence(equal, "base", "tuned", "80 pairs").text
     alone = verdicts.judged(PairJudge(PAIRS), np.stack([declared, declared + 1e-7]), same)
     assert alone.training is None
-    assert not alone.parts()
+    assert not parts(alone)
     assert alone.kind == BETTER
 
 

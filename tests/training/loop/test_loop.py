@@ -13,6 +13,7 @@ import yaml
 from explorer.data.text_sets import GradedPairs
 from explorer.evaluating.kinds.scored_pairs import PairJudge
 from explorer.measuring.comparing.learned import sure
+from explorer.measuring.comparing.verdict_sentence import is_untrained
 from explorer.measuring.geometry.vector_geometry import PROBE
 from explorer.measuring.scores.verdict import BETTER, CHANCE
 from explorer.progress import finish
@@ -127,7 +128,7 @@ def test_what_another_pooling_changes_is_not_called_learned_and_training_is_said
     found = status.verdict.test
     assert abs(found.difference) > 1, "the premise: [CLS] scores otherwise than the mean"
     assert found.before_as_trained == pytest.approx(found.after, abs=1e-3)
-    assert found.is_untrained
+    assert is_untrained(found)
     assert found.kind != BETTER
     assert all(one.training is not None for one in status.verdict.packs)
     assert not any((status.learned.learned, status.learned.lost, status.learned.closer))
