@@ -23,6 +23,7 @@ from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating.kinds import judge_of, shipped
 from explorer.evaluating.tasks.transfer import TASKS
+from explorer.knobs import Knobs, knob
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import WORSE
 from explorer.studies.size import duration, picture_store, small_encoder
@@ -50,6 +51,13 @@ MOST_HEIGHT, PRESENTED = 400, 310  # pixels of the figure
 DIFFERENCE = "difference", "95 % CI, low", "95 % CI, high"  # columns
 COST, FIGURE, CHOSEN, ONLY_FRONT = "cost", "size and quality", "_chosen size", "only the front"
 FOLDER, WRITE = "folder of the smaller encoder", "export the smaller encoder"
+
+
+@dataclass(frozen=True)
+class ShownSizes(Knobs):
+    """Which sizes the table has."""
+
+    only_front: bool = knob(True, title="Only the front", help=size_points.FRONT)
 
 
 @dataclass(frozen=True)
@@ -246,7 +254,7 @@ def table(picture: Picture) -> None:
     """The sizes as a table, and how they were measured."""
     st.caption(messages.plain(size_points.text_of(picture)))
     best = set(front(picture.points, tuple(COSTS)))
-    only = st.toggle("Only the front", True, key=ONLY_FRONT, help=size_points.FRONT)
+    only = controls.draw("", ShownSizes.knobs["only_front"], key=ONLY_FRONT, persist_state=None)
     rows = [_row(picture, point) for point in picture.points if point in best or not only]
     downloads.table(rows, lines=12, signed=DIFFERENCE)
     made = partial(size_points.as_text, picture, "csv")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from explorer import errors, in_words, places, run_folder
 from explorer.data import sources
 from explorer.drawing.scores.costs import MethodMark, score_by_cost, score_by_rows
 from explorer.evaluating.results import result_files, table_formats
+from explorer.knobs import Knobs, knob
 from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.access import jobs
@@ -59,6 +61,13 @@ HELP = {
     "memory (GB)": "Memory that a step on the longest rows needs, in GB. Lower is better.",
     "seeds": "How many of the row's trainings are finished.",
 }
+
+
+@dataclass(frozen=True)
+class ShownRuns(Knobs):
+    """Whose runs are below the table."""
+
+    row: str = knob("", title="Runs of row", empty="the first row that has any", help="")
 
 
 def show(folder: PlanFolder) -> None:
@@ -308,7 +317,7 @@ def _runs(table: PlanTable) -> None:
     st.subheader("Runs")
     if st.session_state.get(ROW) not in begun:
         st.session_state[ROW] = next(iter(begun))
-    label: str = st.selectbox("Runs of row", list(begun), key=ROW, persist_state="session")
+    label: str = controls.draw("", ShownRuns.knobs["row"], key=ROW, offered=begun, accept_new_options=False)
     for one in begun[label].cells:
         line = st.container(horizontal=True, vertical_alignment="center")
         run, parts = one.run, messages.plain(f"Seed {one.seed}: {one.state}")

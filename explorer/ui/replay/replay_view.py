@@ -1,5 +1,6 @@
 """Replay a run: its map moves from step to step, with what changed up to the best one; the rest is in tabs."""
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -7,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer import errors, in_words, run_folder
 from explorer.drawing.scores import run_figures
-from explorer.knobs import whole_in
+from explorer.knobs import Knobs, knob, whole_in
 from explorer.measuring.comparing.verdict_sentence import gap_with_ci
 from explorer.measuring.maps import frames
 from explorer.measuring.scores.verdict import WORDS
@@ -19,6 +20,14 @@ from explorer.ui.runs import run_curves, run_status
 from explorer.ui.widgets import controls, downloads, first_screen
 
 NOTHING_TO_REPLAY = "No run to replay yet. Train one: its evaluation steps are saved."
+
+
+@dataclass(frozen=True)
+class ReplayOptions(Knobs):
+    """Which training of a run is replayed."""
+
+    seed: int = knob(1, low=1, title="Seed", help="")  # its number, counted from 1
+
 
 # label, name in the metrics file, digits, whether lower is better, what is good
 METRICS = (
@@ -195,14 +204,13 @@ def _seed(row: DeltaGenerator, run: runs.Run) -> int:
     evaluated = [number for number in range(1, len(seeds) + 1) if len(_evaluations(run, number)) > 1]
     if len(evaluated) < 2:
         return evaluated[0]
-    number: int = row.segmented_control(
-        "Seed",
-        evaluated,
-        format_func=lambda number: str(seeds[number - 1]),
-        default=evaluated[0],
-        required=True,
-        key=f"seed of {run.name}",
-    )
+    of_run = replace(ReplayOptions.knobs["seed"], default=evaluated[0])
+    titles = {number: str(seeds[number - 1]) for number in evaluated}
+    with row:
+        # not in the address: the seeds of the next run are others
+        number: int = controls.segments_of(
+            of_run, f"seed of {run.name}", evaluated, format_func=titles.__getitem__, bind=None, wrap=None
+        )
     return number
 
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import streamlit as st
 
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating import tasks as kinds
 from explorer.evaluating.results import result_files, result_table, scored_task
+from explorer.knobs import Knobs, knob
 from explorer.ui import messages
 from explorer.ui.widgets import controls, first_screen
 
@@ -19,6 +21,18 @@ EVERY = "all settings"
 NAMES = "_names of rows"  # that the visitor gave, by the key of the row
 LONGEST_NAME = 80
 TAKEN = "Another row is called '{}'. Give each row a name of its own."
+
+
+@dataclass(frozen=True)
+class RowName(Knobs):
+    """Another name for a row, which the visitor types."""
+
+    row: str = knob("", title="Rename", empty="the first row", help="")
+    name: str = knob(
+        "",
+        title="Name in the table and in exports",
+        help="Empty: the name that the row had at first. The name is kept until this tab is closed.",
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,14 +115,16 @@ def _renamed(rows: tuple[result_table.ModelRow, ...]) -> tuple[result_table.Mode
         return rows
     given: dict[str, str] = st.session_state.setdefault(NAMES, {})
     by_key = {row.key: row for row in rows}
-    key: str = st.selectbox("Rename", list(by_key), format_func=lambda key: by_key[key].name, key="row to rename")
-    typed = st.text_input(
-        "Name in the table and in exports",
-        given.get(key, by_key[key].name),
-        key=f"name of row {key}",
-        max_chars=LONGEST_NAME,
-        help="Empty: the name that the row had at first. The name is kept until this tab is closed.",
+    drawn = partial(controls.draw, "", persist_state=None, width="stretch")
+    key: str = drawn(
+        RowName.knobs["row"],
+        key="row to rename",
+        offered=by_key,
+        accept_new_options=False,
+        format_func=lambda key: by_key[key].name,
     )
+    named = replace(RowName.knobs["name"], default=given.get(key, by_key[key].name))
+    typed: str = drawn(named, key=f"name of row {key}", max_chars=LONGEST_NAME)
     others = {given.get(row.key, row.name) for row in rows if row.key != key}
     name = typed.strip()
     if name in others:

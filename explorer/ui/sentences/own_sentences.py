@@ -90,8 +90,8 @@ def _file() -> None:
         table = controls.uploaded_table(upload)
         column = guess(table, SENTENCES).column("sentence") or table.columns[0]
         if len(table.columns) > 1:
-            at = table.columns.index(column)
-            column = st.selectbox("Column", table.columns, index=at, key=f"column of sentences {table.name}")
+            knob = controls.UploadedTable.knobs["column"]
+            column = controls.of_table(knob, table.columns, column, f"column of sentences {table.name}")
         cells = table.column(column)
         sentences, _, left_out = read_lines(cells)
     except StrataError as error:

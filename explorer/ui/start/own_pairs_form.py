@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import Literal
@@ -141,18 +142,14 @@ def _columns(table: Table) -> ColumnRoles:
     """The guess, to be corrected: a select box for each role."""
     guess = columns.guess(table, text_sets.SCORED_PAIRS)
     chosen: dict[str, str | None] = {}
-    boxes = st.container(horizontal=True)
+    of_role, boxes = controls.UploadedTable.knobs["column"], st.container(horizontal=True)
     for one in text_sets.SCORED_PAIRS.columns:
         options = [NONE, *table.columns]
         guessed = guess.column(one.role) or NONE
-        column = boxes.selectbox(
-            f"Column: {one.label}",
-            options,
-            index=options.index(guessed),
-            help=one.help + ("" if one.required else " May be left out."),
-            key=f"column {table.name} {one.role}",
-            width=220,
-        )
+        knob = replace(of_role, title=f"{of_role.title}: {one.label}")
+        help = one.help + ("" if one.required else " May be left out.")
+        with boxes:
+            column = controls.of_table(knob, options, guessed, f"column {table.name} {one.role}", help=help, width=220)
         chosen[one.role] = None if column == NONE else column
     return guess.corrected(chosen)
 
@@ -214,15 +211,9 @@ def cut_texts_of(
 def kind_chosen(table: Table, recognised: text_sets.Kind) -> text_sets.Kind:
     """What the file holds, to be corrected if it was not recognised."""
     titles = {kind.title: kind for kind in KINDS}
-    chosen: str = st.selectbox(
-        f"{table.name} holds",
-        list(titles),
-        index=KINDS.index(recognised),
-        key=f"holds {table.name}",
-        width=300,
-        help="As recognised by the names and the content of its columns. Choose another kind if this is wrong.",
-    )
-    return titles[chosen]
+    of_kind = controls.UploadedTable.knobs["kind"]
+    knob = replace(of_kind, title=f"{table.name} {of_kind.title}")
+    return titles[controls.of_table(knob, tuple(titles), recognised.title, f"holds {table.name}", width=300)]
 
 
 def show(name: str, data: bytes, table: Table, kind: text_sets.Kind) -> None:

@@ -8,7 +8,7 @@ itself: a fragment runs without `page_run`.
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -23,7 +23,7 @@ from explorer.data.tables.table import Table
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import StrataError
 from explorer.evaluating.kinds import MeasureOptions, explained
-from explorer.knobs import Knob
+from explorer.knobs import Knob, Knobs, knob
 from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.metrics import AGGREGATES, METRICS
 from explorer.ui import messages
@@ -38,6 +38,19 @@ REFUSED = "_refused"
 FEW = 4  # metrics that fit side by side
 _FROM_THE_TOP = "_from the top"
 _SCROLL = "<script>document.querySelector('[data-testid=stMain]').scrollTo(0, 0)</script>"
+
+
+@dataclass(frozen=True)
+class UploadedTable(Knobs):
+    """What an uploaded table holds, where it was not recognised rightly."""
+
+    kind: str = knob(
+        "",
+        title="holds",
+        empty="as recognised",
+        help="As recognised by the names and the content of its columns. Choose another kind if this is wrong.",
+    )
+    column: str = knob("", title="Column", empty="as recognised", help="")  # of a role
 
 
 def key_of(form: str, name: str) -> str:
@@ -119,16 +132,15 @@ def menu(label: str, options: Sequence[Any], *, default: Any, key: str, **how: A
 def segments(label: str, options: Sequence[Any], *, default: Any, key: str, **how: Any) -> Any:
     """The selected option; the default if a link has an empty value (`?k=`), which Streamlit takes for none."""
     _forget_unless_in(options, key)
-    found = st.segmented_control(
-        label, options, default=default, required=True, key=key, wrap=True, bind="query-params", **how
-    )
+    how = {"wrap": True, "bind": "query-params", **how}
+    found = st.segmented_control(label, options, default=default, required=True, key=key, **how)
     return default if found is None else found
 
 
-def segments_of(knob: Knob, key: str, offered: Sequence[Any] = ()) -> Any:
+def segments_of(knob: Knob, key: str, offered: Sequence[Any] = (), **how: Any) -> Any:
     """The selected choice of a setting, of all or of those that are offered."""
-    options, title = offered or knob.choices, _title_in(knob)
-    return segments(knob.label, options, default=knob.default, key=key, format_func=title, help=knob.help)
+    how = {"format_func": _title_in(knob), "help": knob.help or None, **how}
+    return segments(knob.label, offered or knob.choices, default=knob.default, key=key, **how)
 
 
 def _forget_unless_in(options: Sequence[Any], key: str) -> None:
@@ -168,6 +180,14 @@ def uploaded_table(upload: UploadedFile) -> Table:
     """The uploaded file as a table."""
     data = upload.getvalue()
     return cached_texts.table(upload.name, hashlib.sha256(data).hexdigest(), data)
+
+
+def of_table(knob: Knob, options: Sequence[str], recognised: str, key: str, **how: Any) -> str:
+    """A menu of what was recognised in a table, which can be corrected; a table of another name has another one."""
+    entries = list(dict.fromkeys(options))  # a column may be called as another entry is
+    how = {"accept_new_options": False, "index": entries.index(recognised), "persist_state": None, **how}
+    chosen: str = draw("", knob, key=key, offered=entries, **how)
+    return chosen
 
 
 def with_uploads(options: list[str]) -> list[str]:

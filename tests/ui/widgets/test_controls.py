@@ -113,3 +113,20 @@ def test_an_empty_or_unknown_value_in_the_address_is_the_default(said, chosen):
         app.query_params["k"] = said
     app.run()
     assert [one.value for one in app.markdown] == [chosen]
+
+
+def of_tables() -> None:
+    import streamlit as st
+
+    from explorer.ui.widgets import controls
+
+    column = controls.UploadedTable.knobs["column"]
+    columns = [controls.of_table(column, ("(none)", "a", "(none)", "b"), "b", f"column {name}") for name in "xy"]
+    st.write(repr(columns))
+
+
+def test_a_menu_of_columns_has_each_once_opens_with_what_was_recognised_and_belongs_to_its_table():
+    app = AppTest.from_function(of_tables).run()
+    assert [one.options for one in app.selectbox] == [["(none)", "a", "b"]] * 2
+    app.selectbox(key="column x").set_value("a").run()
+    assert [one.value for one in app.markdown] == ["['a', 'b']"]
