@@ -29,7 +29,8 @@ from explorer.measuring.scores.verdict import WORSE
 from explorer.studies.size import duration, picture_store, small_encoder
 from explorer.studies.size import picture as pictures
 from explorer.studies.size import points as size_points
-from explorer.studies.size.points import BITS, COSTS, INT8, Picture, Point, SizeOptions, SizeSubjects, front
+from explorer.studies.size.points import COSTS, Picture, Point, SizeOptions, SizeSubjects, front
+from explorer.studies.size.smaller_vectors import BITS, INT8
 from explorer.training.record import run_results, runs
 from explorer.ui import messages
 from explorer.ui.access import cached, cached_texts, jobs, loaded_encoders, set_choice, sidebar_choice

@@ -19,7 +19,8 @@ from explorer.progress import Progress
 from explorer.studies.size import duration
 from explorer.studies.size import picture as measuring
 from explorer.studies.size import points as size_points
-from explorer.studies.size.points import FIRST, Picture, Point, Size
+from explorer.studies.size.points import Picture, Point, Size
+from explorer.studies.size.smaller_vectors import FIRST
 from explorer.ui import size
 from explorer.ui.widgets import controls
 from tests.live import ROOT

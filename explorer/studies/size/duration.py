@@ -16,6 +16,7 @@ from explorer.measuring.scores import correlation
 from explorer.progress import Progress, Work
 from explorer.studies.size import picture as pictures
 from explorer.studies.size import points as sizes
+from explorer.studies.size.smaller_vectors import Vectors
 
 if TYPE_CHECKING:
     from explorer.data.text_sets import Sentences
@@ -72,19 +73,19 @@ def seconds_of(
 
 def _scored(
     cell: pictures.Cell,
-    vectors: sizes.Vectors,
-    fit_on: sizes.Vectors,
+    vectors: Vectors,
+    fit_on: Vectors,
     judge: Judge,
     options: sizes.SizeOptions,
 ) -> list[tuple[sizes.Size, pictures.Floats]]:
     return list(pictures.scored(cell, vectors, fit_on, judge, options, reference=False))
 
 
-def _as_many(vectors: sizes.Vectors, count: int) -> sizes.Vectors:
+def _as_many(vectors: Vectors, count: int) -> Vectors:
     """So many vectors like these: those of more texts take as long to be scored."""
     random = np.random.default_rng(0)
     repeated = np.resize(vectors, (count, vectors.shape[1]))
-    many: sizes.Vectors = (repeated + NOISE * random.standard_normal(repeated.shape)).astype(np.float32)
+    many: Vectors = (repeated + NOISE * random.standard_normal(repeated.shape)).astype(np.float32)
     return many
 
 

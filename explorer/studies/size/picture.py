@@ -21,6 +21,16 @@ from explorer.evaluating.kinds import judge_of
 from explorer.measuring.scores import correlation, metrics, verdict
 from explorer.progress import Progress, Work
 from explorer.studies.size import points as sizes
+from explorer.studies.size.smaller_vectors import (
+    FLOAT32,
+    STORAGES,
+    Projection,
+    Vectors,
+    bytes_of,
+    compared,
+    fitted,
+    step_of,
+)
 
 if TYPE_CHECKING:
     from explorer.data.text_sets import Sentences
@@ -110,7 +120,7 @@ def _point(
         model=name,
         size=size,
         verdict=judged,
-        vector_bytes=sizes.bytes_of(size.stored, size.dimensions),
+        vector_bytes=bytes_of(size.stored, size.dimensions),
         # the weights in float32, as they are exported
         model_bytes=4 * int(cut.model.num_parameters()) + map_bytes,
         sentences_per_second=costs[0],
@@ -131,7 +141,7 @@ def checked(options: sizes.SizeOptions, encoder: Encoder, where: Stack) -> sizes
     layers = options.layers or tuple(range(where.lowest, last + 1))
     _check("layer", layers, range(where.lowest, last + 1), f"{where.lowest} to {last}")
     poolings = options.poolings or (MODEL_DEFAULT, *encoder.poolings)
-    stored = options.stored or tuple(sizes.STORAGES)
+    stored = options.stored or tuple(STORAGES)
     widest = max(width, encoder.default_head.width(width))
     _check(
         "number of dimensions", options.dimensions, range(1, widest + 1), f"1 to {widest}, the width of {encoder.name}"
@@ -158,7 +168,7 @@ def cells_of(
     fit_on: Sequence[str],
     layers: Sequence[int],
     poolings: Sequence[str],
-) -> Work[Iterator[tuple[Cell, sizes.Vectors]]]:
+) -> Work[Iterator[tuple[Cell, Vectors]]]:
     """The model default, then the cuts from the highest to the lowest, each with the vectors of `texts` and `fit_on`.
 
     All are from one pass over the texts.
@@ -190,14 +200,14 @@ def dimensions_for(options: sizes.SizeOptions, width: int) -> tuple[int, ...]:
     return (width, *(one for one in powers if FEWEST <= one < width))
 
 
-def projection_for(options: sizes.SizeOptions, text: sizes.Vectors, width: int) -> sizes.Projection | None:
+def projection_for(options: sizes.SizeOptions, text: Vectors, width: int) -> Projection | None:
     """The map onto the most dimensions that are fewer than the width; None if there are none to map onto."""
     fewer = [one for one in dimensions_for(options, width) if one < width]
-    return sizes.fitted(options.cut_by, text, max(fewer)) if fewer else None
+    return fitted(options.cut_by, text, max(fewer)) if fewer else None
 
 
 def scored(
-    cell: Cell, vectors: sizes.Vectors, fit_on: sizes.Vectors, judge: Judge, options: sizes.SizeOptions, reference: bool
+    cell: Cell, vectors: Vectors, fit_on: Vectors, judge: Judge, options: sizes.SizeOptions, reference: bool
 ) -> Iterator[tuple[sizes.Size, Floats]]:
     """What each item gets, in every number of dimensions and every format; the `reference` is the whole model."""
     width = vectors.shape[1]
@@ -205,12 +215,12 @@ def scored(
     wanted = [(count, name) for count in dimensions_for(options, width) for name in options.stored]
     if reference:
         more = wanted if MODEL_DEFAULT in options.poolings else []
-        wanted = list(dict.fromkeys([(width, sizes.FLOAT32), *more]))
+        wanted = list(dict.fromkeys([(width, FLOAT32), *more]))
     for count, some in groupby(wanted, key=lambda size: size[0]):
         onto = projection.onto(count) if projection is not None and count < width else lambda whole: whole
-        mapped, step = correlation.unit(onto(vectors)), sizes.step_of(correlation.unit(onto(fit_on)))
+        mapped, step = correlation.unit(onto(vectors)), step_of(correlation.unit(onto(fit_on)))
         for _, name in some:
-            yield sizes.Size(*cell, count, name), judge.items(as_tensor(sizes.compared(name, mapped, step)))
+            yield sizes.Size(*cell, count, name), judge.items(as_tensor(compared(name, mapped, step)))
 
 
 def _check(what: str, given: Sequence[object], known: Container[object], text: str) -> None:

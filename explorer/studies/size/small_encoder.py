@@ -25,6 +25,7 @@ from explorer.measuring.scores import correlation, similarity
 from explorer.progress import Progress, Work
 from explorer.studies.size import points as sizes
 from explorer.studies.size.picture import cells_of, projection_for
+from explorer.studies.size.smaller_vectors import BITS, FLOAT16, FLOAT32, INT8, ranges_of, step_of
 
 if TYPE_CHECKING:
     from explorer.data.graded.sets import SetIdentity
@@ -53,7 +54,7 @@ def built(encoder: Encoder, size: sizes.Size, fit_on: Sequence[str], way: str) -
     yield Progress("cutting the encoder", 0, 0)
     small = cut(encoder, size.layers, where)
     small.head = replace(head, dense=steps, normalize=True)
-    return small, sizes.step_of(correlation.unit(text))
+    return small, step_of(correlation.unit(text))
 
 
 def cosine_sets(given: ItemSet, named: SetIdentity, encoder: Encoder) -> dict[str, Judge]:
@@ -109,7 +110,7 @@ def _of_cosines(
         return ()
     parts = similarity_text.in_card(meaning, whole, "the whole model")
     of = f"These are cosines of the vectors that the model gives, before they are stored as {size.stored}."
-    return parts if size.stored == sizes.FLOAT32 else (*parts, of)
+    return parts if size.stored == FLOAT32 else (*parts, of)
 
 
 def card(
@@ -165,23 +166,23 @@ def card(
 def _stored(size: sizes.Size, step: float) -> tuple[str, ...]:
     """How vectors are stored in the format that the score was measured with."""
     stored = size.stored
-    if stored == sizes.FLOAT32:
+    if stored == FLOAT32:
         return ()
     load = ["from sentence_transformers.util import quantize_embeddings", ""]
-    if stored == sizes.INT8:
-        low, high = sizes.ranges_of(step)
+    if stored == INT8:
+        low, high = ranges_of(step)
         lines = [
             "import numpy",
             *load,
             f"ranges = numpy.repeat([[{low:.9g}], [{high:.9g}]], {size.dimensions}, axis=1)",
             'codes = quantize_embeddings(vectors, precision="int8", ranges=ranges)  # compare them by their cosine',
         ]
-    elif stored == sizes.BITS:
+    elif stored == BITS:
         lines = [
             *load,
             'codes = quantize_embeddings(vectors, precision="ubinary")  # compare them by their Hamming distance',
         ]
     else:
-        assert stored == sizes.FLOAT16, stored
+        assert stored == FLOAT16, stored
         lines = ['codes = vectors.astype("float16")  # compare them by their cosine']
     return f"The score was measured with vectors stored as {stored}:", fenced("python", "\n".join(lines))

@@ -31,7 +31,6 @@ from explorer.evaluating.kinds.scored_pairs import PairJudge
 from explorer.evaluating.probes.logistic import STRENGTHS, predictions
 from explorer.evaluating.results import table_formats
 from explorer.measuring.scores import similarity
-from explorer.measuring.scores.correlation import unit
 from explorer.measuring.scores.verdict import Verdict
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
@@ -39,22 +38,8 @@ from explorer.studies.size import picture as measuring
 from explorer.studies.size import points as size_points
 from explorer.studies.size import small_encoder
 from explorer.studies.size.picture import besides, picture
-from explorer.studies.size.points import (
-    BITS,
-    COSTS,
-    FLOAT16,
-    INT8,
-    STORAGES,
-    Point,
-    Size,
-    SizeOptions,
-    bytes_of,
-    compared,
-    fitted,
-    front,
-    ranges_of,
-    step_of,
-)
+from explorer.studies.size.points import COSTS, Point, Size, SizeOptions, front
+from explorer.studies.size.smaller_vectors import INT8, ranges_of, step_of
 from tests import exported_meaning
 from tests.spoiling import encoder_of
 from tests.tiny_models import save_tiny
@@ -275,47 +260,6 @@ def test_other_kinds_of_sets_are_scored_too(tmp_path, text, source):
     found = finish(picture(encoder, evaluated_on(identity(source)), text, wanted))
     assert found.evaluation == evaluated_on(identity(source)).name
     assert all(0 < point.score <= 100 for point in found.points)
-
-
-@pytest.fixture
-def vectors():
-    return (np.random.default_rng(0).normal(size=(60, 16)) * np.geomspace(3, 0.1, 16) + 0.5).astype(np.float32)
-
-
-@pytest.mark.parametrize("dimensions", [1, 5, 16])
-def test_pca_is_that_of_scikit_learn(vectors, dimensions):
-    ours = fitted("pca", vectors[:40], 16).onto(dimensions)
-    exact = vectors.astype(np.float64)  # in float32 scikit-learn's own is off by 1e-5 on some processors
-    theirs = PCA(dimensions).fit(exact[:40]).transform(exact)
-    assert np.abs(np.abs(ours(vectors)) - np.abs(theirs)).max() < 2e-6  # signs are free
-    assert np.allclose(ours.as_dense()(torch.from_numpy(vectors)).numpy(), ours(vectors), atol=1e-5)
-
-
-def test_the_first_dimensions_are_the_vectors_cut_off_and_pca_needs_more_sentences_than_dimensions(vectors):
-    assert np.array_equal(fitted("first", vectors[:3], 5)(vectors), vectors[:, :5])
-    with pytest.raises(BadChoice, match=r"onto 9 dimensions needs more than 9 distinct sentences .* but there are 9 "):
-        fitted("pca", vectors[:9], 9)
-
-
-def test_int8_is_what_sentence_transformers_makes_of_the_ranges(vectors):
-    known, step = unit(vectors), step_of(unit(vectors[:40]))
-    ranges = np.repeat([[one] for one in ranges_of(step)], 16, axis=1)
-    theirs = quantize_embeddings(known, precision="int8", ranges=ranges)
-    ours = compared(INT8, known, step)
-    assert np.array_equal(ours, theirs)
-    inside = np.abs(known) <= 127 * step
-    assert np.abs(ours * step - known)[inside].max() <= step * 0.5001  # the nearest code
-    assert inside[:40].all()
-
-
-def test_bits_are_compared_by_their_hamming_distance_and_take_an_eighth_of_a_byte(vectors):
-    known = unit(vectors)
-    ours = compared(BITS, known, 1.0)
-    packed = quantize_embeddings(known, precision="ubinary")
-    different = np.unpackbits(packed[:, None] ^ packed[None], axis=2).sum(axis=2)
-    assert np.allclose(unit(ours) @ unit(ours).T, 1 - 2 * different / 16, atol=1e-6)
-    assert [bytes_of(name, 20) for name in STORAGES] == [80, 40, 20, 3]
-    assert np.array_equal(compared(FLOAT16, np.float32([[0.1]]), 1.0), [[np.float32(np.float16(0.1))]])
 
 
 def made_up_point(score, speed, size=100) -> Point:
