@@ -24,7 +24,7 @@ from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.measuring.sentences import sentence_vectors
 from explorer.places import given_path
 from explorer.progress import finish
-from explorer.studies.embedding import corpus, embedding
+from explorer.studies.embedding import corpus, embedding, estimate
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
@@ -67,7 +67,7 @@ def embed(options: argparse.Namespace) -> None:
         with output.ProgressLine() as line:
             tell = line.tell if world.main else lambda progress: None
             if options.estimate:
-                estimated = finish(embedding.estimate(request, world), tell)
+                estimated = finish(estimate.estimate(request, world), tell)
                 text = estimated.text if estimated else ""
             else:
                 done = finish(embedding.embed(request, world), tell)

@@ -1,4 +1,4 @@
-"""Embed a corpus shard by shard, with one process or several, after an estimate, and resume what was killed.
+"""Embed a corpus shard by shard, with one process or several, and resume what was killed.
 
 A shard has fixed rows, and its batches depend on its sentences alone: the number of processes changes no vector.
 Process r of n takes shards r, r + n, r + 2n, …, so no shard is written by two.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,9 +43,6 @@ OVERHEAD = 16  # bytes of a row besides text and vectors, at most; twice as many
 SPARE = 2**26  # bytes of the disk that stay free
 EVERY = 2.0  # seconds between two counts of the shards that all processes have written
 WINDOW_BYTES = 3  # of text for each token of a window, less what it shares with the one before
-PLACES = 8  # of the corpus from which sentences are tried
-SENTENCES = 512  # that are tried
-WARM_UP = 32  # of them first: the first pass through a model takes longer
 
 
 @dataclass(frozen=True)
@@ -113,7 +110,7 @@ def embed(request: Request, world: World) -> Work[Embedded | None]:
         for shard in corpus.shards[world.rank :: world.size]:
             if not shard_path(folder, shard.number).exists():
                 texts = corpora.sentences(corpus, shard)
-                pieces = yield from _pieces(plan, texts)
+                pieces = yield from pieces_of(plan, texts)
                 vectors = yield from vectors_of(plan, pieces.texts, partial(pace.progress, shard.rows))
                 shard_files.write(folder, plan.manifest, shard, pieces, vectors)
                 yield pace.progress()
@@ -238,7 +235,7 @@ def bytes_needed(request: Request, plan: EmbeddingPlan) -> int:
     return left + (sum(map(size, shards)) if merged else 0)
 
 
-def _pieces(plan: EmbeddingPlan, texts: Sequence[str]) -> Work[Windows]:
+def pieces_of(plan: EmbeddingPlan, texts: Sequence[str]) -> Work[Windows]:
     """What has a vector: each text, or each of its windows."""
     if not plan.manifest.windows:
         return Windows(tuple(texts), np.arange(len(texts)))
@@ -298,69 +295,3 @@ class Pace:
             for number in [one for one in self._left if shard_path(self._folder, one).name in written]:
                 del self._left[number]
         return self._corpus.rows - sum(self._left.values())
-
-
-@dataclass(frozen=True)
-class EmbeddingEstimate:
-    """What an embedding takes, if every process is as fast as this one while all of them try."""
-
-    rows: int
-    shards: int
-    processes: int
-    tried: int
-    rows_per_second: float  # of all processes together
-    disk: int  # bytes of the shards
-    merged: int  # bytes of the merged file; 0 without one
-    free: int
-
-    @property
-    def seconds(self) -> float:
-        """Of the whole corpus."""
-        return self.rows / self.rows_per_second
-
-    @property
-    def text(self) -> str:
-        """`1,000,000 rows in 50 shards: about 2 h 20 min, 119 rows/s with 1 process; 1.31 GB on disk (20 GB free)`."""
-        merged = f" and {in_words.size(self.merged)} for {embedding_folder.MERGED}" if self.merged else ""
-        return (
-            f"{self.rows:,} rows in {self.shards:,} shards: about {in_words.duration(self.seconds)}, "
-            f"{self.rows_per_second:,.0f} rows/s with {self.processes} process{'es' * (self.processes > 1)} "
-            f"(from {self.tried:,} rows); {in_words.size(self.disk)}{merged} on disk ({in_words.size(self.free)} free)"
-        )
-
-
-def estimate(request: Request, world: World) -> Work[EmbeddingEstimate | None]:
-    """Embed a few sentences of every part of the corpus; the main process returns what the whole would take."""
-    plan = yield from planned(request, world)
-    if world.main:
-        check_folder(request.folder, plan.manifest)
-    shards = plan.corpus.shards  # of which some are tried, spread evenly over the corpus
-    chosen = [shards[at * len(shards) // PLACES] for at in range(PLACES)] if len(shards) > PLACES else shards
-    each = -(-SENTENCES // len(chosen))
-    texts = tuple(text for shard in chosen for text in corpora.sentences(plan.corpus, shard)[:each])
-
-    def progress(share: float) -> Progress:
-        return Progress("trying", round(share * len(texts)), len(texts))
-
-    yield from vectors_of(plan, texts[:WARM_UP], progress)
-    world.wait()
-    started = time.monotonic()
-    pieces = yield from _pieces(plan, texts)
-    vectors = yield from vectors_of(plan, pieces.texts, progress)
-    seconds = time.monotonic() - started
-    world.wait()
-    if not world.main:
-        return None
-    tried = replace(shards[0], rows=len(texts))
-    disk = int(shard_files.written(plan.manifest, tried, pieces, vectors) / len(texts) * plan.corpus.rows)
-    home = next(place for place in (request.folder, *request.folder.absolute().parents) if place.is_dir())
-    return EmbeddingEstimate(
-        rows=plan.corpus.rows,
-        shards=len(shards),
-        processes=world.size,
-        tried=len(texts),
-        rows_per_second=len(texts) / seconds * world.size,
-        disk=disk,
-        merged=disk if request.merge else 0,
-        free=shutil.disk_usage(home).free,
-    )

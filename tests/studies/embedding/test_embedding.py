@@ -23,7 +23,7 @@ from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from explorer.studies.embedding import embedding as module
 from explorer.studies.embedding import shard_files
-from explorer.studies.embedding.embedding import estimate
+from explorer.studies.embedding.estimate import estimate
 from explorer.studies.embedding.shard_files import held
 from explorer.training.loop.processes import World
 from tests.studies.embedding.desk import LINES, ROWS, WORDS, columns, furnish
