@@ -16,7 +16,7 @@ from explorer.measuring.scores.in_use import InUse
 from explorer.measuring.scores.measure import Settings
 from explorer.studies.plans.advice import AdviceOptions
 from explorer.studies.plans.plan import Plan, PlanBudget, Variant
-from explorer.studies.reproduce import ReproductionOptions
+from explorer.studies.reproduce.reproduction import ReproductionOptions
 from explorer.studies.size.points import SizeOptions
 from explorer.training.recipe import Recipe, Stage
 

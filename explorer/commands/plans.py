@@ -122,7 +122,7 @@ AGAIN = "the same command"
 
 def reproduce_flags(verb: argparse.ArgumentParser) -> None:
     """Take a table of a paper, and the scale at which it is repeated."""
-    from explorer.studies.reproduce import ReproductionOptions
+    from explorer.studies.reproduce.reproduction import ReproductionOptions
 
     verb.add_argument("table", metavar="TABLE", help="Such as sg-bert-5; or 'list'")
     flags.add(verb, ReproductionOptions, flags.SET)
@@ -138,16 +138,16 @@ def reproduce(options: argparse.Namespace) -> None:
     values, and says in what it differs: another encoder, other text, fewer steps or seeds. A row that cannot be run
     says why. What is measured already is not trained again, so a stopped table goes on.
     """
-    from explorer.studies import reproduce as reproduction
+    from explorer.studies.reproduce import paper_tables, reproduced_scores, reproduction
 
     if options.table == LIST:
-        for one in reproduction.paper_tables():
+        for one in paper_tables.paper_tables():
             how = "" if not one.elsewhere else f"; not run here: {one.elsewhere}"
             print(f"{one.name:24}{one.paper}, {one.title}: {one.about}{how}")
         return
     output.say_unreadable()
     scale = replace(flags.read(options, reproduction.ReproductionOptions), settings=flags.settings(options))
-    found = reproduction.reproduction(reproduction.paper_table(options.table), scale)
+    found = reproduction.reproduction(paper_tables.paper_table(options.table), scale)
     if options.estimate:
         for plan in found.plans.values():
             tell_estimate(plan)
@@ -156,8 +156,8 @@ def reproduce(options: argparse.Namespace) -> None:
     if not options.only_table:
         for plan in found.plans.values():
             failed |= worked_off(plan)
-        output.finish_or_stop(reproduction.base_scores(found), f"Interrupted. Go on with {AGAIN}.")
-    print(flags.table(options, *reproduction.written(found)), end="")
+        output.finish_or_stop(reproduced_scores.base_scores(found), f"Interrupted. Go on with {AGAIN}.")
+    print(flags.table(options, *reproduced_scores.written(found)), end="")
     if failed:
         raise SystemExit(1)
 

@@ -29,14 +29,9 @@ from explorer.studies import fine_tuning
 from explorer.studies.fine_tuning import TuningOptions
 from explorer.studies.plans import execution, plan_folder
 from explorer.studies.plans.plan import cells
-from explorer.studies.reproduce import (
-    ReproductionOptions,
-    base_scores,
-    paper_table,
-    paper_tables,
-    reproduction,
-    written,
-)
+from explorer.studies.reproduce.paper_tables import paper_table, paper_tables
+from explorer.studies.reproduce.reproduced_scores import base_scores, written
+from explorer.studies.reproduce.reproduction import ReproductionOptions, reproduction
 from explorer.training.record import runs
 from explorer.training.record.status import FINISHED, INTERRUPTED
 from tests import named_texts, namesakes
