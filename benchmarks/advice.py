@@ -18,7 +18,7 @@ from benchmarks import few_rows
 from explorer.data import sample, sources
 from explorer.errors import RunNotFound
 from explorer.progress import finish
-from explorer.studies.plans import advice, answer, own_data, plan_folder, plan_table
+from explorer.studies.plans import advice, answer, extension, own_data, plan_folder, plan_table
 from explorer.studies.plans.advice import AdviceOptions
 from explorer.studies.plans.plan import Plan
 
@@ -106,7 +106,7 @@ def _answered(text: str, minutes: float, elsewhere: tuple[str, ...] = Plan.elsew
         found = finish(advice.proposal(data, asked))
         expected = f", estimated {found.seconds / 60:.1f}"
         begun = advice.begin(replace(found, plan=replace(found.plan, elsewhere=elsewhere)))
-    status = finish(advice.execute(begun))
+    status = finish(extension.execute(begun))
     known = advice.of_folder(begun)
     assert known is not None, "it was made with its file"
     reached = answer.answer(plan_table.table(begun.plan()), known, status)

@@ -49,7 +49,7 @@ def advise(options: argparse.Namespace) -> None:
     and half of the rows, and answer by the test rows. The same command goes on with an answer that was stopped.
     """
     from explorer.measuring.scores.in_use import InUse
-    from explorer.studies.plans import advice, answer, own_data, plan_folder, plan_table
+    from explorer.studies.plans import advice, answer, extension, own_data, plan_folder, plan_table
 
     chosen, in_use = flags.read(options, advice.AdviceOptions), flags.read(options, InUse)
     data = own_data.read(options.data, chosen.model, chosen.dev, chosen.test)
@@ -77,7 +77,7 @@ def advise(options: argparse.Namespace) -> None:
     as_json = answer.as_json(given, known, status, table) if options.json else None
     print(json.dumps(as_json, ensure_ascii=False, indent=1) if options.json else given.text)
     if status.state == plan_folder.FINISHED:
-        _tidied(advice.other_models(table, status, given.run), given.run, delete=options.delete_models)
+        _tidied(extension.other_models(table, status, given.run), given.run, delete=options.delete_models)
     if failed and given.best is None:
         raise SystemExit(1)
 

@@ -196,12 +196,12 @@ def work_off(begun: PlanFolder, again: str, processes: int = 1) -> bool:
 
     A signal saves the run under way; `again` is the command that goes on with it.
     """
-    from explorer.studies.plans import advice, execution, plan_folder
+    from explorer.studies.plans import execution, extension, plan_folder
     from explorer.training import running
 
     output.say(str(begun.folder))
     train = running.train if processes == 1 else execution.trained_by(processes)
-    work = advice.execute(begun, lambda run: running.or_nothing(run, train(run)))  # the plan's status names it
+    work = extension.execute(begun, lambda run: running.or_nothing(run, train(run)))  # the plan's status names it
     status = output.finish_or_stop(work, f"Interrupted. Go on with {again}.")
     for cell, error in status.failures.items():
         output.say(f"{cell}: {error}")

@@ -23,8 +23,9 @@ from explorer.measuring.scores.judge import Gap, Share
 from explorer.measuring.scores.metrics import AVERAGE_PRECISION, HIGH, SPEARMAN
 from explorer.measuring.scores.verdict import BETTER, CHANCE, CI, UNKNOWN, UNLEARNED, WORSE, of_best
 from explorer.studies.plans import plan_report, plan_table, row_curve
-from explorer.studies.plans.advice import Advice, best_row, trials
+from explorer.studies.plans.advice import Advice
 from explorer.studies.plans.execution import spent
+from explorer.studies.plans.extension import best_row, trials
 from explorer.studies.plans.plan_folder import FINISHED, PlanStatus
 from explorer.studies.plans.plan_table import TEST, PlanRow, PlanTable
 from explorer.studies.plans.seeds import wider_smallest

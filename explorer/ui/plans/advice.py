@@ -161,7 +161,7 @@ def _follow() -> None:
 def answered(folder: PlanFolder, table: PlanTable, status: PlanStatus) -> bool:
     """Show the answer of a plan that gives advice; False if it is any other plan."""
     from explorer.measuring.scores.in_use import AtRecall, InUse
-    from explorer.studies.plans import advice, answer, plan_folder
+    from explorer.studies.plans import advice, answer, extension, plan_folder
 
     given = advice.of_folder(folder)
     if given is None:
@@ -183,7 +183,7 @@ def answered(folder: PlanFolder, table: PlanTable, status: PlanStatus) -> bool:
         made, file = lambda: answer.report(table, given, status, wanted), f"{downloads.file_name(folder.name)}.html"
         downloads.file("Answer (HTML)", made, file, "text/html", icon=":material/description:", key="advice as html")
     if status.state == plan_folder.FINISHED:
-        _other_models(advice.other_models(table, status, reached.run), reached.run)
+        _other_models(extension.other_models(table, status, reached.run), reached.run)
     with st.expander("What was read of the text", icon=":material/description:"):
         st.markdown("\n".join(f"- {messages.plain(line)}" for line in given.data.lines))
     return True

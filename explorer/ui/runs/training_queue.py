@@ -300,10 +300,10 @@ def _wait(folder: PlanFolder, status: PlanStatus, *, anew: bool = True) -> None:
 
 def _follow_plan(folder: PlanFolder) -> None:
     def executed() -> progress.Work[PlanStatus]:
-        from explorer.studies.plans import advice
+        from explorer.studies.plans import extension
         from explorer.training import running
 
-        return (yield from advice.execute(folder, lambda run: running.or_nothing(run, train_in_turn(run))))
+        return (yield from extension.execute(folder, lambda run: running.or_nothing(run, train_in_turn(run))))
 
     jobs.forget(_key(folder))
     jobs.follow(_key(folder), f"plan {folder.name}", executed, lane=jobs.PLANS)

@@ -19,7 +19,7 @@ from explorer.errors import BadChoice
 from explorer.measuring.comparing.nothing_learned import BELOW, IN_FOLDS, NO_RATE, TIED, NothingLearned
 from explorer.measuring.scores.verdict import UNKNOWN, UNLEARNED
 from explorer.progress import finish
-from explorer.studies.plans import advice, amounts, answer, own_data, plan_folder, plan_report, plan_table
+from explorer.studies.plans import advice, amounts, answer, extension, own_data, plan_folder, plan_report, plan_table
 from explorer.studies.plans.advice import AdviceOptions
 from explorer.studies.plans.amounts import TrainingCost
 from explorer.studies.plans.plan import PlanBudget
@@ -47,7 +47,7 @@ def short_trainings():
         patch.setattr(amounts.methods, "few_rows", lambda kind, rows: dict(SHORT))
         patch.setattr(amounts, "LEAST_STEPS", 1)
         patch.setattr(amounts, "FIRST_SEEDS", 2)
-        patch.setattr(advice, "MOST_SEEDS", 2)
+        patch.setattr(extension, "MOST_SEEDS", 2)
         patch.setattr(amounts, "BLEND", {**amounts.BLEND, "learning_rate": 3e-3, "keep_base": False})
         yield
 
@@ -80,11 +80,11 @@ def worked_off(proposed, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STRATA_RUNS", str(home))
         begun = advice.begin(proposed)
-        work = advice.execute(begun)
+        work = extension.execute(begun)
         next(progress for progress in work if progress.stage.endswith(": training") and progress.done == 3)
         work.close()
         assert [run.status().state for run in runs.every()] == ["interrupted"]
-        finish(advice.execute(begun))
+        finish(extension.execute(begun))
     return begun
 
 
@@ -286,7 +286,7 @@ def test_seeds_that_the_limit_does_not_allow_for_every_method_are_taken_out(done
     spent = sum(run.status().seconds for run in runs.every())
     plan = done.plan()
     done.redefine(replace(plan, seeds=(1, 2, 3), budget=replace(plan.budget, minutes=spent / 60)))
-    status = finish(advice.execute(done))
+    status = finish(extension.execute(done))
     assert done.plan().seeds == (1,)
     found = plan_table.table(done.plan())
     assert answer.answer(found, advice.of_folder(done), status).best is not None
@@ -297,15 +297,15 @@ def test_no_extension_is_begun_that_is_not_expected_to_end_within_the_limit(done
     spent = sum(run.status().seconds for run in runs.every())
     found, given, status = plan_table.table(plan), advice.of_folder(done), done.status()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(advice, "MOST_SEEDS", 30)
+        patch.setattr(extension, "MOST_SEEDS", 30)
         longest = sum(max(cell.done.seconds for cell in row.cells) for row in found.rows)
         for more, extended in ((0.9, False), (1.1, True)):
             minutes = (spent + more * longest) / 60
             limited = replace(found, plan=replace(plan, budget=PlanBudget(minutes=minutes)))
-            assert (advice._extended(limited, given, status) is not None) == extended
+            assert (extension._extended(limited, given, status) is not None) == extended
         without = replace(found, plan=replace(plan, budget=PlanBudget()))
-        assert advice._extended(without, given, status).plan.seeds == (1, 2, 3)
-    assert advice._extended(found, given, status) is None, "both seeds, both parts and the other rate are there"
+        assert extension._extended(without, given, status).plan.seeds == (1, 2, 3)
+    assert extension._extended(found, given, status) is None, "both seeds, both parts and the other rate are there"
 
 
 def test_while_it_is_extended_the_answer_is_that_of_the_whole_seeds(done):
@@ -380,7 +380,7 @@ def test_rows_that_follow_are_expected_before_they_are_rows_of_the_plan(done, mo
 
     monkeypatch.setattr(plan_folder.PlanFolder, "redefine", killed)
     with pytest.raises(KeyboardInterrupt):
-        finish(advice.execute(done))
+        finish(extension.execute(done))
     assert len(done.status().expected) == 3, "one part is added at a time"
 
 
@@ -388,11 +388,11 @@ def test_a_stop_that_is_asked_for_between_two_parts_is_heard(done):
     plan = done.plan()
     done.redefine(replace(plan, variants=plan.variants[:2]))  # before the smaller numbers of rows
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(advice.execution, "execute", lambda folder, train: asked_to_stop(folder))
-        status = finish(advice.execute(done))
+        patch.setattr(extension.execution, "execute", lambda folder, train: asked_to_stop(folder))
+        status = finish(extension.execute(done))
     assert status.state == "stopped"
     assert len(done.plan().variants) == 2
-    finish(advice.execute(done))
+    finish(extension.execute(done))
     assert done.plan() == plan
 
 
@@ -450,9 +450,9 @@ def test_labelled_texts_are_answered_by_the_classes_of_their_rows(place, tmp_pat
     assert "sbert-nli" not in found.advice.costs
     begun = advice.begin(found)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(advice, "MOST_SEEDS", 1)
+        patch.setattr(extension, "MOST_SEEDS", 1)
         patch.setattr(amounts, "FIRST_SEEDS", 1)
-        status = finish(advice.execute(begun))
+        status = finish(extension.execute(begun))
     assert status.failures == {}
     table = plan_table.table(begun.plan())
     reached = answer.answer(table, advice.of_folder(begun), status)

@@ -10,7 +10,7 @@ from explorer import run_folder
 from explorer.data import sources
 from explorer.data.text_sets import LABELLED_TEXTS, SCORED_PAIRS
 from explorer.progress import finish
-from explorer.studies.plans import advice, amounts, own_data, plan_folder
+from explorer.studies.plans import advice, amounts, extension, own_data, plan_folder
 from explorer.training.record import runs
 from explorer.training.record.status import FINISHED
 from explorer.ui.plans import advice as form
@@ -31,7 +31,7 @@ def no_runs(tmp_path, monkeypatch):
     monkeypatch.setattr(amounts, "LEAST_STEPS", 1)
     monkeypatch.setattr(amounts, "BLEND", {"blend": 1.0})  # one share
     monkeypatch.setattr(amounts, "FIRST_SEEDS", 2)
-    monkeypatch.setattr(advice, "MOST_SEEDS", 2)
+    monkeypatch.setattr(extension, "MOST_SEEDS", 2)
     monkeypatch.setattr(own_data, "candidates", lambda kind, folded=False: METHODS[kind])
     monkeypatch.setattr(sources, "at_hand", tuple)  # nothing elsewhere
 
@@ -52,7 +52,7 @@ def page(app, place):
 
 def test_a_text_is_read_and_its_trainings_are_proposed_started_and_answered(page, text, monkeypatch):
     monkeypatch.setattr(amounts, "FIRST_SEEDS", 1)  # what is added then is tested below
-    monkeypatch.setattr(advice, "MOST_SEEDS", 1)
+    monkeypatch.setattr(extension, "MOST_SEEDS", 1)
     monkeypatch.setattr(amounts, "BLEND", {"blend": 1.0, "keep_base": False})  # each model moves
     page = by_link(page, advise=text)
     wait_until(lambda: form.START in [one.key for one in page.run().button])
