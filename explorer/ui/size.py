@@ -23,13 +23,12 @@ from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating.kinds import judge_of, shipped
 from explorer.evaluating.tasks.transfer import TASKS
-from explorer.knobs import Knobs, knob
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import WORSE
 from explorer.studies.size import duration, picture_store, small_encoder
 from explorer.studies.size import picture as pictures
 from explorer.studies.size import points as size_points
-from explorer.studies.size.points import COSTS, Picture, Point, SizeOptions, SizeSubjects, front
+from explorer.studies.size.points import COSTS, Picture, Point, ShownSizes, SizeOptions, SizeSubjects, front
 from explorer.studies.size.smaller_vectors import BITS, INT8
 from explorer.training.record import run_results, runs
 from explorer.ui import messages
@@ -52,13 +51,6 @@ MOST_HEIGHT, PRESENTED = 400, 310  # pixels of the figure
 DIFFERENCE = "difference", "95 % CI, low", "95 % CI, high"  # columns
 COST, FIGURE, CHOSEN, ONLY_FRONT = "cost", "size and quality", "_chosen size", "only the front"
 FOLDER, WRITE = "folder of the smaller encoder", "export the smaller encoder"
-
-
-@dataclass(frozen=True)
-class ShownSizes(Knobs):
-    """Which sizes the table has."""
-
-    only_front: bool = knob(True, title="Only the front", help=size_points.FRONT)
 
 
 @dataclass(frozen=True)

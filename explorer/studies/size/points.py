@@ -109,6 +109,13 @@ class SizeSubjects(Knobs):
 
 
 @dataclass(frozen=True)
+class ShownSizes(Knobs):
+    """Which of the measured sizes a page lists."""
+
+    only_front: bool = knob(True, title="Only the front", help=FRONT)
+
+
+@dataclass(frozen=True)
 class Point:
     """An encoder of one size, judged against the whole model as people use it, and what it costs."""
 
