@@ -126,6 +126,7 @@ class SetIdentity:
 
 
 SAMPLE = SetIdentity(SetKind.SAMPLE, sample.PAIRS)
+UNNAMED = SetIdentity(SetKind.OTHER, "")
 HELD_OUT, CROSS_FITTED, AT_HAND = (
     SetIdentity(kind, kind.value) for kind in (SetKind.HELD_OUT, SetKind.CROSS_FITTED, SetKind.AT_HAND)
 )

@@ -52,8 +52,8 @@ class OwnData:
     @property
     def own_test(self) -> bool:
         """Whether it is tested on rows of the text itself."""
-        same = self.train != self.test and sources.identity(self.train).whole == self.tested.whole
-        return same or self.tested.is_own_rows
+        trained, tested = map(sources.identity, (self.train, self.test))
+        return tested.is_own_rows or (self.train != self.test and trained.whole == tested.whole)
 
     @property
     def tested(self) -> SetIdentity:
@@ -99,8 +99,10 @@ def read(source: str, model: str = lookup.BUNDLED, dev: str = "", test: str = ""
     tenth each is held out for dev and test. The train split of a published set has the dev split and the test split of
     that set. Sentences, which cannot judge, are tested on the sample's halves. Sets that are named take their place.
     """
-    kind, *_ = corpora.kind_of((sources.text(source),))
-    train, own_dev, own_test = _divided(source, kind)
+    given = sources.text(source)
+    kind, *_ = corpora.kind_of((given,))
+    trained, own_dev, own_test = _divided(given, kind)
+    train = str(trained)
     if test in (source, train):
         raise BadChoice(
             f"The test set cannot be {sources.shown(test)}, which is trained on. Leave it out, or name another."
@@ -178,16 +180,16 @@ def _at_most(items: int, given: SetIdentity) -> SetIdentity:
     return given if not given.is_scored or len(sets.load(given)) <= items else given.drawn(items)
 
 
-def _divided(source: str, kind: Kind) -> tuple[str, SetIdentity, SetIdentity]:
+def _divided(given: SetIdentity, kind: Kind) -> tuple[SetIdentity, SetIdentity, SetIdentity]:
     """What is trained on, and the dev set and the test set that belong to it."""
-    given, labels = sources.identity(source), kind == text_sets.LABELLED_TEXTS
+    labels = kind == text_sets.LABELLED_TEXTS
     if kind == text_sets.SCORED_PAIRS and given.kind == SetKind.PUBLISHED and not given.piece:
-        source = given.of_piece("train").written if sets.of_train_part(given) else source
-    rows, _ = corpora.corpus((sources.text(source),), kind, divide=False)
+        given = given.of_piece("train") if sets.of_train_part(given) else given
+    rows, _ = corpora.corpus((given,), kind, divide=False)
     few = len(rows) + 1 if labels else MOST_FOLDED + 1
-    found = corpora.matching_sets((sources.text(source),), kind, rows, labels=labels, few=few)
+    found = corpora.matching_sets((given,), kind, rows, labels=labels, few=few)
     if found is None and labels:  # of a folder, or a published set, the train part
         found = sets.CROSS_FITTED, sets.CROSS_FITTED
     elif found is None and not kind.is_judged:
         found = sets.halves()
-    return source, *(found or (sets.HELD_OUT, sets.HELD_OUT))
+    return given, *(found or (sets.HELD_OUT, sets.HELD_OUT))

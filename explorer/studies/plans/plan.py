@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from explorer.data import sources
+from explorer.data.graded.sets import CROSS_FITTED, HELD_OUT, UNNAMED, SetIdentity
 from explorer.encoding.load import hardware
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, StrataError
@@ -81,10 +82,10 @@ class Fitted(Knobs):
     """The defaults that a method has for a text, as they were when the plan began: the text may change, or be gone."""
 
     method: str = needed(help="The method.")
-    data: tuple[str, ...] = knob((), repeated=True, help="The training text.")
+    data: tuple[SetIdentity, ...] = knob((), **recipes.OF_TEXTS, help="The training text.")
     settings: Values = knob({}, item=NUMBER_OR_TEXT, help="The settings that the text decides.")
-    dev: str = knob("", help="The dev set.")
-    test: str = knob("", help="The test set.")
+    dev: SetIdentity = knob(UNNAMED, **recipes.OF_SETS, help="The dev set.")
+    test: SetIdentity = knob(UNNAMED, **recipes.OF_SETS, help="The test set.")
 
 
 @dataclass(frozen=True)
@@ -210,20 +211,20 @@ def sets_of(every: Sequence[PlanCell]) -> tuple[tuple[str, ...], tuple[str, ...]
 
 def begun(plan: Plan) -> Plan:
     """The plan with the defaults that its methods have for its texts now."""
-    every = dict.fromkeys((cell.recipe.method, cell.recipe.texts) for cell in cells(plan))
+    every = dict.fromkeys((cell.recipe.method, cell.recipe.data) for cell in cells(plan))
     return replace(plan, fitted=tuple(_fitted(plan, *one) for one in every))
 
 
-def _fitted(plan: Plan, method: str, data: tuple[str, ...]) -> Fitted:
+def _fitted(plan: Plan, method: str, data: tuple[SetIdentity, ...]) -> Fitted:
     known = (one for one in plan.fitted if (one.method, one.data) == (method, data))
     if (found := next(known, None)) is not None:
         return found
     try:
-        usual = text_defaults.of_text(method, sources.texts(data))
+        usual = text_defaults.of_text(method, data)
     except StrataError:  # its rows fail by themselves, with the same error
         return Fitted(method, data)
-    dev, test = map(str, usual.sets_with(sources.identity(plan.dev) if plan.dev else None) or ("", ""))
-    return Fitted(method, data, usual.settings if plan.values == DEFAULTS else {}, dev, test)
+    judged_by = usual.sets_with(sources.identity(plan.dev) if plan.dev else None) or (UNNAMED, UNNAMED)
+    return Fitted(method, data, usual.settings if plan.values == DEFAULTS else {}, *judged_by)
 
 
 def with_sets(plan: Plan) -> Plan:
@@ -273,10 +274,10 @@ def _rows(plan: Plan) -> Iterator[tuple[str, str, recipes.Recipe]]:
     )
     for model, data, variant in product(plan.models, plan.data, variants):
         method = variant.method or plan.methods[0]
-        text = variant.data or data
+        text = sources.texts(variant.data or data)
         of_all_rows = {name: value for name, value in variant.settings.items() if name != TRAINING_ROWS.name}
         parts = [Path(model).name or model] if len(plan.models) > 1 else []
-        parts += [" + ".join(Path(source).name for source in text)] if len(plan.data) > 1 else []
+        parts += [" + ".join(Path(str(one)).name for one in text)] if len(plan.data) > 1 else []
         label = variant.label or _called(plan, method, variant.settings)
         try:
             stages = plan.stages if variant.stages is None else variant.stages
@@ -300,7 +301,12 @@ def _start(plan: Plan, method: str, model: str) -> dict[str, Any]:
 
 
 def _recipe(
-    plan: Plan, method: str, model: str, data: tuple[str, ...], values: Values, stages: tuple[recipes.Stage, ...]
+    plan: Plan,
+    method: str,
+    model: str,
+    data: tuple[SetIdentity, ...],
+    values: Values,
+    stages: tuple[recipes.Stage, ...],
 ) -> recipes.Recipe:
     kind, settings = load(method), _start(plan, method, model)
     knobs = knobs_of(kind)
@@ -308,14 +314,14 @@ def _recipe(
     settings |= {name: value for name, value in plan.settings.items() if kind.trains() or name in knobs}
     settings |= dict(values)
     fitted = _fitted(plan, method, data)
-    folded, held_out = sources.CROSS_FITTED, sources.HELD_OUT  # no rows are cross-fitted in stages
-    dev, test = (held_out if stages and one == folded else one for one in (fitted.dev, fitted.test))
+    # no rows are cross-fitted in stages
+    dev, test = (HELD_OUT if stages and one == CROSS_FITTED else one for one in (fitted.dev, fitted.test))
     sets: dict[str, Any] = {"dev": plan.dev or dev or recipes.Recipe.dev, "elsewhere": plan.elsewhere}
     sets["test"] = (None if plan.test == NO_TEST else plan.test) if plan.test else test or recipes.Recipe.test
     recipe = recipes.Recipe(
         method=method,
         model=model,
-        data=sources.texts(data),
+        data=data,
         **sets,
         settings=settings | unless_chosen(fitted.settings, settings),
         stages=tuple(replace(one, settings=_start(plan, one.method, model) | dict(one.settings)) for one in stages),

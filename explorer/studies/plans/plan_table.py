@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field, replace
 from statistics import fmean
 
 from explorer import typed_json
-from explorer.data import sources
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import StrataError
@@ -31,7 +30,7 @@ from explorer.studies.plans.plan import NO_TEST, Plan, PlanCell, cells, sets_of
 from explorer.studies.plans.seeds import needed_over_seeds, over_seeds
 from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training.loop.elsewhere import named
-from explorer.training.recipe import NONE, Recipe
+from explorer.training.recipe import Recipe
 from explorer.training.record.run_results import scored
 from explorer.training.record.status import Status
 
@@ -193,10 +192,10 @@ class PlanTable:
             if one.run and one.done and one.done.facts.nothing is None  # else it has the scores of the base
         ]
         found: dict[str, list[str]] = {}
-        for given in (one for one in self.plan.elsewhere if one != NONE):
-            for name in map(str, named((sources.identity(given),))):
+        for given in dict.fromkeys(one for row in self.rows for cell in row.cells for one in cell.recipe.elsewhere):
+            for name in map(str, named((given,))):
                 there = [_texts(one.recipe) for one, _, status in done if name in status.scored_elsewhere]
-                asked = [_texts(one.recipe) for one, _, status in done if given in status.facts.elsewhere]
+                asked = [_texts(one.recipe) for one, _, status in done if str(given) in status.facts.elsewhere]
                 for one, run, status in done:
                     texts = _texts(one.recipe)
                     if name not in status.scored_elsewhere and (texts in there or texts not in asked):
