@@ -3,6 +3,9 @@
 Each message names the value, what is allowed and the next step.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 NO_MEMORY = ("out of memory", "not enough memory", "can't allocate memory")  # in torch's messages
 UNMEASURED = 2  # the exit code of a command where something could not be measured
 LONGEST = 2000  # characters of a message; it ends with what to do next, so the middle is cut
@@ -152,3 +155,12 @@ class BadChoice(StrataError):
 def ran_out_of_memory(error: BaseException) -> bool:
     """Whether an error of Python or torch means that memory ran out, on a processor or a GPU."""
     return isinstance(error, MemoryError) or any(words in str(error) for words in NO_MEMORY)
+
+
+@contextmanager
+def at(where: str) -> Iterator[None]:
+    """Name the place, such as a file, in what is refused in this block."""
+    try:
+        yield
+    except BadChoice as error:
+        raise BadChoice(f"{where}: {error}") if where else error from None

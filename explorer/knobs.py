@@ -2,7 +2,6 @@
 
 A subclass of Knobs states its settings as class attributes. It may be a frozen dataclass: its values are then checked
 when it is built, so that no instance holds one that is not allowed, and its other fields are values that no one types.
-A number that is typed is written in the digits 0 to 9: `int` and `float` also take `1_000`, and digits of every script.
 """
 
 from __future__ import annotations
@@ -10,38 +9,19 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import math
-import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 from explorer.data.text_sets import Kind
-from explorer.errors import BadChoice
+from explorer.errors import BadChoice, at
+from explorer.typed_numbers import number_of, number_text, part_in
 
 Value = TypeVar("Value")
 Values = Mapping[str, bool | int | float | str]
 
-_WHOLE = re.compile(r"[+-]?[0-9]{1,300}")  # longer ones cannot be compared with a float
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-MOST_ROWS = 10**9  # in a setting
 LARGEST_SEED = 2**32 - 1  # that every generator of random numbers takes
 _SWITCH = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
-
-
-def whole_in(text: str) -> int | None:
-    """The whole number that a text states; None if it states none."""
-    return int(text) if _WHOLE.fullmatch(text.strip()) else None
-
-
-def number_in(text: str) -> float | None:
-    """The number that a text states, such as `5e-5`; None if it states none."""
-    return float(text) if _NUMBER.fullmatch(text.strip()) else None
-
-
-def percent_in(text: str) -> float | None:
-    """The number of percent that a text states, such as `25 %`; None if it states none."""
-    return number_in(text.strip()[:-1]) if text.strip().endswith("%") else None
 
 
 @dataclass(frozen=True)
@@ -229,29 +209,10 @@ class Knob:
         if self.kind is bool:
             return value if isinstance(value, bool) else _SWITCH.get(str(value).strip().lower())
         if self.part:
-            return self._part(value)
+            return part_in(value)
         if self.kind is str:
             return value if isinstance(value, self.item) else self.reads(str(value))
-        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-            return None
-        whole = whole_in(value) if isinstance(value, str) else value if isinstance(value, int) else None
-        if self.kind is int and whole is not None:  # not through float, which rounds large integers
-            return whole
-        try:
-            number = number_in(value) if isinstance(value, str) else float(value)
-        except OverflowError:
-            return None
-        if self.kind is int:
-            return int(number) if number is not None and number.is_integer() else None
-        return number
-
-    def _part(self, value: object) -> str | None:
-        """How much of a whole, in the one way in which it is written: `25 %` or `2000`."""
-        percent = percent_in(value) if isinstance(value, str) else None
-        if percent is not None:
-            return f"{self.text(percent)} %" if 0 < percent <= 100 else None
-        whole = whole_in(value) if isinstance(value, str) else value if type(value) is int else None
-        return str(whole) if whole is not None and 1 <= whole <= MOST_ROWS else None
+        return number_of(value, self.kind)
 
     def _refused(self, value: object) -> BadChoice:
         usual = self.usual and f" (default {self.usual})"
@@ -276,10 +237,7 @@ class Knob:
             return ", ".join(map(Knob.text, value))
         if isinstance(value, bool):
             return "on" if value else "off"
-        if not isinstance(value, float):
-            return "" if value is None else str(value)
-        short = f"{value:g}"
-        return short if float(short) == value else repr(value)
+        return number_text(value) if isinstance(value, float) else "" if value is None else str(value)
 
 
 NUMBER_OR_TEXT = (bool, int, float, str)  # the type of each value of a mapping of settings
@@ -380,15 +338,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _plain(one) for name, one in value.items()}
     return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
-
-
-@contextmanager
-def at(where: str) -> Iterator[None]:
-    """Name the place, such as a file, in what is refused in this block."""
-    try:
-        yield
-    except BadChoice as error:
-        raise BadChoice(f"{where}: {error}") if where else error from None
 
 
 def find(knobs: Mapping[str, Knob], name: str) -> Knob:

@@ -29,6 +29,7 @@ FLOORS = {
         "explorer.errors",
         "explorer.fair_share",
         "explorer.typed_json",
+        "explorer.typed_numbers",
         "explorer.run_folder",
         "explorer.work_folder",
         "explorer.in_words",

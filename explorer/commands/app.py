@@ -8,8 +8,8 @@ import sys
 from explorer import fair_share
 from explorer.data.graded import sts
 from explorer.errors import BadChoice
-from explorer.knobs import whole_in
 from explorer.places import app_file, cache_folder, results_folder, runs_folder
+from explorer.typed_numbers import whole_in
 
 
 def app_flags(verb: argparse.ArgumentParser) -> None:

@@ -13,8 +13,9 @@ from torch import nn
 from explorer.data.text_sets import LABELLED_TEXTS, SENTENCES, TRIPLETS, Corpus
 from explorer.encoding.tune.adapters import ATTENTION, TARGETS, Lora
 from explorer.errors import TooFewRows
-from explorer.knobs import Knobs, Values, knob, percent_in, whole_in
+from explorer.knobs import Knobs, Values, knob
 from explorer.optimizers import Group, adamw, learning_rate
+from explorer.typed_numbers import percent_in, whole_in
 
 ALL_ROWS = "100 %"
 EARLY_STOPS = ("none", "drops", "no new best")

@@ -9,7 +9,6 @@ from explorer.data import sources
 from explorer.drawing.reports import standalone
 from explorer.drawing.scores.costs import MethodMark, RowMark, score_by_cost, score_by_rows
 from explorer.evaluating.results.table_formats import shown
-from explorer.knobs import percent_in
 from explorer.measuring.comparing.verdict_sentence import Sentence, elsewhere
 from explorer.measuring.scores.verdict import BETTER, CI, UNKNOWN, WORSE, Verdict
 from explorer.studies.plans import plan_file, row_curve
@@ -20,6 +19,7 @@ from explorer.studies.plans.row_curve import RowCurve, RowPoint
 from explorer.studies.plans.seeds import ONE_SEED
 from explorer.training.loop.preparing import LIBRARIES
 from explorer.training.record.status import Status
+from explorer.typed_numbers import percent_in
 
 MOST_NAMED = 3  # rows in a sentence
 UNSCORED = (

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 from explorer import run_folder, work_folder
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
-from explorer.knobs import whole_in
 from explorer.places import examples_folder, given_path, is_utf8, runs_folder
 from explorer.run_folder import LOG, METRICS, MODEL, RECIPE, STATE, STATUS, MetricLine
 from explorer.training.record import status as statuses
 from explorer.training.record.status import RunFacts, Status
+from explorer.typed_numbers import whole_in
 from explorer.work_folder import ROOM, WorkFolder, is_held
 
 if TYPE_CHECKING:

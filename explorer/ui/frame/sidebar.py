@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.errors import StreamlitAPIException
 
-from explorer import errors, knobs, run_folder
+from explorer import errors, run_folder, typed_numbers
 from explorer.data import sources
 from explorer.data.graded import sets
 from explorer.encoding.load import declared, hardware
@@ -84,7 +84,7 @@ def _from_address() -> None:
             text = st.query_params[key]
             if key != "max_length":
                 st.session_state[key] = text
-            elif (number := knobs.whole_in(text)) is not None and SHORTEST <= number < 10**9:
+            elif (number := typed_numbers.whole_in(text)) is not None and SHORTEST <= number < 10**9:
                 st.session_state[key] = number
 
 

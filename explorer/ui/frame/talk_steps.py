@@ -8,7 +8,7 @@ import time
 import streamlit as st
 
 from explorer.errors import StrataError
-from explorer.knobs import whole_in
+from explorer.typed_numbers import whole_in
 from explorer.ui.access.selection import PAIR, SENTENCES
 from explorer.ui.frame import inside_streamlit, sidebar, talks
 from explorer.ui.frame.page_list import PAGES

@@ -18,8 +18,8 @@ from explorer.data.tables.files import ENDINGS
 from explorer.data.text_sets import GradedPairs, Sentences, digest_of
 from explorer.data.vectors.opening import is_vectors
 from explorer.errors import StrataError
-from explorer.knobs import whole_in
 from explorer.measuring.maps import projection
+from explorer.typed_numbers import whole_in
 from explorer.ui import messages
 from explorer.ui.access import cached_texts, set_choice, sidebar_choice
 from explorer.ui.access import selection as own

@@ -8,11 +8,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer import errors, in_words, run_folder
 from explorer.drawing.scores import run_figures
-from explorer.knobs import Knobs, knob, whole_in
+from explorer.knobs import Knobs, knob
 from explorer.measuring.comparing.verdict_sentence import gap_with_ci
 from explorer.measuring.maps import frames
 from explorer.measuring.scores.verdict import WORDS
 from explorer.training.record import runs
+from explorer.typed_numbers import whole_in
 from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
 from explorer.ui.replay import step_grid, step_map
