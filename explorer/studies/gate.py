@@ -19,6 +19,7 @@ from explorer.encoding.read.pooling import Reading
 from explorer.errors import UNMEASURED, StrataError
 from explorer.evaluating.kinds import MeasureOptions, judged
 from explorer.knobs import LARGEST_SEED, Knobs, knob
+from explorer.measuring.comparing import comparison_verdict
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge
 from explorer.measuring.scores.measure import Settings
@@ -74,7 +75,12 @@ class SetOutcome:
             return found
         given = self.verdict.pairs
         about = {"digest": given.digest, "items": len(given), "item": given.item, "measure": self.verdict.measure}
-        return found | about | ({"passages": given.pool} if given.pool else {}) | {"verdict": self.verdict.as_json()}
+        return (
+            found
+            | about
+            | ({"passages": given.pool} if given.pool else {})
+            | {"verdict": comparison_verdict.as_json(self.verdict)}
+        )
 
 
 @dataclass(frozen=True, eq=False)

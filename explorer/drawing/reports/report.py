@@ -13,6 +13,7 @@ from explorer.drawing.sentences import pair_figures
 from explorer.encoding.read.pooling import PAD
 from explorer.measuring.comparing import comparison_report, gold_bins, headline, learned, pair_words, splits
 from explorer.measuring.comparing.comparison import as_used, chosen_scores, shown_rows
+from explorer.measuring.comparing.comparison_verdict import labelled_scores, why_not_same
 from explorer.measuring.geometry import layer_geometry
 from explorer.measuring.scores import layer_scores
 from explorer.measuring.scores.bootstrap import LEVEL
@@ -79,11 +80,11 @@ def _scores(findings: comparison_report.Findings) -> Iterator[str]:
     verdict = findings.verdict
     if verdict.tuning is not None:
         parts = [
-            standalone.card(label, layer_scores.text_of(one.score), one.reading) for label, one in verdict.numbers()
+            standalone.card(label, layer_scores.text_of(one.score), one.reading)
+            for label, one in labelled_scores(verdict)
         ]
         yield standalone.side_by_side(*parts, kind="cards")
-        if verdict.why_not_same:
-            yield note(verdict.why_not_same)
+        yield from map(note, filter(None, [why_not_same(verdict)]))
     if verdict.tuning is None or as_used(findings.comparison) is not findings.comparison:  # else they are shown above
         if verdict.tuning is not None:
             yield heading("The chosen layers & poolings")

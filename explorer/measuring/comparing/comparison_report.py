@@ -15,7 +15,7 @@ from explorer.data.set_items import ItemSet, several, size_of
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.pooling import OWN
 from explorer.in_words import Rows, versions
-from explorer.measuring.comparing import learned, splits
+from explorer.measuring.comparing import comparison_verdict, learned, splits
 from explorer.measuring.comparing.comparison import (
     READING,
     SIGNIFICANT,
@@ -175,7 +175,7 @@ def as_json(findings: Findings) -> str:
         **about_measuring(findings),
         "learned": learned.as_json(findings.learned),
         "where": findings.where,
-        "verdict": findings.verdict.as_json(),
+        "verdict": comparison_verdict.as_json(findings.verdict),
         "chosen": findings.chosen(),
     }
     if picked is not None:
@@ -215,9 +215,9 @@ def as_text(findings: Findings) -> str:
     if verdict.tuning:  # the scores of other models follow
         lines += [
             f"{layer_scores.text_of(one.score):>8}  {what}: {one.reading} of {one.model}"
-            for what, one in verdict.numbers()
+            for what, one in comparison_verdict.labelled_scores(verdict)
         ]
-        lines += [verdict.why_not_same] if verdict.why_not_same else []
+        lines += filter(None, [comparison_verdict.why_not_same(verdict)])
     lines += [
         "",
         f"{findings.pairs.name}: {findings.metric} × 100 on {size_of(findings.pairs)}"

@@ -158,37 +158,6 @@ class ComparisonVerdict:
         more = {"poolings": self.poolings, "why_none": self.why_none}
         return sentence(self.score, *about, optimistic=self.optimistic, **more)
 
-    def numbers(self) -> list[tuple[str, ScoredSide]]:
-        """The labelled scores to show: base, tuned, and the base under the trained layer & pooling if known."""
-        same = [] if self.same is None else [(BASE_AS_TRAINED, self.same)]
-        return [(BASE, self.before), *same, (TUNED, self.after)]
-
-    @property
-    def why_not_same(self) -> str:
-        """The reason why the base has no score under the layer & pooling that was trained."""
-        if self.tuning is None or self.same is not None:
-            return ""
-        text = self.tuning.trained.words if self.tuning.trained else "not recorded by the run"
-        what = f"The layer & pooling that was trained ({text}) is not a cell of the grid"
-        return f"{what}, so the base has no score under it."
-
-    def as_json(self) -> dict[str, object]:
-        """Everything, with missing numbers as None."""
-        content: dict[str, object] = {"kind": self.score.kind, "text": self.sentence().text}
-        content |= {"optimistic": self.optimistic, "no_score": self.why_none or None}
-        for name, one in (("before", self.before), ("after", self.after)):
-            content[name] = {"model": one.model, "reading": one.reading, "score": rounded(one.score)}
-        names = "difference", "low", "high"
-        content |= {name: rounded(getattr(self.score, name)) for name in (*names, "smallest_gain")}
-        content["items_needed"] = self.score.items_needed
-        if self.tuning:
-            scores = self.score.before, self.score.after, self.score.before_as_trained
-            about_run = "declared_base", "exported", "same_reading_base"
-            content |= {name: rounded(score) for name, score in zip(about_run, scores, strict=True)}
-        if part := self.score.training:
-            content["training"] = {name: rounded(getattr(part, name)) for name in names}
-        return content | ({"in_dev_set": self.in_dev.rows} if self.in_dev else {})
-
 
 def judged(comparison: Comparison, tuning: Tuning | None) -> Comparison:
     """The comparison to judge: a tuned model and its base under their model defaults, other models as chosen."""
@@ -273,3 +242,36 @@ def _pairs_text(pairs: ItemSet, metric: str, aggregate: str) -> str:
     """Which items and how many, and the measure: `STS-B test (1,379 pairs, Spearman)`."""
     way = "" if aggregate == "all" else f", {aggregate} over sub-corpora"
     return f"{pairs.name} ({size_of(pairs)}, {metric}{way})"
+
+
+def labelled_scores(verdict: ComparisonVerdict) -> list[tuple[str, ScoredSide]]:
+    """The labelled scores to show: base, tuned, and the base under the trained layer & pooling if known."""
+    same = [] if verdict.same is None else [(BASE_AS_TRAINED, verdict.same)]
+    return [(BASE, verdict.before), *same, (TUNED, verdict.after)]
+
+
+def why_not_same(verdict: ComparisonVerdict) -> str:
+    """The reason why the base has no score under the layer & pooling that was trained."""
+    if verdict.tuning is None or verdict.same is not None:
+        return ""
+    text = verdict.tuning.trained.words if verdict.tuning.trained else "not recorded by the run"
+    what = f"The layer & pooling that was trained ({text}) is not a cell of the grid"
+    return f"{what}, so the base has no score under it."
+
+
+def as_json(verdict: ComparisonVerdict) -> dict[str, object]:
+    """Everything of a verdict, with missing numbers as None."""
+    content: dict[str, object] = {"kind": verdict.score.kind, "text": verdict.sentence().text}
+    content |= {"optimistic": verdict.optimistic, "no_score": verdict.why_none or None}
+    for name, one in (("before", verdict.before), ("after", verdict.after)):
+        content[name] = {"model": one.model, "reading": one.reading, "score": rounded(one.score)}
+    names = "difference", "low", "high"
+    content |= {name: rounded(getattr(verdict.score, name)) for name in (*names, "smallest_gain")}
+    content["items_needed"] = verdict.score.items_needed
+    if verdict.tuning:
+        scores = verdict.score.before, verdict.score.after, verdict.score.before_as_trained
+        about_run = "declared_base", "exported", "same_reading_base"
+        content |= {name: rounded(score) for name, score in zip(about_run, scores, strict=True)}
+    if part := verdict.score.training:
+        content["training"] = {name: rounded(getattr(part, name)) for name in names}
+    return content | ({"in_dev_set": verdict.in_dev.rows} if verdict.in_dev else {})

@@ -11,7 +11,7 @@ from explorer.drawing.scores import curves, grid
 from explorer.drawing.scores.changes import SetChange, packs_changed, sets_changed
 from explorer.measuring.comparing import comparison_report, headline
 from explorer.measuring.comparing.comparison import READING, SIGNIFICANT, Comparison, chosen_scores, most_changed
-from explorer.measuring.comparing.comparison_verdict import BASE, BASE_AS_TRAINED, TUNED
+from explorer.measuring.comparing.comparison_verdict import BASE, BASE_AS_TRAINED, TUNED, labelled_scores, why_not_same
 from explorer.measuring.comparing.learned import HOW_SURE, sure
 from explorer.measuring.comparing.learned_facts import Learned
 from explorer.measuring.scores import best_cell, layer_scores, verdict
@@ -120,7 +120,7 @@ def overview(compared: comparing.Compared, changes: Learned | None) -> None:
 def _scores(compared: comparing.Compared) -> None:
     """What is compared, a line for each score: a tuned model and its base as used and as trained, or A and B."""
     found = compared.verdict
-    numbers = found.numbers() if found.tuning else list(zip("AB", (found.before, found.after), strict=True))
+    numbers = labelled_scores(found) if found.tuning else list(zip("AB", (found.before, found.after), strict=True))
     st.markdown("**What is compared**", help=controls.what_is_good(compared.metric))
     lines = [
         f"- {label}: **{layer_scores.text_of(one.score)}**, "
@@ -128,8 +128,8 @@ def _scores(compared: comparing.Compared) -> None:
         for label, one in numbers
     ]
     st.markdown("\n".join(lines), help=" ".join(_CARDS[label] for label, _ in numbers if label in _CARDS) or None)
-    if found.why_not_same:
-        st.caption(messages.plain(found.why_not_same))
+    if why := why_not_same(found):
+        st.caption(messages.plain(why))
 
 
 def how_measured(compared: comparing.Compared) -> None:

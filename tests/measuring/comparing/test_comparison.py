@@ -12,6 +12,7 @@ from explorer.encoding.read.head_facts import HeadFacts, PartFacts
 from explorer.encoding.read.pooling import DECODER_POOLINGS, OWN, Row, parse, readings
 from explorer.errors import BadChoice
 from explorer.in_words import rounded
+from explorer.measuring.comparing import comparison_verdict
 from explorer.measuring.comparing.comparison import Comparison, as_used, cell_rows, chosen_row, most_changed
 from explorer.measuring.comparing.comparison_report import Findings, as_json, as_text, difference_text
 from explorer.measuring.comparing.comparison_verdict import Tuning, judge, judged
@@ -153,7 +154,7 @@ def findings():
 
 
 def test_two_models_are_judged_as_they_are_read_else_by_the_mean_of_the_last_layer(findings):
-    chosen, numbers = findings.chosen(), findings.verdict.as_json()
+    chosen, numbers = findings.chosen(), comparison_verdict.as_json(findings.verdict)
     assert (numbers["before"]["score"], numbers["after"]["score"]) == (chosen["A"], chosen["B"])
     assert all(numbers[name] == chosen[name] for name in ("difference", "low", "high"))
     assert numbers["kind"] == ("better" if chosen["low"] > 0 else "worse" if chosen["high"] < 0 else "chance")
@@ -170,7 +171,7 @@ def test_a_tuned_model_is_judged_against_its_base_whichever_side_it_is_on(findin
     assert (comparison.one_reading, comparison.other_reading) == (OWN, OWN), "as people use them"
     verdict = judge(findings.found, findings.pairs, comparison, comparison.chosen(*WAYS), *WAYS, tuning)
     sides = comparison.one, comparison.other
-    numbers = verdict.as_json()
+    numbers = comparison_verdict.as_json(verdict)
     assert numbers["exported"] == pytest.approx(sides[tuned].own_score(), abs=1e-4)
     assert numbers["declared_base"] == pytest.approx(sides[1 - tuned].own_score(), abs=1e-4)
     assert numbers["difference"] == pytest.approx(numbers["exported"] - numbers["declared_base"], abs=1e-3)
@@ -181,7 +182,7 @@ def test_a_tuned_model_is_judged_against_its_base_whichever_side_it_is_on(findin
     assert numbers["items_needed"] == spread.items_needed(verdict.score.difference)
     assert numbers["same_reading_base"] == pytest.approx(sides[1 - tuned].score(parse("cls of layer 2", 2)), abs=1e-4)
     assert "optimistic" in verdict.sentence().text
-    assert verdict.why_not_same == ""
+    assert comparison_verdict.why_not_same(verdict) == ""
 
 
 def test_on_rows_of_folds_the_verdict_is_the_runs_and_under_another_measure_the_score_is_optimistic(findings):
@@ -200,9 +201,9 @@ def test_on_rows_of_folds_the_verdict_is_the_runs_and_under_another_measure_the_
 def test_a_trained_head_that_is_no_cell_leaves_its_number_out_and_says_so(findings):
     tuning = Tuning(1, replace(CLS, maps=(PartFacts("Dense", {"width": 32, "activation": "tanh"}),)))
     verdict = judge(findings.found, findings.pairs, findings.comparison, findings.differences.chosen, *WAYS, tuning)
-    assert verdict.as_json()["same_reading_base"] is None
-    assert "(cls of the last layer → Dense 32 (tanh))" in verdict.why_not_same
-    assert verdict.why_not_same.endswith("no score under it.")
+    assert comparison_verdict.as_json(verdict)["same_reading_base"] is None
+    assert "(cls of the last layer → Dense 32 (tanh))" in comparison_verdict.why_not_same(verdict)
+    assert comparison_verdict.why_not_same(verdict).endswith("no score under it.")
 
 
 def test_the_words_of_a_layer_and_pooling_do_not_change_the_verdict(findings, monkeypatch):
@@ -212,7 +213,7 @@ def test_the_words_of_a_layer_and_pooling_do_not_change_the_verdict(findings, mo
     monkeypatch.setattr(HeadFacts, "stages", ("anything",))
     after = judge(findings.found, findings.pairs, findings.comparison, gap, *WAYS, tuning)
     assert before.same.score == after.same.score == findings.comparison.one.score(parse("cls of layer 2", 2))
-    assert after.as_json() == before.as_json()
+    assert comparison_verdict.as_json(after) == comparison_verdict.as_json(before)
 
 
 def test_the_cells_that_changed_most_and_the_three_example_pairs_are_the_ends(findings):

@@ -17,6 +17,7 @@ from explorer.evaluating.kinds.scored_pairs import PairJudge
 from explorer.evaluating.results.scored_task import NO_SCORE
 from explorer.evaluating.tasks.sts import of_scores
 from explorer.evaluating.tasks.transfer import transfer
+from explorer.measuring.comparing import comparison_verdict
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import judge
 from explorer.measuring.scores import bootstrap, calibration, layer_scores, metrics
@@ -85,7 +86,7 @@ def test_a_comparison_on_too_few_pairs_is_no_verdict_and_says_why(bundled_scores
     verdict = judge(found, pairs, comparison, comparison.chosen(), "Spearman", "all")
     assert verdict.score.kind == UNKNOWN
     why = f"too few pairs: {len(rows)}, where a score needs at least 5"
-    assert verdict.why_none == verdict.as_json()["no_score"] == why
+    assert verdict.why_none == comparison_verdict.as_json(verdict)["no_score"] == why
     assert why in verdict.sentence().text
     assert layer_scores.why_none(few) == why
     assert of_scores(few, pairs).setting[NO_SCORE] == why
