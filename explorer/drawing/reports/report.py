@@ -12,7 +12,7 @@ from explorer.drawing.scores import curves, distributions, grid, groups
 from explorer.drawing.sentences import pair_figures
 from explorer.encoding.read.pooling import PAD
 from explorer.measuring.comparing import comparison_report, gold_bins, headline, learned, pair_words, splits
-from explorer.measuring.comparing.comparison import as_used, chosen_scores, shown_rows
+from explorer.measuring.comparing.comparison import as_used, chosen_scores, not_measured, shown_rows
 from explorer.measuring.comparing.comparison_verdict import labelled_scores, why_not_same
 from explorer.measuring.geometry import layer_geometry
 from explorer.measuring.scores import layer_scores
@@ -142,7 +142,7 @@ def _figures(findings: comparison_report.Findings, pooling: str) -> Iterator[str
     if of_cells is None:
         yield note(comparison.why_no_cells)
     yield standalone.side_by_side(*pieces)
-    yield from map(note, comparison.not_measured_text)
+    yield from map(note, not_measured(comparison))
     graded = isinstance(findings.pairs, GradedPairs)
     yield heading("By layer, and by gold score" if graded else "By layer")
     lines = curves.compared_by_layer(comparison, pooling, metric, aggregate, of_cells)

@@ -13,7 +13,7 @@ from explorer import in_words
 from explorer.drawing import style
 from explorer.drawing.scores.grid import CELL_HEIGHT, heights_of, notes
 from explorer.encoding.read.pooling import OWN, Reading
-from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.comparison import Comparison, shown_cells
 from explorer.measuring.geometry.layer_geometry import LayerGeometry, Measure
 from explorer.measuring.scores.bootstrap import Floats, Interval
 from explorer.measuring.scores.layer_scores import LayerScores
@@ -87,7 +87,7 @@ def compared_by_layer(
     if grid is not None:
         column = comparison.one.poolings.index(pooling)
         of_pooling = grid.at((slice(layers), column))
-        shown = comparison.shown_cells(metric, aggregate)[:layers, column]
+        shown = shown_cells(comparison, metric, aggregate)[:layers, column]
         _add_differences(draft, of_pooling, shown, 2, hover="layer %{x}: %{customdata}<extra></extra>")
         draft.x_axes(title="layer", zeroline=False, row=2)
     return draft.figure(460, legend={"y": 1.04})

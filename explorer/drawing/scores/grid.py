@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from explorer import in_words
 from explorer.drawing import style
 from explorer.encoding.read.pooling import OWN, Reading, Row, cell_of, pair_name
-from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.comparison import Comparison, shown_cells, shown_own
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores, text_of, why_missing
 from explorer.measuring.scores.metrics import AGGREGATES
@@ -114,7 +114,7 @@ def difference_grid(
         widest = float(np.nanmax(known)) if np.isfinite(known).any() else 1.0
     scale: ColourScale = (-widest, widest, style.DIFFERENCE_SCALE)
     rows, poolings = comparison.rows, comparison.one.poolings
-    shown = comparison.shown_cells(metric, aggregate)
+    shown = shown_cells(comparison, metric, aggregate)
     notes = [
         _difference_note(comparison, Reading(row, pooling), shown[at, column], grid.at((at, column)), name)
         for at, row in enumerate(rows)
@@ -122,7 +122,7 @@ def difference_grid(
     ]
     of_own = None
     if own is not None:
-        gap = comparison.shown_own(metric, aggregate)
+        gap = shown_own(comparison, metric, aggregate)
         note = _difference_note(comparison, OWN, gap, own, name)
         of_own = Cells(
             np.reshape(own.difference, (1, 1)), [note], scale, np.reshape(own.sure, (1, 1)), [in_words.signed(gap)]

@@ -76,22 +76,6 @@ class Comparison:
             return OTHER_POOLINGS.format(*sides)
         return ""
 
-    @property
-    def not_measured_text(self) -> tuple[str, ...]:
-        """A sentence for each side with cells that its precision cannot measure."""
-        sides = zip("AB", (self.one.not_measured_text, self.other.not_measured_text), strict=True)
-        return tuple(f"{side}: {text}" for side, text in sides if text)
-
-    @property
-    def chosen_not_measured(self) -> tuple[str, ...]:
-        """A sentence for each chosen cell that its precision cannot measure: without cosines no pair has a rank."""
-        sides = ("A", self.one, self.one_reading), ("B", self.other, self.other_reading)
-        return tuple(
-            f"{side}: {reading.title} is {scores.why_not_measured(reading)}."
-            for side, scores, reading in sides
-            if not scores.is_measured(reading)
-        )
-
     def grid(self, metric: str = "Spearman", aggregate: str = "all") -> Interval:
         """B minus A in every cell (row, pooling), with intervals."""
         if not self.rows:
@@ -115,16 +99,6 @@ class Comparison:
         """The differences of the grid and of the model defaults, by the same resamples; None for what only one has."""
         grid = self.grid(metric, aggregate) if self.rows else None
         return grid, self.own(metric, aggregate)
-
-    def shown_cells(self, metric: str = "Spearman", aggregate: str = "all") -> Floats:
-        """The differences of the grid (row, pooling), of the scores of both as they are shown."""
-        one, other = (scores.table(metric, aggregate).ravel().tolist() for scores in (self.one, self.other))
-        return np.reshape([in_words.gap(*sides) for sides in zip(one, other, strict=True)], (len(self.rows), -1))
-
-    def shown_own(self, metric: str = "Spearman", aggregate: str = "all") -> float:
-        """The difference under the model defaults, of the scores of both as they are shown; NaN if one has none."""
-        one, other = (scores.score(OWN, metric, aggregate) for scores in (self.one, self.other))
-        return in_words.gap(one, other)
 
     def among(self, grid: Interval | None, own: Interval | None) -> Interval | None:
         """The chosen difference, if both use the same layer & pooling: it is among these already."""
@@ -169,6 +143,34 @@ def as_used(comparison: Comparison) -> Comparison:
     if (one, other) == (comparison.one_reading, comparison.other_reading):
         return comparison
     return replace(comparison, one_reading=one, other_reading=other)
+
+
+def not_measured(comparison: Comparison) -> tuple[str, ...]:
+    """A sentence for each side with cells that its precision cannot measure."""
+    sides = zip("AB", (comparison.one.not_measured_text, comparison.other.not_measured_text), strict=True)
+    return tuple(f"{side}: {text}" for side, text in sides if text)
+
+
+def chosen_not_measured(comparison: Comparison) -> tuple[str, ...]:
+    """A sentence for each chosen cell that its precision cannot measure: without cosines no pair has a rank."""
+    sides = ("A", comparison.one, comparison.one_reading), ("B", comparison.other, comparison.other_reading)
+    return tuple(
+        f"{side}: {reading.title} is {scores.why_not_measured(reading)}."
+        for side, scores, reading in sides
+        if not scores.is_measured(reading)
+    )
+
+
+def shown_cells(comparison: Comparison, metric: str = "Spearman", aggregate: str = "all") -> Floats:
+    """The differences of the grid (row, pooling), of the scores of both as they are shown."""
+    one, other = (scores.table(metric, aggregate).ravel().tolist() for scores in (comparison.one, comparison.other))
+    return np.reshape([in_words.gap(*sides) for sides in zip(one, other, strict=True)], (len(comparison.rows), -1))
+
+
+def shown_own(comparison: Comparison, metric: str = "Spearman", aggregate: str = "all") -> float:
+    """The difference under the model defaults, of the scores of both as they are shown; NaN if one has none."""
+    one, other = (scores.score(OWN, metric, aggregate) for scores in (comparison.one, comparison.other))
+    return in_words.gap(one, other)
 
 
 def cell_rows(comparison: Comparison, differences: Differences, metric: str, aggregate: str) -> Rows:

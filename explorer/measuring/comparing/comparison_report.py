@@ -26,6 +26,9 @@ from explorer.measuring.comparing.comparison import (
     chosen_scores,
     default_reading,
     difference_row,
+    not_measured,
+    shown_cells,
+    shown_own,
 )
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge, judged
 from explorer.measuring.comparing.gold_bins import median_rows
@@ -235,11 +238,11 @@ def as_text(findings: Findings) -> str:
         return "\n".join([*lines, comparison.why_no_cells, *changed])
     lines.append(f"{'B - A':>8}" + "".join(f"{pooling:>9}" for pooling in comparison.one.poolings))
     about = findings.metric, findings.aggregate
-    for layers, differences, sure in zip(comparison.rows, comparison.shown_cells(*about), grid.sure, strict=True):
+    for layers, differences, sure in zip(comparison.rows, shown_cells(comparison, *about), grid.sure, strict=True):
         lines.append(f"{layers.label:>8}{''.join(map(_cell, differences, sure))}".rstrip())
     if own is not None:
-        lines.append(f"{'default':>8}{_cell(comparison.shown_own(*about), bool(own.sure))}".rstrip())
-    lines += ["", *comparison.not_measured_text]
+        lines.append(f"{'default':>8}{_cell(shown_own(comparison, *about), bool(own.sure))}".rstrip())
+    lines += ["", *not_measured(comparison)]
     if not verdict.score.chose:
         lines += [f"* significant: the {CI} ({INTERVAL_BY}) excludes 0"]
     return "\n".join([*lines, *changed])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from explorer.data.sample import ProbePairs
 from explorer.data.set_items import ItemSet, several, size_of
 from explorer.data.text_sets import GradedPairs
 from explorer.in_words import Rows
+from explorer.measuring.comparing.comparison import Comparison, chosen_not_measured
 from explorer.measuring.comparing.pair_changes import (
     BROKEN,
     FAR,
@@ -31,9 +31,6 @@ from explorer.measuring.comparing.pair_changes import (
 )
 from explorer.measuring.scores import metrics
 from explorer.measuring.scores.judge import DETAILS
-
-if TYPE_CHECKING:
-    from explorer.measuring.comparing.comparison import Comparison
 
 SHOWN = 3  # items of either kind in a terminal; JSON has all
 LONGEST = 160  # characters of a text in a terminal
@@ -152,8 +149,8 @@ def item_changes(given: ItemSet, about: Comparison, measure: str, after: int = 1
 def _of_pairs(given: GradedPairs, comparison: Comparison) -> ChangedItems:
     readings = comparison.one_reading.title, comparison.other_reading.title
     about = size_of(given), given.item, ("A", "B"), readings
-    if comparison.chosen_not_measured:
-        return ChangedItems(*about, {}, np.empty(0), why_none=" ".join(comparison.chosen_not_measured))
+    if unknown := chosen_not_measured(comparison):
+        return ChangedItems(*about, {}, np.empty(0), why_none=" ".join(unknown))
     errors = comparison.rank_errors()
     rows = {kind: pair_rows(given, comparison, errors, errors.places(kind)) for kind in KINDS}
     gain = "decrease of the rank error, in percent of all ranks"

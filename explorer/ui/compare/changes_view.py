@@ -12,7 +12,7 @@ from explorer.data.set_items import counted, several
 from explorer.data.text_sets import GradedPairs, digest_of
 from explorer.drawing.scores import distributions
 from explorer.measuring.comparing import gold_bins
-from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.comparison import Comparison, chosen_not_measured
 from explorer.measuring.comparing.item_changes import NO_ITEMS, RANKED, item_changes, pair_rows
 from explorer.measuring.comparing.learned_facts import Learned
 from explorer.measuring.comparing.pair_changes import BROKEN, FAR, FIXED, KINDS, ItemChanges, traits
@@ -46,8 +46,8 @@ def flipped_pairs(pairs: GradedPairs | None, comparison: Comparison) -> None:
     if pairs is None:
         return
     st.markdown("**Improved and worsened pairs**", help=RANK_ERROR)
-    if comparison.chosen_not_measured:
-        st.info("  \n".join(comparison.chosen_not_measured), icon=":material/block:")
+    if unknown := chosen_not_measured(comparison):
+        st.info("  \n".join(unknown), icon=":material/block:")
         return
     errors = comparison.rank_errors()
     found = {kind: errors.places(kind) for kind in KINDS}

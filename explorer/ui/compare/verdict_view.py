@@ -10,7 +10,14 @@ from explorer.data.set_items import several, size_of
 from explorer.drawing.scores import curves, grid
 from explorer.drawing.scores.changes import SetChange, packs_changed, sets_changed
 from explorer.measuring.comparing import comparison_report, headline
-from explorer.measuring.comparing.comparison import READING, SIGNIFICANT, Comparison, chosen_scores, most_changed
+from explorer.measuring.comparing.comparison import (
+    READING,
+    SIGNIFICANT,
+    Comparison,
+    chosen_scores,
+    most_changed,
+    not_measured,
+)
 from explorer.measuring.comparing.comparison_verdict import BASE, BASE_AS_TRAINED, TUNED, labelled_scores, why_not_same
 from explorer.measuring.comparing.learned import HOW_SURE, sure
 from explorer.measuring.comparing.learned_facts import Learned
@@ -251,7 +258,7 @@ def grids(compared: comparing.Compared) -> None:
         with column:
             _grid(compared, name)
     chosen_line(compared)
-    for text in compared.comparison.not_measured_text:
+    for text in not_measured(compared.comparison):
         st.caption(text)
 
 

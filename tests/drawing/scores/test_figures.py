@@ -29,7 +29,7 @@ from explorer.drawing.style import (
     text_colours,
 )
 from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, POOLINGS, parse, readings
-from explorer.measuring.comparing.comparison import Comparison
+from explorer.measuring.comparing.comparison import Comparison, not_measured
 from explorer.measuring.comparing.gold_bins import gold_bins
 from explorer.measuring.geometry.layer_geometry import MEASURES
 from explorer.measuring.neighbours.vector_index import Overlap
@@ -226,7 +226,7 @@ def test_a_cell_that_a_side_cannot_measure_has_no_number_and_says_why(comparison
         at = list(cells[0].customdata).index(place)
         assert cells[0].text[at] == "n/a"
         assert "not measurable in bfloat16" in cells[0].hovertext[at]
-    assert lost.not_measured_text == ("B: Not measurable in bfloat16: cls of layer 3. Switch precision to float32.",)
+    assert not_measured(lost) == ("B: Not measurable in bfloat16: cls of layer 3. Switch precision to float32.",)
 
 
 @pytest.mark.parametrize("far", [0.0, 0.6])
