@@ -73,7 +73,7 @@ def _measured(run: Run, sets: tuple[str, ...]) -> dict[str, list[float]]:
     """The share α that is chosen, and what base, tuned model and blend score on each set and distinguish."""
     kept = run.folder / BLENDS
     if not kept.is_file():
-        models, first = finish(blending.of_runs([run], blending.even_shares()))
+        models, first = finish(blending.of_runs([run], blending.BlendOptions().shares))
         prepared = finish(preparing.prepare(run.recipe(), mine=False))
         judges: dict[str, Judge] = {}
         for name in sets:

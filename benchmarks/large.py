@@ -18,7 +18,8 @@ import numpy as np
 
 from explorer import in_words, places
 from explorer.data import sample
-from explorer.data.vectors.vector_corpus import VectorCorpus, is_vectors, opened, prepared
+from explorer.data.vectors.opening import is_vectors, opened
+from explorer.data.vectors.vector_corpus import VectorCorpus, prepared
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder
