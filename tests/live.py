@@ -183,7 +183,7 @@ def count_requests(page: Page) -> None:
         WebSocket.prototype.send = function (...given) {
             window.sent += 1; window.lastSent = Date.now(); return real.apply(this, given); }; }"""
     )
-    page.wait_for_function("Date.now() - window.lastSent > 1500", timeout=60_000)  # jobs are looked after every 0.4 s
+    page.wait_for_function("Date.now() - window.lastSent > 1500", timeout=60_000)  # jobs are looked after every 0.25 s
     page.evaluate("window.sent = 0")
 
 

@@ -34,7 +34,7 @@ MEASURING, TRAINING, NETWORK, LOADING, PLANS = "measuring", "training", "network
 AHEAD = "ahead"  # what a visitor may ask for later
 WAITING, RUNNING, DONE, STOPPED, FAILED = "waiting", "running", "done", "stopped", "failed"
 MOMENT = 0.3  # seconds: a shorter job shows no progress
-REDRAWN = 0.4  # seconds between two looks at a job's progress
+REDRAWN = 0.25  # seconds between two looks at a job: a short one is over sooner than a visitor waits for the look
 GIVE_BACK = 2.0  # seconds of a job between two times that it returns memory
 WAITING_FOR = "Waiting for: {}"
 _FIRST = "_first wait"
@@ -272,22 +272,12 @@ def has_ended(job: Job, text: str) -> bool:
 
 
 def _redrawn(job: Job, draw: Callable[[], object]) -> None:
-    """Draw what stands in the place of a job's result, again and again until the job ends; then the page, at once.
-
-    A redraw waits for the end. A clock alone would notice it half an interval late, which is as long as a short job.
-    """
-    drawn = False
+    """Draw what stands in the place of a job's result, again and again until the job ends; then the page."""
 
     def until_the_end() -> None:
-        nonlocal drawn
-        draw()
-        place = st.empty()
-        until = time.monotonic() + (REDRAWN if drawn else 0)  # at first the rest of the page is still to come
-        drawn = True
-        while job.live and time.monotonic() < until and not job.ends_within(REDRAWN / 8):
-            place.empty()  # lets a click in
         if not job.live:
             st.rerun()
+        draw()
 
     st.fragment(until_the_end, run_every=REDRAWN)()
 
