@@ -70,6 +70,7 @@ def read(kind: type[T], stated: object) -> T | None:
     if not isinstance(stated, Mapping):
         return None
     hints: dict[str, Any] = _hints(kind)  # type: ignore[arg-type]  # a class is hashable
+    # mypy does not know that T is a dataclass
     names = {field.name: _name(field) for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     given = {name: _fitted(hints[name], stated[names[name]]) for name in hints if names[name] in stated}
     fitting = {name: value for name, value in given.items() if value is not _UNFIT}
@@ -90,7 +91,7 @@ def field_as(name: str) -> Any:
 
 
 def written(value: Any) -> Any:
-    """What `read` reads: the objects and lists of dataclasses and tuples, under the names that fields have in JSON."""
+    """What `read` reads: dataclasses as objects, tuples as lists, and fields under their names in JSON."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {_name(field): written(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
@@ -108,16 +109,16 @@ def misfit(kind: type[Any], stated: Mapping[str, object]) -> str | None:
     """Which field of an object is the first that does not fit its dataclass; None if `read` takes over every value."""
     hints: dict[str, Any] = _hints(kind)  # type: ignore[arg-type]  # a class is hashable
     for field in dataclasses.fields(kind):
-        hint, least = hints[field.name], field.metadata.get("least")
-        if field.name not in stated:
+        hint, least, name = hints[field.name], field.metadata.get("least"), _name(field)
+        if name not in stated:
             if field.name in _required(kind):
-                return f"it has no '{field.name}', which must be {in_words(hint, least)}"
+                return f"it has no '{name}', which must be {in_words(hint, least)}"
             continue
-        given = stated[field.name]
+        given = stated[name]
         value = _fitted(hint, given, whole=True)
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if value is _UNFIT or (number and least is not None and not value >= least):
-            return f"its '{field.name}' is {reprlib.repr(given)}, which must be {in_words(hint, least)}"
+            return f"its '{name}' is {reprlib.repr(given)}, which must be {in_words(hint, least)}"
     return None
 
 

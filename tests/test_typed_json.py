@@ -23,6 +23,12 @@ class Whole:
     rest: Any = None
 
 
+@dataclass(frozen=True)
+class Renamed:
+    size: float | None = typed_json.field_as("old_size")
+    parts: tuple[Part, ...] = ()
+
+
 FITTING = {"name": "a", "rate": 1, "parts": [{"size": 2}, {}], "notes": {"a": None}, "rest": [3], "later": 1}
 
 
@@ -69,3 +75,13 @@ def test_a_whole_number_that_no_float_can_hold_is_broken_json(digits, sign):
         typed_json.parsed(f'{{"name": "a", "rest": [{sign}{"9" * digits}]}}')
     largest = typed_json.parsed(f'{{"name": "a", "rate": {sign}{"9" * 300}}}')
     assert typed_json.read(Whole, largest).rate == float(f"{sign}1e300")
+
+
+def test_a_field_with_another_name_in_json_is_written_read_and_found_to_misfit_by_that_name():
+    given = Renamed(2.0, (Part(3),))
+    stated = {"old_size": 2.0, "parts": [{"size": 3}]}
+    assert typed_json.written(given) == stated
+    assert typed_json.read(Renamed, stated) == given
+    assert typed_json.read(Renamed, {"size": 2.0}) == Renamed()
+    assert typed_json.misfit(Renamed, stated) is None
+    assert typed_json.misfit(Renamed, {"old_size": "2"}) == "its 'old_size' is '2', which must be a number or null"

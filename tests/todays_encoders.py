@@ -40,9 +40,12 @@ END = "<|endoftext|>"
 SIZES = {"hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
 GROUPED = {"num_key_value_heads": 1, "head_dim": 16}  # of decoders
 NORMALIZE = modules.Normalize
-OLD = {"query": "Represent this sentence for searching relevant passages: ", "document": ""}
+E5 = {"query": "query: ", "document": "passage: "}
+NOMIC = {"query": "search_query: ", "document": "search_document: "}
+BGE = {"query": "Represent this sentence for searching relevant passages: ", "document": ""}
 NATIVE = "in the files of transformers' own class; Python code that a folder brings is never run"
 INSTRUCTION = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
+INSTRUCTED = {"query": INSTRUCTION, "document": ""}
 
 
 @dataclass(frozen=True)
@@ -126,21 +129,9 @@ KINDS: tuple[Kind | Static, ...] = (
     Kind(("google/electra-base-discriminator",), "electra"),
     Kind(("answerdotai/ModernBERT-base",), "modernbert"),
     Kind(("EuroBERT/EuroBERT-210m",), "eurobert", "bert", sizes={"num_key_value_heads": 1}, remark=NATIVE),
-    Kind(
-        ("intfloat/e5-base-v2",),
-        "bert",
-        pooling="mean",
-        more=(NORMALIZE,),
-        prompts={"query": "query: ", "document": "passage: "},
-    ),
-    Kind(
-        ("intfloat/multilingual-e5-base",),
-        "xlm-roberta",
-        pooling="mean",
-        more=(NORMALIZE,),
-        prompts={"query": "query: ", "document": "passage: "},
-    ),
-    Kind(("BAAI/bge-base-en-v1.5",), "bert", pooling="cls", more=(NORMALIZE,), prompts=OLD),
+    Kind(("intfloat/e5-base-v2",), "bert", pooling="mean", more=(NORMALIZE,), prompts=E5),
+    Kind(("intfloat/multilingual-e5-base",), "xlm-roberta", pooling="mean", more=(NORMALIZE,), prompts=E5),
+    Kind(("BAAI/bge-base-en-v1.5",), "bert", pooling="cls", more=(NORMALIZE,), prompts=BGE),
     Kind(("BAAI/bge-m3",), "xlm-roberta", pooling="cls", more=(NORMALIZE,), remark="its dense vectors"),
     Kind(("Alibaba-NLP/gte-modernbert-base",), "modernbert", pooling="cls"),
     Kind(("Alibaba-NLP/gte-multilingual-base",), "gte", "xlm-roberta", pooling="cls", more=(NORMALIZE,), remark=NATIVE),
@@ -149,16 +140,10 @@ KINDS: tuple[Kind | Static, ...] = (
         "nomic_bert",
         "bert",
         pooling="mean",
-        prompts={"query": "search_query: ", "document": "search_document: "},
+        prompts=NOMIC,
         remark=NATIVE,
     ),
-    Kind(
-        ("nomic-ai/modernbert-embed-base",),
-        "modernbert",
-        pooling="mean",
-        more=(NORMALIZE,),
-        prompts={"query": "search_query: ", "document": "search_document: "},
-    ),
+    Kind(("nomic-ai/modernbert-embed-base",), "modernbert", pooling="mean", more=(NORMALIZE,), prompts=NOMIC),
     Kind(
         ("jinaai/jina-embeddings-v3",),
         "jina_embeddings_v3",
@@ -167,8 +152,8 @@ KINDS: tuple[Kind | Static, ...] = (
         more=(NORMALIZE,),
         remark=NATIVE,
     ),
-    Kind(("Snowflake/snowflake-arctic-embed-m-v1.5",), "bert", pooling="cls", more=(NORMALIZE,), prompts=OLD),
-    Kind(("mixedbread-ai/mxbai-embed-large-v1",), "bert", pooling="cls", prompts=OLD),
+    Kind(("Snowflake/snowflake-arctic-embed-m-v1.5",), "bert", pooling="cls", more=(NORMALIZE,), prompts=BGE),
+    Kind(("mixedbread-ai/mxbai-embed-large-v1",), "bert", pooling="cls", prompts=BGE),
     Kind(
         ("google/embeddinggemma-300m",),
         "gemma3_text",
@@ -184,7 +169,7 @@ KINDS: tuple[Kind | Static, ...] = (
         "gpt2",
         pooling="lasttoken",
         more=(NORMALIZE,),
-        prompts={"query": INSTRUCTION, "document": ""},
+        prompts=INSTRUCTED,
         sizes=GROUPED,
     ),
     Kind(
@@ -217,7 +202,7 @@ KINDS: tuple[Kind | Static, ...] = (
         "gpt2",
         pooling="lasttoken",
         more=(NORMALIZE,),
-        prompts={"query": INSTRUCTION, "document": ""},
+        prompts=INSTRUCTED,
         sizes={"num_key_value_heads": 1},
     ),
     Kind(("BAAI/bge-multilingual-gemma2",), "gemma2", "gpt2", pooling="lasttoken", more=(NORMALIZE,), sizes=GROUPED),

@@ -84,7 +84,8 @@ def _scores(findings: comparison_report.Findings) -> Iterator[str]:
             for label, one in labelled_scores(verdict)
         ]
         yield standalone.side_by_side(*parts, kind="cards")
-        yield from map(note, filter(None, [why_not_same(verdict)]))
+        if missing := why_not_same(verdict):
+            yield note(missing)
     if verdict.tuning is None or as_used(findings.comparison) is not findings.comparison:  # else they are shown above
         if verdict.tuning is not None:
             yield heading("The chosen layers & poolings")

@@ -210,10 +210,13 @@ def on_hub(name: str, revision: str | None = None) -> OnHub:
 
 def ask_hub(source: str) -> Work[OnHub]:
     """Ask the hub about a model before it is downloaded."""
+    return (yield from _asked(*lookup.on_hub(lookup.unlinked(source.strip()))))
+
+
+def _asked(name: str, revision: str | None) -> Work[OnHub]:
     asking = Progress(Phase.ASKING_HUB, 0, 0)
     yield asking
-    named = lookup.on_hub(lookup.unlinked(source.strip()))
-    return (yield from _in_a_thread(lambda: on_hub(*named), lambda: asking))
+    return (yield from _in_a_thread(lambda: on_hub(name, revision), lambda: asking))
 
 
 def wanted(paths: Iterable[str]) -> tuple[str, ...]:
@@ -272,9 +275,7 @@ def download(name: str, revision: str | None = None) -> Work[None]:
 
     Close the generator to stop: the current file is discarded, earlier ones are kept.
     """
-    asking = Progress(Phase.ASKING_HUB, 0, 0)
-    yield asking
-    found = yield from _in_a_thread(lambda: on_hub(name, revision), lambda: asking)
+    found = yield from _asked(name, revision)
     for file, size in found.files.items():
         yield from _download_file(name, revision, file, size)
     folder = lookup.cached(name, revision)

@@ -220,7 +220,8 @@ def as_text(findings: Findings) -> str:
             f"{layer_scores.text_of(one.score):>8}  {what}: {one.reading} of {one.model}"
             for what, one in comparison_verdict.labelled_scores(verdict)
         ]
-        lines += filter(None, [comparison_verdict.why_not_same(verdict)])
+        if missing := comparison_verdict.why_not_same(verdict):
+            lines.append(missing)
     lines += [
         "",
         f"{findings.pairs.name}: {findings.metric} × 100 on {size_of(findings.pairs)}"

@@ -272,7 +272,7 @@ def has_ended(job: Job, text: str) -> bool:
 
 
 def _redrawn(job: Job, draw: Callable[[], object]) -> None:
-    """Draw what stands in the place of a job's result, again and again until the job ends; then the page."""
+    """Draw the state of a job while it runs, and rerun the page when it has ended."""
 
     def until_the_end() -> None:
         if not job.live:
