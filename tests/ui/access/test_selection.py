@@ -11,8 +11,8 @@ MINE = ("The <b>cup</b> is on the table.", "Rain fell.", "She sings.", "He sleep
 
 
 def on_sentences(page):
-    page.locator(".st-key-figure").locator(".js-plotly-plot .main-svg").first.wait_for(timeout=LOADED)
-    titles = page.locator(".js-plotly-plot").first.evaluate("one => one.layout.xaxis.ticktext")
+    drawn = "document.querySelector('.st-key-figure .js-plotly-plot')?.layout?.xaxis?.ticktext"
+    titles = page.wait_for_function(drawn, timeout=LOADED, polling=100).json_value()
     return [title.split(" · ", 1)[1].replace("&lt;", "<").replace("&gt;", ">").replace("<br>", " ") for title in titles]
 
 
