@@ -50,6 +50,7 @@ def clock(monkeypatch):
     return now
 
 
+@pytest.mark.product(1)
 @pytest.mark.parametrize("options", [EACH, SizeOptions(layers=(1,), poolings=("mean",), stored=("bits",))])
 @pytest.mark.parametrize("several", [False, True])
 def test_the_estimate_is_the_time_of_the_picture_after_some_of_the_work(encoder, other, clock, options, several):

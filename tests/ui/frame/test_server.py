@@ -39,6 +39,7 @@ def test_what_the_first_page_shows_and_does_not_ship_is_measured_once_before_any
     monkeypatch.setattr(measure, "examples_folder", lambda: tmp_path)
     few = sample.pairs().taken(range(8), sample.PAIRS)
     monkeypatch.setitem(sets._SAMPLES, "", (sample.PAIRS, lambda: few))
+    monkeypatch.setattr(server.umap_layout, "loaded", lambda: iter(()))
     cached._kept.clear()
     first = sidebar_choice.first()
     assert not sidebar_choice.are_kept(first)
