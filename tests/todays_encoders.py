@@ -221,7 +221,7 @@ KINDS: tuple[Kind | Static, ...] = (
         more=(_dense(16), NORMALIZE),
         prompts={"query": "Represent the question: "},
         of_pooling={"include_prompt": False},
-        remark="without instructions: their words are no part of the pooling, and such a prompt is refused",
+        remark="the words of its prompts are no part of the pooling",
     ),
     Static(("sentence-transformers/static-retrieval-mrl-en-v1", "minishlab/potion-base-8M")),
 )
@@ -251,12 +251,12 @@ def check(kind: Kind | Static, folder: Path) -> Checked:
     default = declared.default(saved)
     pairs = {"sentences": (theirs.encode(texts), _ours(encoder, texts, default))}
     roles = encoder.role_prompts
-    for role, prompt, encode in (
-        ("queries", roles.query, theirs.encode_query),
-        ("documents", roles.document, theirs.encode_document),
+    for role, prompt, prompted, encode in (
+        ("queries", roles.query, roles.before_queries, theirs.encode_query),
+        ("documents", roles.document, roles.before_documents, theirs.encode_document),
     ):
-        if prompt and roles.pooled:
-            pairs[role] = encode(texts), _ours(encoder, [prompt + text for text in texts], default)
+        if prompt:
+            pairs[role] = encode(texts), _ours(encoder, prompted(texts), default)
     hidden = theirs[0].auto_model.eval() if hasattr(theirs[0], "auto_model") else theirs[0].model.eval()
     pairs["mean of the last layer"] = _mean(hidden, encoder, texts), _ours(encoder, texts, declared.mean_of_last(saved))
     differences = {what: float(np.abs(one - other).max()) for what, (one, other) in pairs.items()}
@@ -272,7 +272,7 @@ def check(kind: Kind | Static, folder: Path) -> Checked:
     return Checked(kind, "", words, differences, float(after), lowest)
 
 
-def _ours(encoder: Encoder, texts: list[str], reading: Reading) -> Vectors:
+def _ours(encoder: Encoder, texts: Sequence[str], reading: Reading) -> Vectors:
     found: Vectors = finish(of_reading(encoder, texts, reading, None))
     return found
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from explorer.data.text_sets import Corpus
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
-from explorer.encoding.read.head_facts import RolePrompts
+from explorer.encoding.read.prompts import RolePrompts
 from explorer.encoding.tune.adapters import effective
 from explorer.knobs import Values, knob
 from explorer.methods._class_layer import ClassLayer
@@ -150,9 +150,8 @@ class PromptedRows(Method):
 
     def prompted(self, columns: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
         """Columns of rows as they are encoded: queries, then documents, after the prompts of their role."""
-        roles = self.prompts(self.by_name(), self.base.encoder).pooled_ones()
-        prompts = roles.query, *[roles.document] * (len(columns) - 1)
-        return tuple(tuple(prompt + text for text in column) for prompt, column in zip(prompts, columns, strict=True))
+        prompts = self.prompts(self.by_name(), self.base.encoder)
+        return prompts.before_queries(columns[0]), *map(prompts.before_documents, columns[1:])
 
 
 class Momentum(Pooled):

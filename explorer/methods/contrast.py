@@ -15,7 +15,7 @@ from torch.utils.checkpoint import checkpoint
 from explorer.data.text_sets import PAIRS, TRIPLETS
 from explorer.encoding.read.batching import in_order
 from explorer.encoding.read.encoder import Encoder
-from explorer.encoding.read.head_facts import RolePrompts
+from explorer.encoding.read.prompts import RolePrompts
 from explorer.errors import BadChoice
 from explorer.gathering import gathered, text_keys
 from explorer.knobs import Values

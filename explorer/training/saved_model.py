@@ -111,7 +111,7 @@ def _shown(run: Run, training: Training, learner: Learner, facts: RunFacts, seco
         seeds=tuple(done),
         kept=training.best_seed,
         seconds=seconds,
-        head=method.head(),
+        head=replace(method.head(), roles=learner.prepared.prompts),
         prompt=encoder.head.prompt if encoder.head else "",
         prompts=learner.prepared.prompts,
         classifies_exported=isinstance(method, methods.PredictedClasses) and method.classifies_exported,

@@ -17,9 +17,9 @@ from explorer.data.graded.question_pairs import QuestionPairs
 from explorer.data.retrieval_sets import of_pairs, retrieval_set
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.head import Head
-from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.pooling import GRID_POOLINGS, MODEL_DEFAULT, OWN, parse, rows
-from explorer.errors import BadChoice, UnsupportedModel
+from explorer.encoding.read.prompts import RolePrompts
+from explorer.errors import BadChoice
 from explorer.evaluating import tasks
 from explorer.evaluating.encoded import titles_of
 from explorer.evaluating.results.scored_task import Options
@@ -107,8 +107,6 @@ def test_prompts_that_are_given_take_the_place_of_those_of_the_model_or_are_refu
     assert found.score() == finish(retrieval(declared, by_hand, titles=[MODEL_DEFAULT])).score()
     with pytest.raises(BadChoice, match=r"query prompt 'dog dog .* has 22 tokens .* at most 16 tokens are read"):
         finish(retrieval(declared, task, max_length=16, prompts=RolePrompts("dog " * 20)))
-    with pytest.raises(UnsupportedModel, match=r"leaves prompts, such as 'answer: ' before a document"):
-        finish(retrieval(declared, task, prompts=RolePrompts("", "answer: ", pooled=False)))
 
 
 @pytest.mark.parametrize("title", ["mean of layer 1", "cls of layer 2", "max of layer 0"])

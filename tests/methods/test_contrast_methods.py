@@ -2,7 +2,6 @@
 
 import itertools
 import math
-from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -13,7 +12,7 @@ from torch.nn import functional
 from explorer import losses, methods
 from explorer.data.text_sets import LABELLED_TEXTS, PAIRS, SCORED_PAIRS, TRIPLETS, Corpus
 from explorer.encoding.read.head import Head
-from explorer.encoding.read.head_facts import RolePrompts
+from explorer.encoding.read.prompts import RolePrompts
 from explorer.errors import BadChoice, WrongColumns
 from explorer.gathering import text_keys
 from explorer.methods import PredictedClasses, contrast
@@ -277,10 +276,9 @@ def test_queries_and_documents_are_trained_with_the_prompts_of_their_role(base, 
     assert loss(plain, **typed) == loss(others, **bare)
 
 
-def test_prompts_outside_the_pooling_are_not_added_and_a_second_one_is_refused(base, prompts, monkeypatch):
-    for head in (Head(("mean",), roles=replace(prompts, pooled=False)), Head(("mean",), prompt="a ", roles=prompts)):
-        monkeypatch.setattr(base.encoder, "head", head)
-        assert methods.load("contrast")(base, {}).prompted([["one"], ["two"]]) == (("one",), ("two",))
+def test_prompts_of_roles_are_not_added_after_a_default_prompt_and_a_second_one_is_refused(base, prompts, monkeypatch):
+    monkeypatch.setattr(base.encoder, "head", Head(("mean",), prompt="a ", roles=prompts))
+    assert methods.load("contrast")(base, {}).prompted([["one"], ["two"]]) == (("one",), ("two",))
     monkeypatch.setattr(base.encoder, "head", Head(("mean",), prompt="a "))
     with pytest.raises(BadChoice, match=r"query_prompt 'query: ' cannot be used: .* puts 'a ' before every text"):
         methods.load("contrast").prompts({"query_prompt": "query: "}, base.encoder)

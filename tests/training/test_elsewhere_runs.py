@@ -31,7 +31,6 @@ from explorer.training.loop.processes import World
 from explorer.training.record import run_results, runs
 from explorer.training.record import status as statuses
 from tests.device import DEVICE
-from tests.spoiling import configure
 from tests.training.unbroken import assert_same, break_off_in_training
 from tests.trainings import new, recipe, spearman, train
 
@@ -133,14 +132,13 @@ def test_what_is_at_hand_needs_no_download(tmp_path, monkeypatch):
 def test_an_encoder_that_cannot_search_is_trained_and_a_set_that_was_named_and_left_out_is_told(place, tmp_path):
     folder = tmp_path / "prompted"
     model = SentenceTransformer(str(place.model), device="cpu")
-    model.prompts = {"query": "the dog "}
+    model.prompts = {"query": "the dog " * 300}
     model.save_pretrained(str(folder))
-    configure(next(folder.glob("*_Pooling")) / "config.json", include_prompt=False)
     chosen = (sources.AT_HAND, str(place.test))
     one = train(new(place, "simcse", model=str(folder), elsewhere=chosen, elsewhere_most=MOST, settings=QUICK))
     assert [found.name for found in one.status().verdict.elsewhere] == [sample.PAIRS]
     log = one.log_tail()
-    assert "elsewhere, Sample search is left out: prompted leaves prompts" in log.replace(str(folder), "prompted")
+    assert "elsewhere, Sample search is left out: The query prompt 'the dog the dog " in log
     assert "elsewhere, test.csv is left out: 0 of its 9 items" in log
     assert one.status().facts.listed(statuses.PAGE)["Left out elsewhere"] == "Left out elsewhere: test.csv"
 

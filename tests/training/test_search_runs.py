@@ -14,7 +14,7 @@ from explorer.commands.train import _recipe
 from explorer.data import corpora
 from explorer.data.sources import CROSS_FITTED, HELD_OUT, identity
 from explorer.data.text_sets import PAIRS, TRIPLETS, Corpus
-from explorer.errors import BadChoice, TooFewRows, UnsupportedModel
+from explorer.errors import BadChoice, TooFewRows
 from explorer.evaluating.kinds import run_set
 from explorer.evaluating.kinds.queries import RankingJudge
 from explorer.measuring.comparing import learned
@@ -25,7 +25,6 @@ from explorer.training.loop import training_texts
 from explorer.training.loop.preparing import TRAINED_TOO
 from explorer.training.record import recorder, run_results
 from tests import named_texts
-from tests.spoiling import configure
 from tests.training.unbroken import assert_same, break_off_in_training
 from tests.trainings import WORDS, new, train
 
@@ -259,10 +258,12 @@ def test_few_own_pairs_are_cross_fitted_and_of_more_some_are_held_out_unless_a_s
     assert HELD_OUT not in (*recipe("contrast").judged_on, *recipe("simcse", "--data", str(pairs)).judged_on)
 
 
-def test_a_model_with_prompts_for_queries_and_documents_is_evaluated_with_them(place, pairs, search, tmp_path):
+@pytest.mark.parametrize("pooled", [True, False], ids=["pooled", "left out"])
+def test_a_model_with_prompts_for_queries_and_documents_is_evaluated_with_them(place, pairs, search, tmp_path, pooled):
     folder = tmp_path / "prompted"
     model = SentenceTransformer(str(place.model), device="cpu")
     model.prompts = {"query": "the dog ", "document": "women "}
+    model.set_pooling_include_prompt(pooled)
     model.save_pretrained(str(folder))
     given = {"model": str(folder), "data": (str(pairs),), "dev": str(search), "test": None}
     run = train(new(place, "contrast", **given))
@@ -271,6 +272,7 @@ def test_a_model_with_prompts_for_queries_and_documents_is_evaluated_with_them(p
     for where, score in ((folder, found.before), (run.model, found.after)):
         assert score == pytest.approx(100 * of_sentence_transformers(where, task)["cosine_ndcg@10"], abs=1e-3)
     assert found.before != pytest.approx(100 * of_sentence_transformers(place.model, task)["cosine_ndcg@10"])
+    assert ("'the dog ', left out of the pooling" in (run.model / "README.md").read_text()) is not pooled
 
 
 def test_typed_prompts_are_trained_evaluated_and_exported_and_the_base_is_judged_as_it_is_used(place, pairs, search):
@@ -291,16 +293,6 @@ def test_a_prompt_as_long_as_a_row_may_be_is_refused_before_training(place, pair
     long = {"query_prompt": "the dog " * 20}
     with pytest.raises(BadChoice, match=r"The query prompt 'the dog the dog .* leaves no room for a text: at most 16"):
         train(new(place, "contrast", data=(str(pairs),), dev=str(place.dev), settings=long))
-
-
-def test_prompts_that_are_left_out_of_the_pooling_are_refused_before_training(place, pairs, search, tmp_path):
-    folder = tmp_path / "prompted"
-    model = SentenceTransformer(str(place.model), device="cpu")
-    model.prompts = {"query": "the dog "}
-    model.save_pretrained(str(folder))
-    configure(next(folder.glob("*_Pooling")) / "config.json", include_prompt=False)
-    with pytest.raises(UnsupportedModel, match="out of its pooling"):
-        train(new(place, "contrast", model=str(folder), data=(str(pairs),), dev=str(search)))
 
 
 def test_texts_of_a_test_set_that_are_trained_on_are_told_in_spite_of_prompts(place, search, tmp_path):

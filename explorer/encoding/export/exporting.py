@@ -26,10 +26,10 @@ from explorer.encoding.locate import configuration, families, layout, weights
 from explorer.encoding.locate.layout import ADAPTER_WEIGHTS
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
-from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.layer_reading import LayerReading
 from explorer.encoding.read.parts import LIBRARY
 from explorer.encoding.read.pooling import POOLINGS, layers_of, switched
+from explorer.encoding.read.prompts import RolePrompts
 from explorer.encoding.tune import adapters
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
@@ -142,9 +142,10 @@ def _write_modules(head: Head, tuned: Tunable, part: Path) -> None:
 
 
 def _write_reading_of_layers(kind: str, head: Head, tuned: Tunable, place: Path) -> None:
+    pooled = tuned.encoder.default_head.roles.pooled  # whether prompts are
     if kind == "LayerReading":
         place.mkdir()
-        LayerReading(head.poolings, head.layers).save(str(place))
+        LayerReading(head.poolings, head.layers, pooled).save(str(place))
         return
     names, layers = zip(*map(layers_of, head.poolings), strict=True)
     if kind == "Pooling":
@@ -155,7 +156,7 @@ def _write_reading_of_layers(kind: str, head: Head, tuned: Tunable, place: Path)
         else:  # switches allow one order only; this format keeps any order, from release 5.4 on
             modes = [POOLINGS[name].library for name in names]
             written = {"embedding_dimension": tuned.width, "pooling_mode": modes}
-        _write_settings(place / "config.json", written)
+        _write_settings(place / "config.json", written if pooled else {**written, "include_prompt": False})
         return
     shares = torch.zeros(tuned.layers + 1)
     shares[list(layers[0])] = 1.0

@@ -41,11 +41,11 @@ def sentence_transformers(head: Head | None = None, named: bool = False) -> str:
 def transformers(
     head: Head, auto_class: str, prompt: str = "", lower_case: bool = False, max_length: int | None = None
 ) -> str | None:
-    """The lines for transformers alone; None for a layer & pooling that needs more than a few lines."""
+    """The lines for transformers alone; None for a layer & pooling, or a prompt, that needs more than a few lines."""
     from explorer.encoding.read.head import Dense
 
     steps = _steps(head)
-    if steps is None:
+    if steps is None or (prompt and not head.roles.pooled):
         return None
     states = ["    states = model(**rows).last_hidden_state  # (sentence, token, width)"]
     if not head.of_last_layer:

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING
 
 from explorer.encoding.locate import configuration, families, layout, stored_vectors, weights
 from explorer.encoding.read import parts, pooling
-from explorer.encoding.read.head_facts import AS_GIVEN, SIMCSE, RolePrompts
+from explorer.encoding.read.head_facts import AS_GIVEN, SIMCSE
+from explorer.encoding.read.prompts import RolePrompts
 from explorer.errors import ModelError, UnsupportedModel
 from explorer.knobs import Knobs, knob
 
@@ -223,13 +224,13 @@ def head(folder: Path) -> Head | None:
         configuration.of_vectors(listed[-1].folder)
     dense = tuple(steps[module.kind].opened(module.folder) for module in middle)
     if start[1] == "LayerReading":
-        poolings, layers = layer_reading.opened(listed[1].folder)
-        prompt, roles = _prompts(folder, include_prompt=True)
+        poolings, layers, include_prompt = layer_reading.opened(listed[1].folder)
     else:
         layers, stated = None, configuration.of_vectors(listed[1].folder, *_POOLING)
         poolings = _pooled(listed[1].folder, stated)
         poolings = poolings if blended is None else (_of_layers(blended.folder, poolings),)
-        prompt, roles = _prompts(folder, include_prompt=bool(stated.include_prompt))
+        include_prompt = bool(stated.include_prompt)
+    prompt, roles = _prompts(folder, include_prompt)
     return Head(poolings=poolings, layers=layers, dense=dense, normalize=normalize, prompt=prompt, roles=roles)
 
 
@@ -290,12 +291,6 @@ def _prompts(folder: Path, include_prompt: bool) -> tuple[str, RolePrompts]:
     stated = configuration.read(folder / "config_sentence_transformers.json", configuration.SentenceTransformer)
     prompts = stated.prompts or {}
     prompt = prompts.get(stated.default_prompt_name or "") or ""
-    if prompt and not include_prompt:
-        raise UnsupportedModel(
-            f"{folder} puts the prompt '{prompt}' before every sentence but excludes it from the pooling "
-            "(include_prompt: false), which Strata does not support. Remove default_prompt_name from "
-            "config_sentence_transformers.json to encode sentences without it."
-        )
     return prompt, RolePrompts(prompts.get("query") or "", prompts.get("document") or "", include_prompt)
 
 

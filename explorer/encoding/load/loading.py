@@ -14,6 +14,7 @@ import importlib
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
@@ -94,6 +95,8 @@ def _load(located: Found, folder: Path, precision: str, device: str, attention: 
 
     adapter = layout.adapter(located.folder)
     head = declared.head(layout.described_in(located.folder)) or declared.simcse_head(folder)
+    if head and located.name.partition("@")[0] in families.LEAVE_PROMPTS_OUT:
+        head = replace(head, roles=replace(head.roles, pooled=False))
     limits = declared.limits(_first(declared.limits_in, adapter, folder))
     config = read_config(folder)
     vocabulary = _first(layout.vocabulary, adapter, folder)
@@ -105,7 +108,7 @@ def _load(located: Found, folder: Path, precision: str, device: str, attention: 
     settle(model, precision, device)
     head = head and head.to(device)
     _try_out(model, tokenizer, head, located.name)
-    return Encoder(
+    encoder = Encoder(
         name=located.name,
         digest=located.digest,
         model=model,
@@ -118,6 +121,9 @@ def _load(located: Found, folder: Path, precision: str, device: str, attention: 
         folder=folder,
         poolings=declared.poolings(located.folder),
     )
+    if encoder.default_head.prompt:
+        encoder.check_room("default", encoder.default_head.prompt, encoder.max_length)
+    return encoder
 
 
 def _first(has: Callable[[Path], object], adapter: Path | None, folder: Path) -> Path:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 SUCH_AS = "such as BERT, RoBERTa, MPNet or ModernBERT"  # in messages that advise another model
 SIMILAR = "a BERT, a RoBERTa or a similar model"
+# sentence-transformers leaves the prompts of these out of the pooling, though their folders do not ask for it
+LEAVE_PROMPTS_OUT = tuple(f"hkunlp/instructor-{size}" for size in ("base", "large", "xl"))
 POOLER = "pooler"  # BERT's layer over the first token, which an encoder is loaded without; others have taken the name
 
 

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from explorer.encoding.read.batching import batches
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import FUNCTIONS, GRID_POOLINGS, OWN, Reading, Row, cell_of, pooled, rows
+from explorer.encoding.read.prompts import left_out
 from explorer.encoding.read.tokenising import Tokenising
 from explorer.errors import UnsupportedModel
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 class States:
     """Every layer's token states; `hidden` is (layer, sentence, token, width), `mask` is (sentence, token).
 
+    The mask is true for the tokens that are pooled: those of a prompt may be left out.
     In training the layers are a tuple, since stacking would copy them.
     """
 
@@ -81,9 +83,10 @@ class Encoder(Tokenising):
 
     def states(self, sentences: Sequence[str], max_length: int | None = None) -> States:
         """Every layer of one batch of sentences."""
-        ids, mask = self.padded(self.tokens(sentences, max_length).ids)
+        ids = self.tokens(sentences, max_length).ids
+        padded, mask = self.padded(ids)
         with torch.inference_mode():
-            return States(hidden=torch.stack(self._hidden(ids, mask)), mask=mask)
+            return States(hidden=torch.stack(self._hidden(padded, mask)), mask=to_pool(ids, mask))
 
     def outside(self, named: Sequence[Reading]) -> tuple[Reading, ...]:
         """The layers & poolings among these that are neither cells of the grid nor the model default."""
@@ -109,9 +112,10 @@ class Encoder(Tokenising):
         ids = self.tokens(sentences).ids
         for positions in self._batches(ids):
             with torch.inference_mode():
-                padded, mask = self.padded([ids[place] for place in positions])
-                hidden = self._hidden(padded, mask)
-                vectors = tuple(head(hidden, mask).float().cpu() for head in heads)
+                own = [ids[place] for place in positions]
+                padded, mask = self.padded(own)
+                hidden, pooled_tokens = self._hidden(padded, mask), to_pool(own, mask)
+                vectors = tuple(head(hidden, pooled_tokens).float().cpu() for head in heads)
             yield positions, vectors
 
     @torch.inference_mode()
@@ -119,6 +123,8 @@ class Encoder(Tokenising):
         padded, mask = self.padded(ids)
         real = None if len({len(numbers) for numbers in ids}) == 1 else mask
         hidden = self._hidden(padded, real)
+        if any(map(left_out, ids)):
+            real = to_pool(ids, mask)
         grid = torch.empty(len(self.rows), len(self.poolings), len(ids), self.width, device=self.device)
         for place, row in enumerate(self.rows):
             # (sentence, token, width): two layers are added token by token as in the papers, and halved after pooling
@@ -166,3 +172,12 @@ def every_layer(model: nn.Module, **given: Tensor | None) -> tuple[Tensor, ...]:
     found = model(output_hidden_states=True, **given)
     states: tuple[Tensor, ...] = found.hidden_states or (found.last_hidden_state,)
     return states
+
+
+def to_pool(ids: Sequence[list[int]], mask: Tensor) -> Tensor:
+    """The mask (sentence, token) of the tokens to pool: real ones, without those of prompts that are left out."""
+    counts = list(map(left_out, ids))
+    if not any(counts):
+        return mask
+    first = torch.tensor(counts).to(mask.device, non_blocking=True)
+    return mask & (torch.arange(mask.shape[1], device=mask.device) >= first[:, None])

@@ -9,12 +9,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from explorer.encoding.read.head_facts import NO_PROMPTS, HeadFacts, PartFacts, PooledLayers, RolePrompts
+from explorer.encoding.read.head_facts import HeadFacts, PartFacts, PooledLayers
 from explorer.encoding.read.layer_reading import LayerReading
 from explorer.encoding.read.parts import LIBRARY, HeadStep, StatePooling
 from explorer.encoding.read.parts.dense import Dense
 from explorer.encoding.read.parts.layer_attention import LayerAttention
 from explorer.encoding.read.pooling import POOLINGS, layers_of, pooled
+from explorer.encoding.read.prompts import NO_PROMPTS, RolePrompts
 
 __all__ = ["Dense", "Head"]  # a dense layer is the part that most heads have
 
@@ -25,7 +26,7 @@ class Head:
 
     Poolings are of the last layer unless they name others; the output of `layers`, from all layers, comes after them.
     `prompt` is put before every sentence, under every layer & pooling, unless it is a query or a document with a prompt
-    of its own in `roles`. `remark` is a key of `head_facts.REMARKS`.
+    of its own in `roles`, which also say whether prompts are pooled. `remark` is a key of `head_facts.REMARKS`.
     """
 
     poolings: tuple[str, ...]
@@ -84,7 +85,7 @@ class Head:
         """What it does, without its weights."""
         poolings = tuple(PooledLayers(*layers_of(name)) for name in self.poolings)
         maps, layers = tuple(map(_facts, self.dense)), _facts(self.layers) if self.layers else None
-        return HeadFacts(poolings, layers, maps, self.normalize, self.remark, self.prompt)
+        return HeadFacts(poolings, layers, maps, self.normalize, self.remark, self.prompt, self.roles.pooled)
 
     def describe(self) -> str:
         """`mean of the last layer → Dense 512 (tanh) → normalised, after the prompt 'query: '`."""

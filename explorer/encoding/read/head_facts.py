@@ -18,22 +18,6 @@ _FIELD, _OPTIONAL = re.compile(r"\{(\w+)\}"), re.compile(r"\[([^]]*)\]")
 
 
 @dataclass(frozen=True)
-class RolePrompts:
-    """What is put before a query and before a document of a search, in place of the prompt of other sentences."""
-
-    query: str = ""
-    document: str = ""
-    pooled: bool = True  # their tokens are part of the pooling; otherwise they cannot be used here
-
-    def pooled_ones(self) -> RolePrompts:
-        """The prompts that can be used here."""
-        return self if self.pooled else NO_PROMPTS
-
-
-NO_PROMPTS = RolePrompts()
-
-
-@dataclass(frozen=True)
 class PooledLayers:
     """A pooling of one layer, or of several that are averaged; `LAST` is the last one, whatever its number."""
 
@@ -70,7 +54,8 @@ class PartFacts:
 class HeadFacts:
     """Poolings, a pooling of all layers, maps, and whether the vectors are normalised at the end.
 
-    `remark` is a key of `REMARKS`, `prompt` what is put before every sentence.
+    `remark` is a key of `REMARKS`, `prompt` what is put before every sentence, `prompt_pooled` whether its tokens are
+    part of the pooling.
     """
 
     poolings: tuple[PooledLayers, ...]
@@ -79,6 +64,7 @@ class HeadFacts:
     normalised: bool = False
     remark: str = ""
     prompt: str = ""
+    prompt_pooled: bool = True
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -98,7 +84,8 @@ class HeadFacts:
         """`mean of the last layer → Dense 512 (tanh) → normalised, after the prompt 'query: '`."""
         if self.remark == AS_GIVEN:
             return AS_GIVEN
-        prompt = f"after the prompt {self.prompt!r}" if self.prompt else ""
+        left_out = "" if self.prompt_pooled else " (left out of the pooling)"
+        prompt = f"after the prompt {self.prompt!r}{left_out}" if self.prompt else ""
         remark = REMARKS.get(self.remark, self.remark)
         return ", ".join(filter(None, (" → ".join(self.stages), remark, prompt)))
 

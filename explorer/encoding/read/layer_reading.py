@@ -30,9 +30,10 @@ class LayerReading(nn.Module):
     module: ClassVar[str] = "layer_reading.LayerReading"
     pooling: ClassVar[type[StatePooling] | None] = None  # the class of the one in an export, in the file saved with it
 
-    def __init__(self, poolings: Sequence[str], layers: StatePooling | None) -> None:
+    def __init__(self, poolings: Sequence[str], layers: StatePooling | None, include_prompt: bool = True) -> None:
         super().__init__()
         self.poolings = tuple(poolings)
+        self.include_prompt = include_prompt
         self.kind = type(layers) if layers else None
         self.settings = layers.settings() if layers else {}
         for name, tensor in layers.tensors().items() if layers else ():
@@ -48,15 +49,20 @@ class LayerReading(nn.Module):
 
     def forward(self, features: dict[str, Tensor]) -> dict[str, Tensor]:
         """Process the features dictionary of sentence-transformers."""
-        hidden = features["all_layer_embeddings"]
+        hidden, mask = features["all_layer_embeddings"], features["attention_mask"]
+        if not self.include_prompt and "prompt_length" in features:
+            # a number; in training by sentence-transformers a tensor of the same number for each sentence
+            mask = mask.clone()
+            mask[:, : int(torch.as_tensor(features["prompt_length"]).flatten()[0])] = 0
         # the layers are a tuple in this dictionary of tensors
-        features["sentence_embedding"] = self.read(hidden, features["attention_mask"])  # type: ignore[arg-type]
+        features["sentence_embedding"] = self.read(hidden, mask)  # type: ignore[arg-type]
         return features
 
     def save(self, folder: str, *_: object, **__: object) -> None:
         """Save settings and weights in an existing folder."""
         named = {} if self.kind is None else {self.kind.saved_as: self.settings}
-        write(folder, {"poolings": self.poolings, **named}, dict(self.named_buffers()))
+        without_prompt = {} if self.include_prompt else {"include_prompt": False}
+        write(folder, {"poolings": self.poolings, **without_prompt, **named}, dict(self.named_buffers()))
 
     @classmethod
     def load(cls, folder: str) -> LayerReading:
@@ -65,13 +71,17 @@ class LayerReading(nn.Module):
         weights = Path(folder) / "model.safetensors"
         tensors = load_file(weights) if weights.exists() else {}
         layers = cls.pooling.made(content[cls.pooling.saved_as], tensors) if cls.pooling else None
-        return cls(content["poolings"], layers)
+        return cls(content["poolings"], layers, content.get("include_prompt", True))
 
 
-def opened(place: Path) -> tuple[tuple[str, ...], StatePooling | None]:
-    """The LayerReading of an export; its Python file is for other libraries and is not run."""
+def opened(place: Path) -> tuple[tuple[str, ...], StatePooling | None, bool]:
+    """The poolings of the LayerReading of an export, and whether prompts are pooled.
+
+    Its Python file is for other libraries and is not run.
+    """
     path = place / "config.json"
-    poolings = configuration.of_strata(path, configuration.ModuleConfig, "LayerReading", "poolings").poolings
+    written = configuration.of_strata(path, configuration.ModuleConfig, "LayerReading", *parts.LAYER_READING)
+    poolings, include_prompt = written.poolings, bool(written.include_prompt)
     named, known = parts.stated(path), parts.state_poolings()
     refused = UnsupportedModel(f"{path} is not a LayerReading of Strata. Export the model again.")
     if not all(map(is_pooling, poolings)) or not (poolings or named) or len(named) > 1 or not set(named) <= set(known):
@@ -80,8 +90,8 @@ def opened(place: Path) -> tuple[tuple[str, ...], StatePooling | None]:
         layers: StatePooling | None = known[name].opened(place, settings)
         if layers is None:
             raise refused
-        return poolings, layers
-    return poolings, None
+        return poolings, layers, include_prompt
+    return poolings, None, include_prompt
 
 
 def write(folder: str, settings: Mapping[str, object], tensors: Mapping[str, Tensor]) -> None:

@@ -1,9 +1,11 @@
 """Every pooling, token states to one vector per sentence, in one table, and the titles of layers & poolings.
 
 Grids, forms, exports, model cards and the microscope read the table. Every function takes states (sentence, token,
-width) and a mask (sentence, token) that is true for real tokens, and returns float32 vectors (sentence, width). Padding
-is on the right. A mask of None means no padding, which saves a pass over the states. torch is imported where it is
-used: the names are needed before anything is encoded.
+width) and a mask (sentence, token) that is true for the tokens to pool, and returns float32 vectors (sentence, width).
+These follow one another: padding is on the right, and the tokens of a prompt may be left out on the left. If none are
+left, means and `last` give zeros, `cls` the first token and `max` -inf, as in sentence-transformers. A mask of None
+means all tokens, which saves a pass over the states. torch is imported where it is used: the names are needed before
+anything is encoded.
 """
 
 from __future__ import annotations
@@ -49,8 +51,9 @@ class Pooling:
     code: str
     switch: str = ""  # what turns it on in sentence-transformers before 5.4, and its place among those that are on
     place: int = 0
-    # what share of each dimension is a token's, from states (token, width); none if one token is all
-    shares: Callable[[Floats], Floats] | None = None
+    # what share of each dimension is a token's, from states (token, width) and how many tokens at the start are left
+    # out; none if one token is all
+    shares: Callable[[Floats, int], Floats] | None = None
     in_grid: bool = False  # else only if it is named
     for_decoders: str = ""  # of the grid: what takes its place in a decoder, in which the first token sees no other
     order: int = 9  # its place in menus, the most used first
@@ -60,15 +63,19 @@ class Pooling:
 
 
 def pool_cls(states: Tensor, mask: Tensor | None) -> Tensor:
-    """The first token: [CLS] if the model has one."""
-    return states[:, 0].float()
+    """The first token: [CLS] if the model has one, and no prompt is left out."""
+    import torch
+
+    if mask is None:
+        return states[:, 0].float()
+    return states[torch.arange(len(states), device=states.device), mask.long().argmax(1)].float()
 
 
 def pool_mean(states: Tensor, mask: Tensor | None) -> Tensor:
     """The mean over real tokens, [CLS] and [SEP] included."""
     if mask is None:
         return states.float().mean(1)
-    return _filled(states, mask, 0.0).sum(1) / mask.sum(1, keepdim=True)
+    return _filled(states, mask, 0.0).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
 
 
 def pool_max(states: Tensor, mask: Tensor | None) -> Tensor:
@@ -84,19 +91,20 @@ def pool_last(states: Tensor, mask: Tensor | None) -> Tensor:
 
     if mask is None:
         return states[:, -1].float()
-    last = mask.sum(1).long() - 1
-    return states[torch.arange(len(states), device=states.device), last].float()
+    last = mask.shape[1] - 1 - mask.long().flip(1).argmax(1)
+    found = states[torch.arange(len(states), device=states.device), last].float()
+    return found.masked_fill(~mask.bool().any(1, keepdim=True), 0.0)
 
 
 def pool_weighted_mean(states: Tensor, mask: Tensor | None) -> Tensor:
-    """The mean with weights 1, 2, 3, … along the sentence (SGPT, Muennighoff 2022)."""
+    """The mean with weights 1, 2, 3, … along the sentence and its prompt (SGPT, Muennighoff 2022)."""
     import torch
 
     sentences, tokens = states.shape[:2]
     places = torch.arange(1, tokens + 1, device=states.device, dtype=torch.float32).expand(sentences, tokens)
     weights = places if mask is None else places * mask
     real = states.float() if mask is None else _filled(states, mask, 0.0)
-    pooled: Tensor = torch.einsum("stw,st->sw", real, weights) / weights.sum(1, keepdim=True)
+    pooled: Tensor = torch.einsum("stw,st->sw", real, weights) / weights.sum(1, keepdim=True).clamp(min=1)
     return pooled
 
 
@@ -104,11 +112,11 @@ def pool_sqrt_mean(states: Tensor, mask: Tensor | None) -> Tensor:
     """The sum over real tokens, divided by the root of their number."""
     if mask is None:
         return states.float().sum(1) / math.sqrt(states.shape[1])
-    return _filled(states, mask, 0.0).sum(1) / mask.sum(1, keepdim=True).sqrt()
+    return _filled(states, mask, 0.0).sum(1) / mask.sum(1, keepdim=True).clamp(min=1).sqrt()
 
 
 def _filled(states: Tensor, mask: Tensor, value: float) -> Tensor:
-    """States in float32 with one value for padding, whatever it held."""
+    """States in float32 with one value for tokens that are not pooled, whatever they held."""
     import torch
 
     padding = ~mask.bool()
@@ -129,16 +137,30 @@ FUNCTIONS: dict[str, Function] = {  # apart from the table below: exports carry 
 }
 
 
-def _rising(states: Floats) -> Floats:
-    count = len(states)
-    weights = np.arange(1.0, count + 1) / (count * (count + 1) / 2)
-    return np.repeat(weights[:, None], states.shape[1], axis=1)
+def _alike(states: Floats, left_out: int) -> Floats:
+    return _weighted(states, left_out, 1 / max(1, len(states) - left_out))
 
 
-def _largest(states: Floats) -> Floats:
+def _rooted(states: Floats, left_out: int) -> Floats:
+    return _weighted(states, left_out, max(1, len(states) - left_out) ** -0.5)
+
+
+def _rising(states: Floats, left_out: int) -> Floats:
+    places = np.arange(1.0, len(states) + 1)
+    return _weighted(states, left_out, places / max(1, places[left_out:].sum()))
+
+
+def _weighted(states: Floats, left_out: int, weights: Floats | float) -> Floats:
+    """The weight of each token in every dimension, 0 for those that are left out."""
+    kept = weights * (np.arange(len(states)) >= left_out)
+    return np.repeat(kept[:, None], states.shape[1], axis=1)
+
+
+def _largest(states: Floats, left_out: int) -> Floats:
     """1 for the largest value of a dimension, equal shares for ties."""
-    largest = states == states.max(0)
-    return np.asarray(largest / largest.sum(0))
+    largest = states == states[left_out:].max(0, initial=-np.inf)
+    largest[:left_out] = False
+    return np.asarray(largest / np.maximum(1, largest.sum(0)))
 
 
 POOLINGS = {
@@ -148,8 +170,7 @@ POOLINGS = {
         Pooling("cls", "cls", "states[:, 0]", "pooling_mode_cls_token", 1, in_grid=True, for_decoders="last",
                 order=2, colour="#D55E00", symbol="square"),
         Pooling("mean", "mean", "(states * mask).sum(1) / mask.sum(1)", "pooling_mode_mean_tokens", 3,
-                shares=lambda states: np.full(states.shape, 1 / len(states)), in_grid=True,
-                order=0, colour="#009E73", symbol="circle"),
+                shares=_alike, in_grid=True, order=0, colour="#009E73", symbol="circle"),
         Pooling("max", "max", 'states.masked_fill(mask == 0, float("-inf")).amax(1)', "pooling_mode_max_tokens", 2,
                 shares=_largest, in_grid=True, order=3, colour="#0094D6", symbol="triangle-up"),
         Pooling("last", "lasttoken", "states[torch.arange(len(states)), mask.sum(1)[:, 0] - 1]",
@@ -159,7 +180,7 @@ POOLINGS = {
                 "pooling_mode_weightedmean_tokens", 5, shares=_rising),
         Pooling("sqrt mean", "mean_sqrt_len_tokens", "(states * mask).sum(1) / mask.sum(1).sqrt()",
                 "pooling_mode_mean_sqrt_len_tokens", 4,
-                shares=lambda states: np.full(states.shape, len(states) ** -0.5)),
+                shares=_rooted),
     )
 }  # fmt: skip
 

@@ -29,6 +29,13 @@ class Composer:
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
+        head = encoder.default_head
+        if head.prompt and not head.roles.pooled:
+            raise UnsupportedModel(
+                f"'{encoder.name}' leaves its prompt {head.prompt!r} out of the pooling (include_prompt: false), so "
+                "two sentences or parts of one cannot be joined to one input. Choose another method, or remove "
+                "default_prompt_name from config_sentence_transformers.json in a copy of the model."
+            )
         self._tokenizer = encoder.tokenizer()  # a copy, since a tokenizer must not be shared between threads
         one, two = (self._numbers([word])[0] for word in ("one", "two"))
         frame = self._read("one", "two", return_attention_mask=False)

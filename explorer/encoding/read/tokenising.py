@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from explorer.encoding.read.head import Head
-from explorer.encoding.read.head_facts import NO_PROMPTS, RolePrompts
+from explorer.encoding.read.prompts import PromptedIds, RolePrompts, prompt_of
 from explorer.errors import BadChoice, TokenizerMissing, UnsupportedModel
 from explorer.progress import Progress, Work
 
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tokens:
-    """Sentences as token ids, in the caller's order, and how many were truncated."""
+    """Sentences as token ids, in the caller's order, and how many were truncated.
+
+    They are `PromptedIds` where the pooling leaves out the prompt before a sentence.
+    """
 
     ids: list[list[int]]
     truncated: int
@@ -53,7 +56,8 @@ class Tokenising:
 
         There are none if every sentence has a prompt, which the tokenizer adds.
         """
-        return NO_PROMPTS if self.default_head.prompt else self.default_head.roles
+        roles = self.default_head.roles
+        return RolePrompts(pooled=roles.pooled) if self.default_head.prompt else roles
 
     def limit(self, max_length: int | None = None) -> int:
         """The most tokens of a sentence."""
@@ -70,9 +74,7 @@ class Tokenising:
         """Sentences as token ids after a prompt (default: the model's), truncated to `max_length` (the model's)."""
         limit = self.limit(max_length)
         prompt = self.default_head.prompt if prompt is None else prompt
-        texts = [prompt + text for text in sentences]
-        if self.lower_case:
-            texts = [text.lower() for text in texts]
+        texts = self._in_case([prompt + text for text in sentences])
         with self._tokenizer_lock:
             ids = self._numbers(texts)
             too_long = [place for place, numbers in enumerate(ids) if len(numbers) > limit]
@@ -81,7 +83,18 @@ class Tokenising:
                 for place, numbers in zip(too_long, cut, strict=True):
                     ids[place] = numbers
                 self._check_cut(cut, limit)
+            if not self.default_head.roles.pooled:
+                ids = self._after_prompts(ids, [prompt + prompt_of(text) for text in sentences], limit)
         return Tokens(ids=ids, truncated=len(too_long))
+
+    def check_room(self, whose: str, prompt: str, limit: int) -> None:
+        """Refuse a prompt that leaves no room for a text within a limit of tokens."""
+        (ids,) = self.tokens([""], prompt=prompt).ids
+        if len(ids) >= limit:
+            raise BadChoice(
+                f"The {whose} prompt {prompt!r} of {self.name} has {len(ids):,} tokens and leaves no room for a text: "
+                f"at most {limit:,} tokens are read. Shorten the prompt, or allow a greater length."
+            )
 
     def tokenised(self, texts: Sequence[str], max_length: int | None = None, prompt: str | None = None) -> Work[Tokens]:
         """Many texts as `tokens` gives them, in parts, so that the work can be stopped."""
@@ -96,13 +109,13 @@ class Tokenising:
     def lengths(self, sentences: Sequence[str], prompt: str | None = None) -> list[int]:
         """How many tokens each sentence has after a prompt (default: the model's), none of them cut."""
         prompt = self.default_head.prompt if prompt is None else prompt
-        texts = [prompt + text for text in sentences]
+        texts = self._in_case([prompt + text for text in sentences])
         with self._tokenizer_lock:
-            return [len(ids) for ids in self._numbers([text.lower() if self.lower_case else text for text in texts])]
+            return [len(ids) for ids in self._numbers(texts)]
 
     def spans(self, sentence: str) -> tuple[str, list[tuple[int, int, int]]]:
         """A sentence as it is tokenised, and of each of its tokens the word, the start and the end in it."""
-        text = sentence.lower() if self.lower_case else sentence
+        (text,) = self._in_case([sentence])
         with self._tokenizer_lock, tokenizer_errors(f"of '{self.name}'"):
             found = self._tokenizer(text, return_offsets_mapping=True, add_special_tokens=False, verbose=False)
         tokens = zip(found.word_ids(), found["offset_mapping"], strict=True)
@@ -113,8 +126,8 @@ class Tokenising:
 
         The word is None for special tokens and those of the prompt.
         """
-        text, begin = self.default_head.prompt + sentence, len(self.default_head.prompt)
-        text = text.lower() if self.lower_case else text
+        prompt = self.default_head.prompt
+        (text,), begin = self._in_case([prompt + sentence]), len(prompt)
         with self._tokenizer_lock, tokenizer_errors(f"of '{self.name}'"):
             found = self._tokenizer(text, return_offsets_mapping=True, verbose=False)
             count = len(found["input_ids"])
@@ -126,7 +139,27 @@ class Tokenising:
             None if word is None or end <= begin else (word, max(start - begin, 0), end - begin)
             for word, (start, end) in zip(found.word_ids(), found["offset_mapping"], strict=True)
         ]
-        return found["input_ids"] or [self._padding()], spans, count
+        ids = found["input_ids"] or [self._padding()]
+        if prompt and not self.default_head.roles.pooled:
+            with self._tokenizer_lock:
+                (ids,) = self._after_prompts([ids], [prompt], limit)
+        return ids, spans, count
+
+    def _in_case(self, texts: list[str]) -> list[str]:
+        return [text.lower() for text in texts] if self.lower_case else texts
+
+    def _after_prompts(self, ids: list[list[int]], prompts: list[str], limit: int) -> list[list[int]]:
+        """Token ids of texts after prompts that the pooling leaves out."""
+        lengths = {prompt: self._length_of_prompt(prompt, limit) for prompt in set(prompts) - {""}}
+        return [
+            PromptedIds(numbers, lengths[prompt]) if prompt else numbers
+            for numbers, prompt in zip(ids, prompts, strict=True)
+        ]
+
+    def _length_of_prompt(self, prompt: str, limit: int) -> int:
+        """The tokens of a prompt by itself, but for a special one at its end, as sentence-transformers counts them."""
+        (ids,) = self._numbers(self._in_case([prompt]), truncation=True, max_length=limit)
+        return len(ids) - (ids[-1] in self._tokenizer.all_special_ids)
 
     def _check_cut(self, ids: Sequence[Sequence[int]], limit: int) -> None:
         if max(map(len, ids), default=0) > limit:

@@ -20,6 +20,7 @@ from torch.nn import functional
 
 from explorer.encoding.read.encoder import Encoder, every_layer
 from explorer.encoding.read.pooling import MASK, MEAN, OWN, PAD, REFERENCES, Reading, pooled
+from explorer.encoding.read.prompts import left_out
 from explorer.errors import BadChoice, ModelTooLarge, UnsupportedModel, ran_out_of_memory
 from explorer.progress import Progress, Work, finish
 
@@ -42,19 +43,26 @@ Choose = Callable[[tuple[str, ...], tuple[str, ...]], tuple[Sequence[bool], Sequ
 class Words:
     """A sentence's token ids, its words, and `tokens` (word, token), true for the tokens of a word.
 
-    Special tokens, and those of a prompt, belong to no word. `cut` is how many tokens take part, of how many; None if
-    all do.
+    Special tokens, and those of a prompt, belong to no word; the pooling leaves the first `left_out` tokens out. `cut`
+    is how many tokens take part, of how many; None if all do.
     """
 
     ids: tuple[int, ...]
     texts: tuple[str, ...]
     tokens: Tensor
     cut: tuple[int, int] | None = None
+    left_out: int = 0
 
     @property
     def mask(self) -> Tensor:
         """Whether each token belongs to a word."""
         return self.tokens.any(dim=0)
+
+    def to_pool(self, states: Tensor) -> Tensor | None:
+        """The mask of the tokens to pool (sentence, token) for states (sentence, token, width); None for all."""
+        if not self.left_out:
+            return None
+        return (torch.arange(states.shape[1], device=states.device) >= self.left_out).expand(states.shape[:2])
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +93,7 @@ def words_of(encoder: Encoder, sentence: str, max_length: int | None = None) -> 
         own = [span for span in spans if span is not None and span[0] == number]
         texts.append(sentence[min(start for _, start, _ in own) : max(end for _, _, end in own)].strip())
     cut = (len(ids), count) if count > len(ids) else None
-    return Words(tuple(ids), tuple(texts), tokens.reshape(len(numbers), len(ids)), cut)
+    return Words(tuple(ids), tuple(texts), tokens.reshape(len(numbers), len(ids)), cut, left_out(ids))
 
 
 def replacement(encoder: Encoder, reference: str) -> Tensor:
@@ -110,7 +118,8 @@ def ends_of(
     words = words_of(encoder, sentence, max_length)
 
     def unit(hidden: tuple[Tensor, ...]) -> Tensor:
-        found = encoder.default_head(hidden, None) if reading == OWN else pooled(reading.title, hidden, None)
+        mask = words.to_pool(hidden[0])
+        found = encoder.default_head(hidden, mask) if reading == OWN else pooled(reading.title, hidden, mask)
         return functional.normalize(found.float(), dim=-1)
 
     def vectors(embedded: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 
 from explorer.encoding.read import attention
 from explorer.encoding.read.batching import batches, passes
-from explorer.encoding.read.encoder import Encoder, States, every_layer
+from explorer.encoding.read.encoder import Encoder, States, every_layer, to_pool
 from explorer.encoding.tune import editing
 from explorer.encoding.tune.adapters import Lora, adapt, merged, sharing_copy, targets_of
 from explorer.encoding.tune.editing import Edit, use_fast_dropout
@@ -212,7 +213,8 @@ class Tunable(nn.Module):
         if types is not None:
             filled = torch.tensor([row + [0] * (padded.shape[1] - len(row)) for row in types])
             kinds = filled.to(padded.device, non_blocking=True)
-        return self.states_of(padded, mask, kinds, edit, position_ids, whole)
+        states = self.states_of(padded, mask, kinds, edit, position_ids, whole)
+        return replace(states, mask=to_pool(ids, mask))
 
     def read(
         self, sentences: Sequence[str], autocast: Callable[[], AbstractContextManager[object]] = nullcontext

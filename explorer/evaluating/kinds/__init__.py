@@ -25,8 +25,8 @@ from explorer.data.labelled import labelled_sets
 from explorer.data.set_items import ItemSet
 from explorer.data.tables.text_rows import Report
 from explorer.encoding.load import declared
-from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.pooling import Reading
+from explorer.encoding.read.prompts import RolePrompts
 from explorer.errors import BadChoice, NotWritable, SetNotFound, StrataError
 from explorer.evaluating import classes_in
 from explorer.evaluating.kinds import item_scores

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.labelled import labelled_sets
-from explorer.encoding.read.head_facts import RolePrompts
+from explorer.encoding.read.prompts import RolePrompts
 from explorer.evaluating.kinds import JudgedSet
 from explorer.evaluating.probes import ProbeData, logistic, order_of, probe_data
 from explorer.measuring.scores.judge import Floats, Judge

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from explorer.data import sources
 from explorer.data.retrieval_sets import RetrievalSet
-from explorer.encoding.read.head_facts import NO_PROMPTS, RolePrompts
+from explorer.encoding.read.prompts import NO_PROMPTS, RolePrompts
 from explorer.encoding.read.windows import Windows
 from explorer.encoding.read.windows import windows as windows_of
-from explorer.errors import BadChoice, UnsupportedModel
 from explorer.evaluating.kinds import JudgedSet
 from explorer.measuring.neighbours import rankings
 from explorer.measuring.neighbours.rankings import MAP, MEASURES, MRR, NDCG, RECALLS
@@ -93,10 +92,9 @@ class RankingJudge(JudgedSet[RetrievalSet]):
         return RankingJudge(self.given, self.measure, prompts, windows)
 
     @cached_property
-    def _encoded(self) -> tuple[list[str], list[str]]:
+    def _encoded(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The documents, or their windows, and the queries, after their prompts."""
-        documents = [self.prompts.document + text for text in self._windows.texts]
-        return documents, [self.prompts.query + text for text in self.given.queries]
+        return self.prompts.before_documents(self._windows.texts), self.prompts.before_queries(self.given.queries)
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
@@ -170,18 +168,7 @@ class RankingJudge(JudgedSet[RetrievalSet]):
 
 
 def check_prompts(prompts: RolePrompts, encoder: Encoder, limit: int) -> None:
-    """Refuse a prompt that leaves no room for a text, and prompts that the model leaves out of its pooling."""
+    """Refuse a prompt that leaves no room for a text."""
     for role, prompt in (("query", prompts.query), ("document", prompts.document)):
-        if not prompt:
-            continue
-        if not prompts.pooled:
-            raise UnsupportedModel(
-                f"{encoder.name} leaves prompts, such as {prompt!r} before a {role}, out of its pooling "
-                "(include_prompt: false), which Strata does not support. Score it with empty prompts."
-            )
-        (ids,) = encoder.tokens([""], prompt=prompt).ids
-        if len(ids) >= limit:
-            raise BadChoice(
-                f"The {role} prompt {prompt!r} has {len(ids):,} tokens and leaves no room for a text: at most "
-                f"{limit:,} tokens are read. Shorten the prompt, or allow a greater length."
-            )
+        if prompt:
+            encoder.check_room(role, prompt, limit)

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from explorer import in_words
 from explorer.data import retrieval_sets, sources
 from explorer.data.graded import question_pairs
-from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.pooling import MODEL_DEFAULT
+from explorer.encoding.read.prompts import RolePrompts
 from explorer.encoding.read.windows import Windows
 from explorer.encoding.read.windows import windows as windows_of
 from explorer.evaluating.encoded import Encoded, TaskCost, checked_titles, encoded, of_encoding, titles_of
@@ -203,7 +203,7 @@ def ranked(
 
 def prompted(documents: Sequence[str], queries: Sequence[str], prompts: RolePrompts) -> tuple[str, ...]:
     """The texts as they are encoded: documents, then queries, each after its prompt."""
-    return *(prompts.document + text for text in documents), *(prompts.query + text for text in queries)
+    return *prompts.before_documents(documents), *prompts.before_queries(queries)
 
 
 def of_encoder(encoder: Encoder, limit: int) -> dict[str, scored_task.Setting]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.encoding.read.pooling import OWN, POOLINGS, Reading, Row, layers_of
+from explorer.encoding.read.prompts import left_out
 from explorer.in_words import Rows, rounded
 from explorer.measuring.sentences.sentence_vectors import every_layer, gathered, of_reading, similarities
 from explorer.progress import Progress, Work, finish
@@ -94,7 +95,7 @@ def token_pair(
 ) -> Work[TokenPair]:
     """Encode both sentences, each by itself."""
     yield Progress("encoding tokens", 0, 0)
-    (tokens, hidden), (other_tokens, other_hidden) = (
+    (tokens, hidden, count), (other_tokens, other_hidden, other_count) = (
         token_states(encoder, text, max_length) for text in (first, second)
     )
     vectors = yield from of_reading(encoder, [first, second], reading, max_length)
@@ -108,7 +109,7 @@ def token_pair(
     if pooled is not None:
         layers = list(pooled.row.layers)
         one, other = (side[layers].astype(np.float64).mean(0) for side in (hidden, other_hidden))
-        shares = token_shares(one, other, pooled.pooling)
+        shares = token_shares(one, other, pooled.pooling, (count, other_count))
     return TokenPair(
         tokens=(tokens, other_tokens),
         cosines=np.asarray(left @ right.transpose(0, 2, 1), dtype=np.float32),
@@ -119,17 +120,17 @@ def token_pair(
     )
 
 
-def token_shares(one: Floats, other: Floats, pooling: str) -> Shares | None:
+def token_shares(one: Floats, other: Floats, pooling: str, left_out: tuple[int, int] = (0, 0)) -> Shares | None:
     """Each token's contribution to the cosine of two sentences, from states (token, width); None if one token is all.
 
     Where a vector is a weighted sum of tokens, v = Σ wᵢ xᵢ, token i adds wᵢ xᵢ · u, over both lengths, with u for the
     other sentence. Under max, dimension d belongs to the token with the largest value, which adds v_d u_d; ties
-    share it.
+    share it. The first `left_out` tokens of each add nothing.
     """
     shares = POOLINGS[pooling].shares
     if shares is None:
         return None
-    parts = [shares(side) * side for side in (one, other)]
+    parts = [shares(side, count) * side for side, count in zip((one, other), left_out, strict=True)]
     v, u = (part.sum(0) for part in parts)
     lengths = float(np.sqrt((v @ v) * (u @ u)))
     if lengths == 0:
@@ -139,11 +140,12 @@ def token_shares(one: Floats, other: Floats, pooling: str) -> Shares | None:
 
 def token_states(
     encoder: Encoder, sentence: str, max_length: int | None = None
-) -> tuple[tuple[str, ...], NDArray[np.float32]]:
-    """The spelling of the tokens of a sentence, and its states (layer, token, width)."""
+) -> tuple[tuple[str, ...], NDArray[np.float32], int]:
+    """The spelling of the tokens of a sentence, its states (layer, token, width), and how many tokens are not
+    pooled."""
     (ids,) = encoder.tokens([sentence], max_length).ids
     hidden = encoder.states([sentence], max_length).hidden
-    return encoder.texts(ids), np.stack([layer[0].float().cpu().numpy() for layer in hidden])
+    return encoder.texts(ids), np.stack([layer[0].float().cpu().numpy() for layer in hidden]), left_out(ids)
 
 
 def pooled_layers(encoder: Encoder, reading: Reading) -> Reading | None:

@@ -278,12 +278,15 @@ def batched_vectors(encoder: Encoder, sentences: Sequence[str]) -> list[NDArray[
     """Vectors in batches of neighbours in length, padded, from the last layer alone, as other libraries encode."""
     import torch
 
+    from explorer.encoding.read.encoder import to_pool
+
     head = encoder.default_head
     ids = sorted(encoder.tokens(sentences).ids, key=len)
     found = []
     with torch.inference_mode():
         for start in range(0, len(ids), BATCH):
-            numbers, mask = encoder.padded(ids[start : start + BATCH])
+            some = ids[start : start + BATCH]
+            numbers, mask = encoder.padded(some)
             states = encoder.model(input_ids=numbers, attention_mask=mask.long()).last_hidden_state
-            found.append(head([states], mask).float().cpu().numpy())
+            found.append(head([states], to_pool(some, mask)).float().cpu().numpy())
     return found

@@ -32,8 +32,8 @@ def mined(
             "per row. Use more rows, or set hard_negatives to 0."
         )
     queries = tuple(dict.fromkeys(anchors))
-    prompts = encoder.role_prompts.pooled_ones()
-    prompted = (*(prompts.query + text for text in queries), *(prompts.document + text for text in passages))
+    prompts = encoder.role_prompts
+    prompted = (*prompts.before_queries(queries), *prompts.before_documents(passages))
     (found,) = yield from judging.under_heads(encoder, prompted, (encoder.default_head,), Phase.MINING)
     vectors = correlation.unit(found.numpy())
     asked, known = vectors[: len(queries)], vectors[len(queries) :]

@@ -20,7 +20,7 @@ from explorer.encoding.export import exporting
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder
-from explorer.encoding.read.head_facts import NO_PROMPTS, RolePrompts
+from explorer.encoding.read.prompts import NO_PROMPTS, RolePrompts
 from explorer.errors import CannotResume, StrataError
 from explorer.evaluating import kinds
 from explorer.evaluating.kinds.probe_pairs import ProbeJudge
@@ -266,7 +266,7 @@ def on_encoder(recipe: Recipe, texts: Texts, found: model_names.Found, encoder: 
     method, values = recipe.kind, recipe.method_values()
     prompts_rows = issubclass(method, methods.PromptedRows)
     prompts = method.prompts(values, encoder) if issubclass(method, methods.PromptedRows) else encoder.role_prompts
-    if prompts_rows and prompts.pooled:
+    if prompts_rows:
         check_prompts(prompts, encoder, encoder.limit(min(recipe.schedule().max_length, encoder.max_length)))
     dev = judge_of(texts.dev, texts, encoder, prompts)
     tests = tuple(judge_of(one, texts, encoder, prompts) for one in texts.tests)

@@ -15,7 +15,8 @@ from explorer.data import sources
 from explorer.data.set_items import PAIR, QUERY, ROW, TRIPLET
 from explorer.encoding.export import source_code
 from explorer.encoding.locate import lookup
-from explorer.encoding.read.head_facts import NO_PROMPTS, HeadFacts, RolePrompts
+from explorer.encoding.read.head_facts import HeadFacts
+from explorer.encoding.read.prompts import NO_PROMPTS, RolePrompts
 from explorer.escaping import fenced, one_line, plain, table
 from explorer.evaluating.probes.class_scores import MEASURES
 from explorer.knobs import Knob, Values
@@ -218,22 +219,21 @@ def _how(about: CardFacts) -> str:
 
 def _use(about: CardFacts) -> str:
     code = source_code.transformers(about.head, about.auto_class, about.prompt, about.lower_case)
+    prompts = {"each sentence": about.prompt, "queries": about.prompts.query, "documents": about.prompts.document}
+    left_out = "" if about.prompts.pooled else ", left out of the pooling"
     rows = {
         "Layer & pooling": plain(about.head.describe()),
         "Embedding dimension": f"{about.dimension}",
         "Maximum length": f"{about.max_length} tokens (longer sentences are truncated)",
-        "Prompt before each sentence": plain(repr(about.prompt)) if about.prompt else None,
-        "Prompt before queries": plain(repr(about.prompts.query)) if about.prompts.query else None,
-        "Prompt before documents": plain(repr(about.prompts.document)) if about.prompts.document else None,
+        **{f"Prompt before {what}": f"{plain(repr(one))}{left_out}" for what, one in prompts.items() if one},
         "Text": "lowercased" if about.lower_case else None,
         "Similarity": "cosine",
     }
-    alone = ["With transformers alone:", fenced("python", code)] if code else []
     return "\n\n".join(
         (
             "## Use",
             fenced("python", source_code.sentence_transformers(about.head)),
-            *alone,
+            *(["With transformers alone:", fenced("python", code)] if code else []),
             table(("", ""), [(name, text) for name, text in rows.items() if text is not None]),
         )
     )

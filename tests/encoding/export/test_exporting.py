@@ -24,11 +24,11 @@ from explorer.encoding.locate import families, lookup
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Dense, Head
-from explorer.encoding.read.head_facts import RolePrompts
 from explorer.encoding.read.parts.dense import ACTIVATIONS
 from explorer.encoding.read.parts.layer_attention import LayerAttention
 from explorer.encoding.read.parts.layer_norm import LayerNorm
 from explorer.encoding.read.pooling import FUNCTIONS, GRID_POOLINGS, POOLINGS, Pooling, Reading, Row, is_pooling, parse
+from explorer.encoding.read.prompts import RolePrompts
 from explorer.encoding.tune.adapters import ALL_LINEAR, Lora
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import UnsupportedModel
@@ -343,7 +343,7 @@ def middle(states, mask):
     return states[range(len(states)), [int(length) // 2 for length in lengths]].float()
 
 
-def one_token(states):
+def one_token(states, left_out):
     """All of every dimension is the middle token's."""
     shares = np.zeros(states.shape)
     shares[len(states) // 2] = 1

@@ -17,7 +17,7 @@ from explorer.encoding.locate.configuration import TransformerModule
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.read.parts.dense import ACTIVATIONS
-from explorer.errors import NotWeights, UnsupportedModel
+from explorer.errors import BadChoice, NotWeights, UnsupportedModel
 from tests.spoiling import configure, declare, encoder_of, reweigh
 from tests.tiny_models import FAMILIES, SENTENCES, WIDTH, save_tiny
 
@@ -157,10 +157,15 @@ def test_a_default_prompt_is_put_before_every_sentence(bert, tmp_path):
     assert head.prompt == "the dog "
     assert head.describe() == "mean of the last layer, after the prompt 'the dog '"
     settings(folder / "1_Pooling", include_prompt=False)
-    with pytest.raises(
-        UnsupportedModel, match=r"puts the prompt 'the dog ' before every sentence but excludes it from the pooling"
-    ):
-        declared.head(folder)
+    without = assert_reads_alike(folder).describe()
+    assert without == "mean of the last layer, after the prompt 'the dog ' (left out of the pooling)"
+
+
+def test_a_default_prompt_that_leaves_no_room_is_refused(bert, tmp_path):
+    prompts = {"prompts": {"query": "the dog " * 40}, "default_prompt_name": "query"}
+    folder = saved(bert, tmp_path / "st", theirs.Pooling(WIDTH, "mean"), **prompts)
+    with pytest.raises(BadChoice, match=r"The default prompt 'the dog .* has 64 tokens and leaves no room"):
+        encoder_of(folder)
 
 
 def test_a_prompt_that_is_no_default_is_left_out(bert, tmp_path):

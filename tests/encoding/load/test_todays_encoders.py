@@ -23,7 +23,7 @@ def test_their_vectors_and_those_after_a_step_and_an_export_are_those_of_sentenc
             assert one.after_a_step <= EQUAL, one.kind.names
             asked = {"queries": "query", "documents": "document"}
             of_roles = {what for what, name in asked.items() if one.kind.prompts.get(name)}
-            assert of_roles - set(one.differences) == set() or one.kind.of_pooling, one.kind.names
+            assert of_roles - set(one.differences) == set(), one.kind.names
 
 
 def test_twenty_architectures_and_more_are_read(checked):

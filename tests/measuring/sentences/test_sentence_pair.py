@@ -200,7 +200,7 @@ class Declared:
 
 
 def test_the_states_are_those_that_views_pool_cut_where_the_encoder_cuts(tiny_encoder):
-    tokens, hidden = token_states(tiny_encoder, SENTENCES[0])
+    tokens, hidden, _ = token_states(tiny_encoder, SENTENCES[0])
     (views,) = tiny_encoder.views([SENTENCES[0]])
     assert tokens == ("[CLS]", *SENTENCES[0].split(), "[SEP]")
     assert hidden.shape == (LAYERS + 1, len(tokens), WIDTH)

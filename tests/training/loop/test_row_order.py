@@ -11,7 +11,7 @@ from sentence_transformers import SentenceTransformer
 from explorer.data.text_sets import PAIRS, SENTENCES, Corpus
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
-from explorer.encoding.read.head_facts import RolePrompts
+from explorer.encoding.read.prompts import RolePrompts
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, TooFewRows
 from explorer.methods import Feed, MinedNegatives, Mining, NoDuplicates, Sampler, Schedule, load

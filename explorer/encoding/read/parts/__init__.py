@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 LIBRARY = "sentence_transformers."
+LAYER_READING = ("poolings", "include_prompt")  # the fields of a LayerReading besides its pooling of states
 
 
 class HeadStep(Protocol):
@@ -120,4 +121,4 @@ def state_poolings() -> dict[str, Listed]:
 def stated(path: Path) -> dict[str, Any]:
     """The poolings of states in the config.json of a LayerReading, with their settings."""
     fields = configuration.settings(path)
-    return {name: value for name, value in fields.items() if name != "poolings" and value is not None}
+    return {name: value for name, value in fields.items() if name not in LAYER_READING and value is not None}
