@@ -6,6 +6,7 @@ The weights are random, the files and the architecture those of the model that i
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from transformers import AutoConfig, AutoModel
 from explorer.encoding.export.exporting import export
 from explorer.encoding.load import declared
 from explorer.encoding.load.loading import load
+from explorer.encoding.locate import families
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.pooling import Reading
@@ -32,6 +34,7 @@ from explorer.errors import StrataError, UnsupportedModel
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from tests.exports import as_trained, by_sentence_transformers, tunable
+from tests.spoiling import reweigh
 from tests.tiny_models import FAMILIES, SENTENCES, WIDTH, save_tiny, tiny_tokenizer
 
 Vectors = NDArray[np.float32]
@@ -97,10 +100,12 @@ class Kind:
 
 @dataclass(frozen=True)
 class Static:
-    """A table of word vectors with a tokenizer and no transformer."""
+    """A table of token vectors with a tokenizer and no transformer."""
 
     names: tuple[str, ...]
-    family: str = "static embeddings"
+    family: str = families.STATIC
+    more: tuple[Callable[[], nn.Module], ...] = ()  # modules after it
+    model2vec: bool = False  # as that library saves it, with a list of modules beside it
     remark: str = ""
     prompts: Mapping[str, str] = field(default_factory=dict)
 
@@ -108,7 +113,12 @@ class Static:
         """A folder of it."""
         torch.manual_seed(0)
         table = modules.StaticEmbedding(tiny_tokenizer("bert").backend_tokenizer, embedding_dim=WIDTH)
-        SentenceTransformer(modules=[table], device="cpu").save(str(folder), create_model_card=False)
+        whole = SentenceTransformer(modules=[table, *(make() for make in self.more)], device="cpu")
+        whole.save(str(folder), create_model_card=False)
+        if self.model2vec:
+            reweigh(folder, lambda saved: {"embeddings": saved["embedding.weight"]})
+            stated = {"model_type": "model2vec", "architectures": ["StaticModel"], "normalize": True}
+            (folder / "config.json").write_text(json.dumps(stated))
         return folder
 
 
@@ -223,7 +233,13 @@ KINDS: tuple[Kind | Static, ...] = (
         of_pooling={"include_prompt": False},
         remark="the words of its prompts are no part of the pooling",
     ),
-    Static(("sentence-transformers/static-retrieval-mrl-en-v1", "minishlab/potion-base-8M")),
+    Static(("sentence-transformers/static-retrieval-mrl-en-v1",)),
+    Static(
+        ("minishlab/potion-base-8M",),
+        more=(NORMALIZE,),
+        model2vec=True,
+        remark="unknown words count, as in sentence-transformers; model2vec itself leaves them out",
+    ),
 )
 
 
@@ -257,8 +273,7 @@ def check(kind: Kind | Static, folder: Path) -> Checked:
     ):
         if prompt:
             pairs[role] = encode(texts), _ours(encoder, prompted(texts), default)
-    hidden = theirs[0].auto_model.eval() if hasattr(theirs[0], "auto_model") else theirs[0].model.eval()
-    pairs["mean of the last layer"] = _mean(hidden, encoder, texts), _ours(encoder, texts, declared.mean_of_last(saved))
+    pairs["mean of the last layer"] = _mean(theirs, encoder, texts), _ours(encoder, texts, declared.mean_of_last(saved))
     differences = {what: float(np.abs(one - other).max()) for what, (one, other) in pairs.items()}
     tuned = tunable(encoder)
     _step(encoder, tuned)
@@ -277,9 +292,12 @@ def _ours(encoder: Encoder, texts: Sequence[str], reading: Reading) -> Vectors:
     return found
 
 
-def _mean(model: Any, encoder: Encoder, texts: list[str]) -> Vectors:
-    """The mean of the last layer of one sentence after another, by the transformer alone."""
-    found = []
+def _mean(theirs: SentenceTransformer, encoder: Encoder, texts: list[str]) -> Vectors:
+    """The mean of the last layer of one sentence after another, by the transformer or the table alone."""
+    found, first = [], theirs[0]
+    if isinstance(first, modules.StaticEmbedding):
+        return np.stack([first.embedding.weight.detach()[ids].mean(0).numpy() for ids in encoder.tokens(texts).ids])
+    model = first.auto_model.eval() if hasattr(first, "auto_model") else first.model.eval()
     with torch.no_grad():
         for numbers in encoder.tokens(texts).ids:
             states = model(input_ids=torch.tensor([numbers]), attention_mask=torch.ones(1, len(numbers)).long())
@@ -310,7 +328,9 @@ transformers and sentence-transformers write for it, and tried:
 - its last layers can be left out, down to the number of layers in the table.
 
 Other names of the same architecture work alike, as does any text encoder that transformers builds without Python code
-of the folder. `python -m tests.todays_encoders` prints this page, and a test compares it.
+of the folder. Static embeddings (a table of token vectors, whose mean is the vector of a text) have one layer, the
+table, under one pooling; methods on pairs, triplets, scores and labels train them.
+`python -m tests.todays_encoders` prints this page, and a test compares it.
 
 | On the hub | Architecture | Model default | Prompts tried | Layers, at least | |
 |---|---|---|---|---|---|
@@ -327,7 +347,7 @@ def page(found: Sequence[Checked]) -> str:
     """`docs/encoders.md`."""
     read = "".join(_row(one) for one in found if not one.refused)
     refused = "".join(f"| {_names(one)} | {one.kind.family} | {one.refused} |\n" for one in found if one.refused)
-    return TITLE + read + REFUSED + refused
+    return TITLE + read + (REFUSED + refused) * bool(refused)
 
 
 def _row(one: Checked) -> str:

@@ -14,11 +14,13 @@ from torch import Tensor, nn
 
 from explorer.data.text_sets import Corpus, Kind
 from explorer.data.wordnet import Need
+from explorer.encoding.locate import families
 from explorer.encoding.read.batching import in_order
 from explorer.encoding.read.encoder import States
 from explorer.encoding.read.head import Head
 from explorer.encoding.tune.editing import Edit
 from explorer.encoding.tune.tunable import Tunable
+from explorer.errors import UnsupportedModel
 from explorer.knobs import Knobs, Values
 from explorer.losses import cosines
 from explorer.methods._schedule import ADAPTERS, Updates
@@ -153,6 +155,11 @@ class Method(Described, Updates, Knobs):
         self.build()
         self.train()  # encoders are in evaluation mode, and so are copies of them
 
+    @classmethod
+    def needs_layers(cls) -> bool:
+        """Whether it needs layers or dropout, which static embeddings lack: they make two views of a sentence alone."""
+        return len(cls.rows.texts) == 1 and cls.rows.answer is None
+
     def build(self) -> None:
         """Build the parts this method adds; torch's seed initialises their weights."""
 
@@ -269,7 +276,13 @@ class Method(Described, Updates, Knobs):
 
     @classmethod
     def check_layers(cls, values: Values, model: str, layers: int) -> None:
-        """Raise if it cannot train a model with so many layers under these settings."""
+        """Raise if it cannot train a model with so many layers under these settings; static embeddings have none."""
+        if not layers and cls.needs_layers():
+            raise UnsupportedModel(
+                f"'{model}' is static embeddings, without layers and dropout, and {cls.name} needs them. Choose a "
+                "method that trains on pairs, triplets, scored pairs or labelled texts, or a transformer, "
+                f"{families.SUCH_AS}."
+            )
 
     def constant(self) -> tuple[nn.Module, ...]:
         """Parts that nothing changes in training, such as a frozen base; the state of a stopped run leaves them out."""

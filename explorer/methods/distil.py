@@ -71,6 +71,7 @@ class Distil(Pooled):
     @classmethod
     def check_layers(cls, values: Values, model: str, layers: int) -> None:
         """Refuse to remove none of the layers, or more than there are."""
+        super().check_layers(values, model, layers)
         kept = int(values.get("keep_layers", cls.knobs["keep_layers"].default))
         if layers == 1:
             raise BadChoice(f"'{model}' has one layer, and none can be removed. Choose a model with more layers.")

@@ -77,6 +77,11 @@ class LayerAttentionPooling(Method):
         help="Pooling of the trained model: the pooler (Tables 1 and 2), or [CLS] alone (Table 3).",
     )
 
+    @classmethod
+    def needs_layers(cls) -> bool:
+        """Attention is over layers."""
+        return True
+
     def build(self) -> None:
         """Build the pooler and the dense layer, initialised at random."""
         super().build()

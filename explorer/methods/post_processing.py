@@ -46,6 +46,11 @@ class MappedVectors(Fitting):
 
     reads: str = reads_knob()
 
+    @classmethod
+    def needs_layers(cls) -> bool:
+        """A map of the vectors alone needs none, unless it is set to read some."""
+        return False
+
     def build(self) -> None:
         """Find the layer & pooling, and freeze the encoder."""
         self.base.requires_grad_(False)
@@ -73,6 +78,10 @@ def head_of(base: Tunable, reading: str) -> Head:
     if reading == MODEL_DEFAULT:
         # the map takes the vector before it is normalised; the prompt belongs to the encoder
         return replace(base.encoder.default_head, normalize=False, prompt="", remark="")
+    if reading == FIRST_LAST and not base.layers:
+        raise BadChoice(
+            f"reads cannot be '{reading}': '{base.encoder.name}' has no layers. Set reads to '{MODEL_DEFAULT}'."
+        )
     if reading in POOLINGS or reading == FIRST_LAST:
         return Head((reading,))
     found = parse(titled(reading, base.layers), base.layers)

@@ -59,6 +59,11 @@ class SelfGuided(Pooled):
     first_layer: int = knob(0, low=0, high=1000, help="The lowest view layer; 0 is the embedding output.")
     guide_dropout: bool = knob(False, help="Use dropout in the frozen copy too.")
 
+    @classmethod
+    def needs_layers(cls) -> bool:
+        """The views are layers."""
+        return True
+
     def build(self) -> None:
         """Freeze a copy and the embeddings; build the projection head."""
         if self.first_layer > self.base.layers:

@@ -22,6 +22,8 @@ from torch import Tensor, nn
 
 from explorer.encoding.export import source_code
 from explorer.encoding.load import loading
+from explorer.encoding.load.declared import STATIC_POOLINGS
+from explorer.encoding.load.static_embedding import StaticEncoder
 from explorer.encoding.locate import configuration, families, layout, weights
 from explorer.encoding.locate.layout import ADAPTER_WEIGHTS
 from explorer.encoding.read.encoder import Encoder
@@ -44,9 +46,14 @@ _SETTINGS = ("modules.json", _LIMITS, "config_sentence_transformers.json")
 
 
 def auto_class(encoder: Encoder) -> str:
-    """The transformers class that opens an export of this encoder, or an error; call it before training."""
+    """The transformers class that opens an export of this encoder, or an error; call it before training.
+
+    "" for static embeddings, which transformers does not open.
+    """
     from transformers import MODEL_MAPPING
 
+    if isinstance(encoder, StaticEncoder):
+        return ""
     kind, settings = type(encoder.model), type(encoder.model.config)
     opened = MODEL_MAPPING.get(settings, ())
     if kind in (opened if isinstance(opened, (list, tuple)) else (opened,)):
@@ -75,24 +82,41 @@ def export(
     `files` are written beside them, by name.
     """
     auto_class(tuned.encoder)
+    check_head(tuned.encoder, head)
     with whole_folder(folder) as part:
-        _write_transformer(tuned, base, part, all_layers=not head.of_last_layer)
-        tokenizer = tuned.encoder.tokenizer()
-        if tokenizer.is_fast:  # it would save its last truncation and padding as settings
-            tokenizer.backend_tokenizer.no_truncation()
-            tokenizer.backend_tokenizer.no_padding()
-        for how_it_was_found in ("is_local", "local_files_only"):
-            tokenizer.init_kwargs.pop(how_it_was_found, None)
-        tokenizer.save_pretrained(part)
-        path = part / "tokenizer_config.json"
-        written = configuration.settings(path)
-        if written.get("tokenizer_class") == "TokenizersBackend":  # its name since transformers 5; all know the other
-            _write_settings(path, written | {"tokenizer_class": "PreTrainedTokenizerFast"})
-
+        if isinstance(tuned.encoder, StaticEncoder):
+            tuned.encoder.save(tuned.model, part)
+        else:
+            _write_transformer(tuned, base, part, all_layers=not head.of_last_layer)
+            _write_tokenizer(tuned.encoder, part)
         _write_modules(head.to("cpu"), tuned, part)
         _write_reading(tuned.encoder, part, prompts)
         for name, content in {**files, "README.md": card.encode()}.items():
             (part / name).write_bytes(content)
+
+
+def check_head(encoder: Encoder, head: Head) -> None:
+    """Refuse a pooling that cannot be exported; call it before training."""
+    if isinstance(encoder, StaticEncoder) and (head.poolings != STATIC_POOLINGS or head.layers is not None):
+        raise UnsupportedModel(
+            f"'{encoder.name}' is static embeddings, whose vector is the mean of the token vectors, and "
+            f"{head.facts().stages[0]} cannot be exported. Set pooling to '{STATIC_POOLINGS[0]}' or 'model default', "
+            f"or choose a transformer, {families.SUCH_AS}."
+        )
+
+
+def _write_tokenizer(encoder: Encoder, part: Path) -> None:
+    tokenizer = encoder.tokenizer()
+    if tokenizer.is_fast:  # it would save its last truncation and padding as settings
+        tokenizer.backend_tokenizer.no_truncation()
+        tokenizer.backend_tokenizer.no_padding()
+    for how_it_was_found in ("is_local", "local_files_only"):
+        tokenizer.init_kwargs.pop(how_it_was_found, None)
+    tokenizer.save_pretrained(part)
+    path = part / "tokenizer_config.json"
+    written = configuration.settings(path)
+    if written.get("tokenizer_class") == "TokenizersBackend":  # its name since transformers 5; all know the other
+        _write_settings(path, written | {"tokenizer_class": "PreTrainedTokenizerFast"})
 
 
 def _write_transformer(tuned: Tunable, base: Path | None, part: Path, all_layers: bool) -> None:
@@ -118,12 +142,16 @@ def _write_transformer(tuned: Tunable, base: Path | None, part: Path, all_layers
 
 def _write_modules(head: Head, tuned: Tunable, part: Path) -> None:
     """Write modules.json, and a folder for each module with settings."""
-    if head.has_layer_reading:
+    static = isinstance(tuned.encoder, StaticEncoder)
+    if static:
+        reading = []
+    elif head.has_layer_reading:
         reading = [LayerReading.module]
     else:
         reading = [*[f"{_TYPES}WeightedLayerPooling"] * (not head.of_last_layer), f"{_TYPES}Pooling"]
     steps = [step.module for step in head.dense]
-    types = [f"{_TYPES}Transformer", *reading, *steps, *[f"{_TYPES}Normalize"] * head.normalize]
+    first = families.STATIC_MODULE if static else "Transformer"
+    types = [f"{_TYPES}{first}", *reading, *steps, *[f"{_TYPES}Normalize"] * head.normalize]
     kinds = [one.rpartition(".")[2] for one in types]
     places = ["", *(f"{number}_{kind}" for number, kind in enumerate(kinds[1:], start=1))]
     lines = [
@@ -168,8 +196,9 @@ def _write_reading_of_layers(kind: str, head: Head, tuned: Tunable, place: Path)
 def _write_reading(encoder: Encoder, part: Path, own: RolePrompts | None) -> None:
     """Settings of sentence-transformers: length limit, lowercasing, prompt and similarity."""
     # the encoder's limit, not that of the training
-    limits = {"max_seq_length": encoder.max_length, "do_lower_case": encoder.lower_case}
-    _write_settings(part / "sentence_bert_config.json", limits)
+    if not isinstance(encoder, StaticEncoder):
+        limits = {"max_seq_length": encoder.max_length, "do_lower_case": encoder.lower_case}
+        _write_settings(part / _LIMITS, limits)
     prompt, roles = encoder.default_head.prompt, own or encoder.default_head.roles
     # under all names, since encode_query and encode_document ignore the default
     prompts = {"query": roles.query or prompt, "document": roles.document or prompt, "sentence": prompt}

@@ -41,11 +41,14 @@ def sentence_transformers(head: Head | None = None, named: bool = False) -> str:
 def transformers(
     head: Head, auto_class: str, prompt: str = "", lower_case: bool = False, max_length: int | None = None
 ) -> str | None:
-    """The lines for transformers alone; None for a layer & pooling, or a prompt, that needs more than a few lines."""
+    """The lines for transformers alone; None for a layer & pooling, or a prompt, that needs more than a few lines.
+
+    Without a class, transformers does not open the model.
+    """
     from explorer.encoding.read.head import Dense
 
     steps = _steps(head)
-    if steps is None or (prompt and not head.roles.pooled):
+    if steps is None or not auto_class or (prompt and not head.roles.pooled):
         return None
     states = ["    states = model(**rows).last_hidden_state  # (sentence, token, width)"]
     if not head.of_last_layer:

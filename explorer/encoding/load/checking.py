@@ -43,15 +43,17 @@ def check(folder: Path, free: float | None = None) -> Path:
     Weights are counted in float32, since they are loaded so whatever precision follows.
     """
     declared = layout.modules(folder)
-    if declared and declared[0].kind != "Transformer":
+    if declared and declared[0].kind not in ("Transformer", families.STATIC_MODULE):
         raise errors.UnsupportedModel(
-            f"{folder} starts with a module '{declared[0].kind}'. Strata analyses the layers of transformers: "
-            "choose a model whose first module is a Transformer."
+            f"{folder} starts with a module '{declared[0].kind}'. Strata reads transformers and static embeddings: "
+            f"choose a model whose first module is a Transformer or a {families.STATIC_MODULE}."
         )
     place, adapter = layout.transformer(folder), layout.adapter(folder)
     for inside in (folder, place, adapter):
         for path in inside.iterdir() if inside is not None and inside.is_dir() else ():
             configuration.check_regular(path)
+    if layout.is_static(folder):
+        return _check_static(place, free)
     path = place / "config.json"
     if not path.is_file():
         layout.refuse(place)
@@ -65,13 +67,25 @@ def check(folder: Path, free: float | None = None) -> Path:
     if adapter is not None:
         weights.check_adapter(adapter)
     if not layout.vocabulary(place) and not (adapter and layout.vocabulary(adapter)):
-        raise errors.TokenizerMissing(
-            f"{place} has no tokenizer: it holds {layout.contents(place)}. Copy the tokenizer's files there too, "
-            "for example tokenizer.json or vocab.txt; without them every word would be unknown."
-        )
+        raise _no_tokenizer(place, "for example tokenizer.json or vocab.txt")
     check_room(count(place, config), "float32", hardware.free_memory() if free is None else free)
     check_sizes(path, config, lambda: _largest(place))
     return place
+
+
+def _check_static(place: Path, free: float | None) -> Path:
+    """Refuse static embeddings without their tokenizer or table, or which do not fit."""
+    if not (place / "tokenizer.json").is_file():
+        raise _no_tokenizer(place, "here tokenizer.json alone")
+    check_room(count(place, {}), "float32", hardware.free_memory() if free is None else free)
+    return place
+
+
+def _no_tokenizer(place: Path, files: str) -> errors.TokenizerMissing:
+    return errors.TokenizerMissing(
+        f"{place} has no tokenizer: it holds {layout.contents(place)}. Copy the tokenizer's files there too, {files}; "
+        "without them every word would be unknown."
+    )
 
 
 def _largest(place: Path) -> int:

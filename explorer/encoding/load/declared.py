@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _SIMCSE_HEAD = "mlp.dense."  # prefix of its weights
 # fields of the config.json of a Pooling
 _POOLING = (*configuration.ENDS, "pooling_mode", *(one.switch for one in pooling.switched()), "include_prompt")
+STATIC_POOLINGS: tuple[str, ...] = ("mean",)  # of static embeddings
 NOT_DECLARED = "the default of sentence-transformers if nothing is declared"
 
 
@@ -62,7 +63,10 @@ def _declared(folder: Path) -> tuple[str | None, pooling.Reading | None]:
     blended = listed[0].kind == "WeightedLayerPooling"  # which layers is in its weights, perhaps in a large file
     first, *after = listed[1:] if blended and len(listed) > 1 else listed
     path = first.folder / "config.json"
-    if first.kind == "Pooling":
+    static = first.kind == families.STATIC_MODULE
+    if static:
+        pooled = list(STATIC_POOLINGS)
+    elif first.kind == "Pooling":
         ours = _by_library()
         pooled = [ours.get(mode, mode) for mode in _modes(configuration.module(first.folder, *_POOLING))]
     elif first.kind == "LayerReading":
@@ -76,7 +80,8 @@ def _declared(folder: Path) -> tuple[str | None, pooling.Reading | None]:
     else:  # `cls + mean of the last layer`, then the poolings that name their layers
         last = " + ".join(name for name in pooled if name in pooling.POOLINGS)
         others = [name for name in pooled if name not in pooling.POOLINGS]
-        pooling_words = " + ".join([*[f"{last} of the last layer"] * bool(last), *others])
+        of_all = f"{last} of the {'token vectors' if static else 'last layer'}"
+        pooling_words = " + ".join([*[of_all] * bool(last), *others])
     words = {"Normalize": "normalised"} | {kind: step.words for kind, step in parts.steps().items()}
     steps = [words.get(module.kind, module.kind) for module in after]
     cell = None
@@ -90,6 +95,8 @@ def _declared(folder: Path) -> tuple[str | None, pooling.Reading | None]:
 
 def poolings(folder: Path) -> tuple[str, ...]:
     """The poolings of the grid of a model."""
+    if layout.is_static(folder):
+        return STATIC_POOLINGS
     if stored_vectors.are_in(folder):
         return stored_vectors.POOLINGS
     return pooling.DECODER_POOLINGS if families.is_decoder(layout.settings(folder)) else pooling.GRID_POOLINGS
@@ -207,23 +214,26 @@ def head(folder: Path) -> Head | None:
     if not listed:
         return None
     kinds = [module.kind for module in listed]
+    static = kinds[0] == families.STATIC_MODULE
     blended = listed[1] if kinds[1:2] == ["WeightedLayerPooling"] else None
     listed = [module for module in listed if module is not blended]
     start = [module.kind for module in listed[:2]]
     normalize = kinds[-1] == "Normalize"
-    middle = listed[2:-1] if normalize else listed[2:]
+    middle = listed[1 if static else 2 : -1 if normalize else None]
     steps = parts.steps()
-    first = start == ["Transformer", "Pooling"] or (start == ["Transformer", "LayerReading"] and not blended)
+    first = static or start == ["Transformer", "Pooling"] or (start == ["Transformer", "LayerReading"] and not blended)
     if not first or any(module.kind not in steps for module in middle):
         raise UnsupportedModel(
             f"{folder / 'modules.json'} chains {' → '.join(kinds)}. Strata supports Transformer → Pooling (with "
-            f"WeightedLayerPooling before it, or its own LayerReading instead), then any of {', '.join(steps)} "
-            "and Dropout, then Normalize. Choose another model."
+            f"WeightedLayerPooling before it, or its own LayerReading instead) or {families.STATIC_MODULE}, then "
+            f"any of {', '.join(steps)} and Dropout, then Normalize. Choose another model."
         )
     if normalize:
         configuration.of_vectors(listed[-1].folder)
     dense = tuple(steps[module.kind].opened(module.folder) for module in middle)
-    if start[1] == "LayerReading":
+    if static:
+        poolings, layers, include_prompt = STATIC_POOLINGS, None, True
+    elif start[1] == "LayerReading":
         poolings, layers, include_prompt = layer_reading.opened(listed[1].folder)
     else:
         layers, stated = None, configuration.of_vectors(listed[1].folder, *_POOLING)

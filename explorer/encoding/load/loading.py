@@ -91,31 +91,32 @@ def load(model: Found, precision: str = "auto", device: str = "auto", attention:
 
 def _load(located: Found, folder: Path, precision: str, device: str, attention: str) -> Encoder:
     """Load what is in the folder of a transformer, and around it."""
+    from explorer.encoding.load import static_embedding
     from explorer.encoding.read.encoder import Encoder
 
-    adapter = layout.adapter(located.folder)
     head = declared.head(layout.described_in(located.folder)) or declared.simcse_head(folder)
     if head and located.name.partition("@")[0] in families.LEAVE_PROMPTS_OUT:
         head = replace(head, roles=replace(head.roles, pooled=False))
-    limits = declared.limits(_first(declared.limits_in, adapter, folder))
-    config = read_config(folder)
-    vocabulary = _first(layout.vocabulary, adapter, folder)
-    tokenizer = model_tokenizer.load(vocabulary, config if vocabulary == folder else None)
-    model = _read(folder, config, attention, adapter)
+    static, lower_case = layout.is_static(located.folder), False
+    kind = static_embedding.StaticEncoder if static else Encoder
+    if static:
+        model, tokenizer, most = static_embedding.opened(folder)
+    else:
+        model, tokenizer, most, lower_case = _transformer(located, folder, attention)
     model_tokenizer.check_vocabulary(tokenizer, model, located.name)
     if device == "cuda":
         checking.check_room(model.num_parameters(), precision, hardware.free_memory(device))
     settle(model, precision, device)
     head = head and head.to(device)
     _try_out(model, tokenizer, head, located.name)
-    encoder = Encoder(
+    encoder = kind(
         name=located.name,
         digest=located.digest,
         model=model,
         tokenizer=tokenizer,
-        max_length=model_tokenizer.max_length(model, tokenizer, limits.max_seq_length),
+        max_length=most,
         head=head,
-        lower_case=bool(limits.do_lower_case),
+        lower_case=lower_case,
         precision=precision,
         device=device,
         folder=folder,
@@ -124,6 +125,20 @@ def _load(located: Found, folder: Path, precision: str, device: str, attention: 
     if encoder.default_head.prompt:
         encoder.check_room("default", encoder.default_head.prompt, encoder.max_length)
     return encoder
+
+
+def _transformer(
+    located: Found, folder: Path, attention: str
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, int, bool]:
+    """The transformer in a folder, its tokenizer, the most tokens of a sentence, and whether texts are lowercased."""
+    adapter = layout.adapter(located.folder)
+    limits = declared.limits(_first(declared.limits_in, adapter, folder))
+    config = read_config(folder)
+    vocabulary = _first(layout.vocabulary, adapter, folder)
+    tokenizer = model_tokenizer.load(vocabulary, config if vocabulary == folder else None)
+    model = _read(folder, config, attention, adapter)
+    most = model_tokenizer.max_length(model, tokenizer, limits.max_seq_length)
+    return model, tokenizer, most, bool(limits.do_lower_case)
 
 
 def _first(has: Callable[[Path], object], adapter: Path | None, folder: Path) -> Path:

@@ -39,6 +39,8 @@ _NEVER_EMPTY = re.compile(
     r"(\+|\{[1-9][0-9]*(,([1-9][0-9]*)?)?\})?(?![*+?{])"  # once or more
     r"[^|\\]*"  # no alternative to it
 )
+# how tokens are written that stand for padding, an unknown word and a masked one
+_SPECIAL = {"pad_token": ("[PAD]", "<pad>"), "unk_token": ("[UNK]", "<unk>"), "mask_token": ("[MASK]", "<mask>")}
 _REST = ""  # stands for every character that no step names
 _OTHER = "Copy the tokenizer's files that were saved with the weights, or choose another model."
 
@@ -78,6 +80,33 @@ def load(folder: Path, config: PreTrainedConfig | None = None) -> PreTrainedToke
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token or tokenizer.convert_ids_to_tokens(0)
     return tokenizer
+
+
+def alone(path: Path) -> tuple[PreTrainedTokenizerBase, int | None]:
+    """The tokenizer in a tokenizer.json without further files, and the limit that it states, if any.
+
+    It adds no special tokens: those of the file are for a model that reads them.
+    """
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedTokenizerFast
+
+    check_file(path)
+    tokenizer = Tokenizer.from_file(str(path))
+    check(path, tokenizer)
+    cut = tokenizer.truncation or {}
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    tokenizer.post_processor = None
+    known = tokenizer.get_vocab()
+    named = {name: next((text for text in texts if text in known), None) for name, texts in _SPECIAL.items()}
+    found = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        truncation_side=cut.get("direction", "right"),
+        **{name: text for name, text in named.items() if text},
+    )
+    if found.pad_token is None:
+        found.pad_token = found.convert_ids_to_tokens(min(known.values()))
+    return found, cut.get("max_length")
 
 
 def _settings(folder: Path) -> configuration.TokenizerConfig:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 SUCH_AS = "such as BERT, RoBERTa, MPNet or ModernBERT"  # in messages that advise another model
 SIMILAR = "a BERT, a RoBERTa or a similar model"
+# a table of token vectors, as a module of sentence-transformers and by the "model_type" of another library
+STATIC, STATIC_MODULE, STATIC_TYPES = "static-embedding", "StaticEmbedding", ("model2vec",)
 # sentence-transformers leaves the prompts of these out of the pooling, though their folders do not ask for it
 LEAVE_PROMPTS_OUT = tuple(f"hkunlp/instructor-{size}" for size in ("base", "large", "xl"))
 POOLER = "pooler"  # BERT's layer over the first token, which an encoder is loaded without; others have taken the name
@@ -216,6 +218,11 @@ def is_decoder(stated: Mapping[str, Any]) -> bool:
     """Whether a config.json is of a decoder; not if its settings let tokens see both sides."""
     both_sides = stated.get("is_causal") is False or stated.get("use_bidirectional_attention") in (True, "all")
     return of(stated.get("model_type")).decoder and not both_sides
+
+
+def is_static(stated: Mapping[str, Any]) -> bool:
+    """Whether a config.json is of static embeddings, as another library saves them."""
+    return stated.get("model_type") in STATIC_TYPES
 
 
 def published(stated: Mapping[str, Any]) -> str:

@@ -33,6 +33,8 @@ def modules(folder: Path) -> tuple[Module, ...]:
 
 def _listed(folder: Path) -> tuple[Module, ...]:
     path = folder / "modules.json"
+    if not path.exists():
+        return _of_model2vec(folder)
     lines = configuration.parsed(path, otherwise=[])
     if not isinstance(lines, list) or not all(
         isinstance(line, dict) and isinstance(line.get("type"), str) and isinstance(line.get("path"), str)
@@ -49,9 +51,23 @@ def _listed(folder: Path) -> tuple[Module, ...]:
     return tuple(Module(line["type"].rsplit(".", 1)[-1], folder / line["path"]) for line in lines)
 
 
+def _of_model2vec(folder: Path) -> tuple[Module, ...]:
+    """The same modules for static embeddings as another library saves them, without a list; none for anything else."""
+    stated = configuration.settings(folder / "config.json")
+    if not families.is_static(stated):
+        return ()
+    return Module(families.STATIC_MODULE, folder), *[Module("Normalize", folder)] * bool(stated.get("normalize"))
+
+
 def _transformer_folder(folder: Path) -> Path:
-    """The folder of the transformer in a model's folder; of an adapter that is saved alone, that of the adapter."""
-    return next((module.folder for module in _listed(folder) if module.kind == "Transformer"), folder)
+    """The folder of the transformer or static embeddings in a model's folder; of an adapter alone, the adapter's."""
+    kinds = ("Transformer", families.STATIC_MODULE)
+    return next((module.folder for module in _listed(folder) if module.kind in kinds), folder)
+
+
+def is_static(folder: Path) -> bool:
+    """Whether a model is a table of token vectors without layers, as sentence-transformers or model2vec saves it."""
+    return [module.kind for module in modules(folder)[:1]] == [families.STATIC_MODULE]
 
 
 def transformer(folder: Path) -> Path:
@@ -218,7 +234,7 @@ def family(folder: Path) -> str:
 
 def last_layer(folder: Path) -> int:
     """The number of the last layer of a model; layer 0 is the embedding output."""
-    if stored_vectors.are_in(folder):
+    if stored_vectors.are_in(folder) or is_static(folder):
         return 0
     path = transformer(folder) / "config.json"
     stated = configuration.settings(path)

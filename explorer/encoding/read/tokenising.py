@@ -139,7 +139,7 @@ class Tokenising:
             None if word is None or end <= begin else (word, max(start - begin, 0), end - begin)
             for word, (start, end) in zip(found.word_ids(), found["offset_mapping"], strict=True)
         ]
-        ids = found["input_ids"] or [self._padding()]
+        ids = found["input_ids"] or self._without_tokens()
         if prompt and not self.default_head.roles.pooled:
             with self._tokenizer_lock:
                 (ids,) = self._after_prompts([ids], [prompt], limit)
@@ -173,8 +173,11 @@ class Tokenising:
             ids: list[list[int]] = self._tokenizer(
                 texts, return_attention_mask=False, return_token_type_ids=False, verbose=False, **options
             )["input_ids"]
-        # a sentence without tokens (an empty one, in a model without [CLS]) is encoded as its padding
-        return [numbers or [self._padding()] for numbers in ids]
+        return [numbers or self._without_tokens() for numbers in ids]
+
+    def _without_tokens(self) -> list[int]:
+        """A sentence without tokens (an empty one, in a model without [CLS]) is encoded as its padding."""
+        return [self._padding()]
 
     def tokenizer(self) -> PreTrainedTokenizerBase:
         """A copy of the tokenizer with this encoder's limit, padded on the right."""

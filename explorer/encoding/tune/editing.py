@@ -172,7 +172,7 @@ def cut(encoder: Encoder, layers: int, where: Stack | None = None) -> Encoder:
             f"{where.lowest} to {whole}{'' if where.lowest else ' (0: the embedding block alone)'}."
         )
     prompts = encoder.default_head
-    return Encoder(
+    return type(encoder)(
         name=encoder.name,
         digest=lookup.joined_digests(encoder.digest, f"cut after layer {layers}"),
         model=_cut(encoder.model, where.path, layers),

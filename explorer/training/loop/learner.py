@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from explorer import optimizers, run_folder
+from explorer.encoding.export import exporting
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, Diverged
 from explorer.evaluating.probes.class_rows import RowsJudge
@@ -44,6 +45,7 @@ class Learner:
         if isinstance(self.method, PredictedClasses):
             self.method.training_rows = self.corpus
         if self.method.trains():
+            exporting.check_head(prepared.encoder, self.method.head())
             sampler = self.method.sampler()
             self.feed = Feed(self.corpus, self.schedule, seed, world.rank, world.size, sampler)
             self.optimizer = self.method.make_optimizer(self.method.groups(self.schedule), self.schedule)

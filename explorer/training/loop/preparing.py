@@ -264,15 +264,15 @@ def prepare(
 def on_encoder(recipe: Recipe, texts: Texts, found: model_names.Found, encoder: Encoder) -> Prepared:
     """What a training needs that starts from this encoder, but for the rows of each seed."""
     method, values = recipe.kind, recipe.method_values()
+    method.check_layers(values, encoder.name, encoder.model.config.num_hidden_layers)
     prompts_rows = issubclass(method, methods.PromptedRows)
     prompts = method.prompts(values, encoder) if issubclass(method, methods.PromptedRows) else encoder.role_prompts
     if prompts_rows:
         check_prompts(prompts, encoder, encoder.limit(min(recipe.schedule().max_length, encoder.max_length)))
     dev = judge_of(texts.dev, texts, encoder, prompts)
     tests = tuple(judge_of(one, texts, encoder, prompts) for one in texts.tests)
-    reports = texts.reports
-    if any(isinstance(one, RankingJudge) and one.prompted for one in (dev, *tests)):
-        reports = (*reports, TRAINED_TOO if prompts_rows else UNTRAINED)
+    prompted = any(isinstance(one, RankingJudge) and one.prompted for one in (dev, *tests))
+    reports = (*texts.reports, *[TRAINED_TOO if prompts_rows else UNTRAINED] * prompted)
     others, left_out = [], []
     for name, part, of in texts.elsewhere:
         try:

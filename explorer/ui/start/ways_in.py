@@ -8,7 +8,7 @@ import streamlit as st
 from explorer import errors, in_words, run_folder
 from explorer.data import sample
 from explorer.data.graded import sets
-from explorer.encoding.locate import model_names
+from explorer.encoding.locate import model_names, stored_vectors
 from explorer.measuring.sentences import word_tables
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
@@ -187,8 +187,9 @@ def model_a(scored: sidebar_choice.ModelScores) -> None:
     scores, metric = scored.scores, scored.scores.metrics[0]
     best = scores.best_of_all(metric)
     name = messages.plain(scored.found.name)
-    line = f"**{name}** has {scores.last} layers and encodes up to {scores.max_length} tokens."
-    if scores.limit is None:
+    read = "texts of any length" if scores.limit is None else f"up to {scores.max_length} tokens"
+    line = f"**{name}** has {scores.last or 'no'} layers and encodes {read}."
+    if stored_vectors.are_in(scored.found.folder):
         line = f"**{name}** is vectors that another program computed."
     elif scores.own_title:
         line += f" Model default: {messages.plain(scores.own_title)}."

@@ -77,7 +77,7 @@ def test_a_model_one_folder_further_in_is_pointed_at(bert):
 
 NO_OBJECT = (NotAModelFolder, r"config.json (is not valid JSON|should hold a JSON object)")
 NO_MODULES = (NotAModelFolder, r"modules.json (is not valid JSON|should be a list of modules)")
-STATIC = '[{"path": "", "type": "sentence_transformers.models.StaticEmbedding"}]'
+WORDS = '[{"path": "", "type": "sentence_transformers.models.WordEmbeddings"}]'
 FILES = [
     *(("config.json", text, *NO_OBJECT) for text in ("{", "", "[]", "\xff\xfe")),
     ("config.json", "{}", NotAModelFolder, "does not say which model it is: it has no 'model_type'"),
@@ -86,7 +86,7 @@ FILES = [
     ("config.json", {"model_type": "new-thing"}, UnsupportedModel,
      r"does not know the model type 'new-thing'.*pip install --upgrade"),
     *(("modules.json", text, *NO_MODULES) for text in ("{", "1", '{"type": "a"}', "[1]", '[{"type": "Pooling"}]')),
-    ("modules.json", STATIC, UnsupportedModel, "starts with a module 'StaticEmbedding'"),
+    ("modules.json", WORDS, UnsupportedModel, "starts with a module 'WordEmbeddings'"),
     *(("modules.json", json.dumps([{"type": "a.Transformer", "path": place}]), NotAModelFolder,
        f"points outside its folder: '{place}'") for place in ("/etc", "../bert")),
 ]  # fmt: skip

@@ -25,6 +25,8 @@ from explorer.encoding.read.word_parts import (
 )
 from explorer.errors import BadChoice, ModelTooLarge, UnsupportedModel
 from explorer.progress import finish
+from tests.encoding.load.test_static_embedding import saved
+from tests.spoiling import encoder_of
 from tests.tiny_models import FAMILIES, save_tiny
 
 SENTENCE = "a man is playing the guitar"
@@ -209,3 +211,13 @@ def test_a_model_that_reads_embeddings_otherwise_is_refused(bert, monkeypatch):
     )  # fmt: skip
     with pytest.raises(UnsupportedModel, match="gives another vector for the embeddings"):
         split(bert, SENTENCE, OWN)
+
+
+def test_the_parts_of_static_embeddings_are_their_shares_of_the_vector(tmp_path):
+    encoder = encoder_of(saved(tmp_path / "static"))
+    ends, parts = split(encoder, SENTENCE, parse("mean of layer 0", 0))
+    table = encoder.model.get_input_embeddings().weight
+    assert ends.words.texts == tuple(SENTENCE.split())
+    assert missed(ends, parts) < CLOSE
+    vector = table[torch.tensor(ends.words.ids)].mean(0)
+    assert torch.allclose(ends.last.float(), vector / vector.norm(), atol=1e-6)
