@@ -122,11 +122,31 @@ class Static:
         return folder
 
 
+@dataclass(frozen=True)
+class Routed:
+    """A Router with one encoder for queries and another one for documents."""
+
+    names: tuple[str, ...]
+    family: str = "bert"
+    remark: str = ""
+    prompts: Mapping[str, str] = field(default_factory=dict)
+
+    def save(self, folder: Path) -> Path:
+        """A folder of it."""
+        query, document = (
+            [modules.Transformer(str(save_tiny(self.family, folder / name))), modules.Pooling(WIDTH, "mean")]
+            for name in ("query", "document")
+        )
+        routes = modules.Router.for_query_document(query, document)
+        SentenceTransformer(modules=[routes], device="cpu").save(str(folder / "saved"), create_model_card=False)
+        return folder / "saved"
+
+
 def _dense(width: int, given: int = WIDTH, activation: type[nn.Module] = nn.Identity, bias: bool = False) -> Any:
     return lambda: modules.Dense(given, width, bias=bias, activation_function=activation())
 
 
-KINDS: tuple[Kind | Static, ...] = (
+KINDS: tuple[Kind | Static | Routed, ...] = (
     Kind(("sentence-transformers/all-MiniLM-L6-v2",), "bert", pooling="mean", more=(NORMALIZE,)),
     Kind(("sentence-transformers/all-mpnet-base-v2",), "mpnet", pooling="mean", more=(NORMALIZE,)),
     Kind(("sentence-transformers/msmarco-distilbert-base-tas-b",), "distilbert", pooling="cls"),
@@ -240,6 +260,7 @@ KINDS: tuple[Kind | Static, ...] = (
         model2vec=True,
         remark="unknown words count, as in sentence-transformers; model2vec itself leaves them out",
     ),
+    Routed(("MongoDB/mdbr-leaf-ir-asym",)),
 )
 
 
@@ -247,7 +268,7 @@ KINDS: tuple[Kind | Static, ...] = (
 class Checked:
     """What Strata does with a folder: the largest difference of vectors to sentence-transformers, and the rest."""
 
-    kind: Kind | Static
+    kind: Kind | Static | Routed
     refused: str = ""  # why it is not loaded
     vectors_are: str = ""  # the model default, in words
     differences: Mapping[str, float] = field(default_factory=dict)  # by what was encoded
@@ -255,7 +276,7 @@ class Checked:
     lowest_cut: int | None = None  # the least layers that it can be cut to; None if it cannot be cut
 
 
-def check(kind: Kind | Static, folder: Path) -> Checked:
+def check(kind: Kind | Static | Routed, folder: Path) -> Checked:
     """Load a folder in both libraries, compare their vectors, train a step, export it, open that, and cut it."""
     saved = kind.save(folder)
     try:
@@ -328,8 +349,9 @@ transformers and sentence-transformers write for it, and tried:
 - its last layers can be left out, down to the number of layers in the table.
 
 Other names of the same architecture work alike, as does any text encoder that transformers builds without Python code
-of the folder. Static embeddings (a table of token vectors, whose mean is the vector of a text) have one layer, the
-table, under one pooling; methods on pairs, triplets, scores and labels train them.
+of the folder. A Router whose routes are the same modules is read as these. Static embeddings (a table of token vectors,
+whose mean is the vector of a text) have one layer, the table, under one pooling; methods on pairs, triplets, scores and
+labels train them.
 `python -m tests.todays_encoders` prints this page, and a test compares it.
 
 | On the hub | Architecture | Model default | Prompts tried | Layers, at least | |
@@ -347,7 +369,7 @@ def page(found: Sequence[Checked]) -> str:
     """`docs/encoders.md`."""
     read = "".join(_row(one) for one in found if not one.refused)
     refused = "".join(f"| {_names(one)} | {one.kind.family} | {one.refused} |\n" for one in found if one.refused)
-    return TITLE + read + (REFUSED + refused) * bool(refused)
+    return TITLE + read + REFUSED + refused
 
 
 def _row(one: Checked) -> str:

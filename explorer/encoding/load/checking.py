@@ -43,6 +43,16 @@ def check(folder: Path, free: float | None = None) -> Path:
     Weights are counted in float32, since they are loaded so whatever precision follows.
     """
     declared = layout.modules(folder)
+    routed = next((module for module in declared if module.kind in layout.ROUTERS), None)
+    if routed is not None:
+        routes = ", ".join(
+            f"{route}: {' → '.join(module.kind for module in modules) or 'nothing'}"
+            for route, modules in layout.routes_of(routed.folder).items()
+        )
+        raise errors.UnsupportedModel(
+            f"{folder} reads texts by a Router, each kind with modules of its own ({routes}). Strata reads all texts "
+            "with the same ones: choose the model of one route."
+        )
     if declared and declared[0].kind not in ("Transformer", families.STATIC_MODULE):
         raise errors.UnsupportedModel(
             f"{folder} starts with a module '{declared[0].kind}'. Strata reads transformers and static embeddings: "

@@ -83,6 +83,14 @@ class ModuleConfig:
 
 
 @dataclass(frozen=True)
+class Router:
+    """The file of a Router: the type of each module, and the modules of each route."""
+
+    types: Mapping[str, str] = field(default_factory=dict)
+    structure: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Adapter:
     """adapter_config.json of peft."""
 

@@ -3,6 +3,7 @@
 import reprlib
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,6 +14,8 @@ from explorer.errors import HubUnreachable, ModelNotFound, NotAModelFolder, NotW
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 ADAPTER, ADAPTER_WEIGHTS, ADAPTER_PICKLE = "adapter_config.json", "adapter_model.safetensors", "adapter_model.bin"
 LISTED = 8  # files or models in a message
+# a module with a chain of modules for each kind of text, by its names, and the names of the file that lists them
+ROUTERS, ROUTER_FILES = ("Router", "Asym"), ("router_config.json", "config.json")
 SETTINGS = (".json", ".txt", ".model", ".spm")  # settings and vocabularies: all small files that influence a vector
 SIMILARITY = "similarity.json"  # what cosines of the model mean: it influences none
 MOST_LAYERS = 1000  # published encoders have at most a hundred; a menu has an entry for each
@@ -44,11 +47,36 @@ def _listed(folder: Path) -> tuple[Module, ...]:
             f"{path} should be a list of modules, each with a type and a path that are text. Copy or download the "
             "file again."
         )
-    outside = [line["path"] for line in lines if Path(line["path"]).is_absolute() or ".." in Path(line["path"]).parts]
-    if outside:
-        raise NotAModelFolder(f"{path} points outside its folder: '{outside[0]}'. Copy or download the folder again.")
-    # the dotted names before the last changed between versions of sentence-transformers
-    return tuple(Module(line["type"].rsplit(".", 1)[-1], folder / line["path"]) for line in lines)
+    listed = [_module(path, line["type"], line["path"]) for line in lines]
+    return tuple(chain.from_iterable(_of_router(one) if one.kind in ROUTERS else (one,) for one in listed))
+
+
+def _module(path: Path, kind: str, place: str) -> Module:
+    """An entry of a file: the dotted names before the last changed between versions of sentence-transformers."""
+    if Path(place).is_absolute() or ".." in Path(place).parts:
+        raise NotAModelFolder(f"{path} points outside its folder: '{place}'. Copy or download the folder again.")
+    return Module(kind.rsplit(".", 1)[-1], path.parent / place)
+
+
+def _of_router(router: Module) -> tuple[Module, ...]:
+    """The modules of a Router if all texts take them; the Router itself if its routes differ."""
+    routes = routes_of(router.folder)
+    return next(iter(routes.values())) if len(set(routes.values())) == 1 else (router,)
+
+
+def routes_of(folder: Path) -> dict[str, tuple[Module, ...]]:
+    """The modules of each route of a Router; modules that several routes share are saved once."""
+    path = next(filter(Path.is_file, (folder / name for name in ROUTER_FILES)), folder / ROUTER_FILES[0])
+    stated = configuration.read(path, configuration.Router)
+    if not stated.structure or not set(chain.from_iterable(stated.structure.values())) <= set(stated.types):
+        raise NotAModelFolder(
+            f"{path} should name the modules of each route (structure) and the type of each module (types). Copy or "
+            "download the file again."
+        )
+    return {
+        route: tuple(_module(path, stated.types[name], name) for name in names)
+        for route, names in stated.structure.items()
+    }
 
 
 def _of_model2vec(folder: Path) -> tuple[Module, ...]:

@@ -25,7 +25,7 @@ _CACHED = "models--"  # a model in the cache: models--org--name/snapshots/<commi
 # includes shards, but not half-precision variants and copies for onnx, openvino or tensorflow
 _WEIGHTS = re.compile(r"(pytorch_)?model(-\d+-of-\d+)?\.(safetensors|bin)|adapter_model\.safetensors")
 _LICENCE = "license:"  # begins the tag that names one
-_MODULE = re.compile(r"\d+_\w+")  # 1_Pooling
+_MODULE = re.compile(r"([\w-]+_)?\d+_\w+")  # 1_Pooling, and query_0_Transformer of a Router
 _OFFLINE_HELP = (
     f"Without the hub, choose the bundled {lookup.BUNDLED} or a folder with a model in it; on a machine with a "
     "connection, 'hf download <name>' fills a cache that can be copied here."
