@@ -278,6 +278,7 @@ def _pooled(place: Path, stated: configuration.ModuleConfig) -> tuple[str, ...]:
 
 def _of_layers(place: Path, poolings: tuple[str, ...]) -> str:
     """The pooling of equally weighted layers, by its title."""
+    configuration.require(place)
     stated = configuration.module(place, "layer_start", "num_hidden_layers")
     shares = weights.of_module(place, "", ("layer_weights",))["layer_weights"].flatten().tolist()
     layers = [stated.layer_start + number for number, share in enumerate(shares) if share]

@@ -108,6 +108,11 @@ def _load(located: Found, folder: Path, precision: str, device: str, attention: 
         checking.check_room(model.num_parameters(), precision, hardware.free_memory(device))
     settle(model, precision, device)
     head = head and head.to(device)
+    misfit = head and head.misfit(model.config.hidden_size)
+    if misfit:
+        raise errors.NotWeights(
+            f"The modules of '{located.name}' do not fit together: {misfit}. Copy or download the folder again."
+        )
     _try_out(model, tokenizer, head, located.name)
     encoder = kind(
         name=located.name,

@@ -125,8 +125,21 @@ def module(place: Path, *names: str) -> ModuleConfig:
     return checked(place / "config.json", ModuleConfig, {name: stated[name] for name in names if name in stated})
 
 
+def require(place: Path) -> None:
+    """Refuse a module without its config.json: its defaults could be those of another model."""
+    if not (place / "config.json").exists():
+        raise NotAModelFolder(
+            f"{place / 'config.json'} is missing, which states what the module does. Copy or download the folder again."
+        )
+
+
 def of_vectors(place: Path, *names: str) -> ModuleConfig:
-    """These fields of the config.json of a module that makes the sentence's vector or works on it."""
+    """These fields of the config.json of a module that makes the sentence's vector or works on it.
+
+    A module that needs none of them may be saved without the file.
+    """
+    if names:
+        require(place)
     stated = module(place, *ENDS, *names)
     for end in ENDS:
         if getattr(stated, end) not in (None, "sentence_embedding"):

@@ -60,6 +60,15 @@ class Head:
             found = step.width(found)
         return found
 
+    def misfit(self, states: int) -> str:
+        """Why its maps do not fit one another, or states of this width; "" if they do."""
+        found = replace(self, dense=()).width(states)
+        for step in self.dense:
+            if step.takes not in (None, found):
+                return f"{_facts(step).words} takes vectors of width {step.takes}, and gets vectors of width {found}"
+            found = step.width(found)
+        return ""
+
     @property
     def of_last_layer(self) -> bool:
         """Whether it uses the last layer only."""

@@ -128,7 +128,7 @@ def test_every_head_is_read_alike_and_described_alike(tuned, bert, tmp_path, hea
 
 def sentence_transformers_folder(bert: Path, settings: dict[str, Any], limits: dict[str, Any]) -> Path:
     """A base with a reading of its own."""
-    declare(bert, "Transformer", "Pooling")
+    declare(bert, "Transformer", "Pooling", pooling={})
     (bert / "config_sentence_transformers.json").write_text(json.dumps(settings))
     (bert / "sentence_bert_config.json").write_text(json.dumps(limits))
     return bert

@@ -300,7 +300,7 @@ def test_the_lines_of_a_card_give_the_vectors_of_the_run(tmp_path, base, tuned_b
 @pytest.mark.parametrize("lower_case", [True, False])
 def test_prompt_and_lower_case_are_in_the_lines(tmp_path, prompt, lower_case):
     base = save_tiny("bert", tmp_path / "base")
-    declare(base, "Transformer", "Pooling")
+    declare(base, "Transformer", "Pooling", pooling={})
     stated = {"prompts": {"ask": prompt}, "default_prompt_name": "ask"}
     (base / "config_sentence_transformers.json").write_text(json.dumps(stated))
     (base / "sentence_bert_config.json").write_text(json.dumps({"do_lower_case": lower_case}))

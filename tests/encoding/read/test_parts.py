@@ -58,6 +58,11 @@ class Times(nn.Module):
         """The width given."""
         return given
 
+    @property
+    def takes(self):
+        """Any width."""
+        return None
+
     def settings(self):
         """The number."""
         return {"factor": self.factor}

@@ -35,6 +35,10 @@ class HeadStep(Protocol):
     def __call__(self, vectors: Tensor, /) -> Tensor:
         """Map vectors (sentence, width)."""
 
+    @property
+    def takes(self) -> int | None:
+        """The width of the vectors that it maps; None for any."""
+
     def width(self, given: int) -> int:
         """The width of its vectors, for vectors of this width."""
 

@@ -47,6 +47,11 @@ class Dense:
             return mapped
         return mapped + (vectors if self.residual_weight is None else functional.linear(vectors, self.residual_weight))
 
+    @property
+    def takes(self) -> int:
+        """The width in."""
+        return self.weight.shape[1]
+
     def width(self, given: int) -> int:
         """The width out."""
         return len(self.weight)

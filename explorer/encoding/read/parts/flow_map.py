@@ -128,6 +128,11 @@ class FlowMap(nn.Module):
         given["sentence_embedding"] = self.flow(given["sentence_embedding"].float())
         return given
 
+    @property
+    def takes(self) -> int:
+        """The width of the flow."""
+        return self.flow.width
+
     def width(self, given: int) -> int:
         """The width given."""
         return given

@@ -27,6 +27,11 @@ class LayerNorm:
         """Vectors (sentence, width) as vectors of the same shape."""
         return functional.layer_norm(vectors, self.weight.shape, self.weight, self.bias)
 
+    @property
+    def takes(self) -> int:
+        """The width of its weights."""
+        return len(self.weight)
+
     def width(self, given: int) -> int:
         """The width given."""
         return given
