@@ -19,7 +19,7 @@ from tests.fuzz import mutants
 from tests.spoiling import configure, reweigh
 from tests.tiny_models import SENTENCES, WIDTH, save_tiny
 
-MODELS = ("bert", "gpt2", "t5", "albert", "simcse", "chain", "weighted", "adapter")
+MODELS = ("bert", "gpt2", "t5", "albert", "simcse", "chain", "weighted", "adapter", "static", "model2vec", "routed")
 _TYPE = "sentence_transformers.models."
 _TEXTS = ("", "a", "Ġ", "▁", "##", " ", "ab", "é" * 40, "x" * 5000)
 _PATTERNS = ("", "a*", "a+", "[a-z]", r"\s+", "(a+)+$", "(a|b|)+c")
@@ -42,6 +42,42 @@ def prepare(folder: Path) -> None:
     _chain(folder / "chain", folder / "bert", ["Transformer", "Pooling", "Dense", "LayerNorm", "Normalize"])
     _adapter(folder / "adapter", folder / "bert")
     _chain(folder / "weighted", folder / "bert", ["Transformer", "WeightedLayerPooling", "Pooling"])
+    _tables(folder)
+    _routed(folder / "routed", folder / "bert")
+
+
+def _tables(folder: Path) -> None:
+    """Save static embeddings as sentence-transformers and as model2vec do."""
+    count = len(json.loads((folder / "bert" / "tokenizer.json").read_text())["model"]["vocab"])
+    table, rows = torch.ones(count, WIDTH), torch.arange(count)
+    settings: dict[str, tuple[str, object, dict[str, torch.Tensor]]] = {
+        "static": (
+            "modules.json",
+            [{"type": f"{_TYPE}StaticEmbedding", "path": ""}, {"type": f"{_TYPE}Normalize", "path": "1_Normalize"}],
+            {"embedding.weight": table},
+        ),
+        "model2vec": (
+            "config.json",
+            {"model_type": "model2vec", "normalize": True},
+            {"embeddings": table, "mapping": rows, "weights": torch.ones(count)},
+        ),
+    }
+    for name, (file, content, tensors) in settings.items():
+        (folder / name).mkdir()
+        shutil.copy(folder / "bert" / "tokenizer.json", folder / name)
+        (folder / name / file).write_text(json.dumps(content))
+        save_file(tensors, folder / name / "model.safetensors")
+
+
+def _routed(folder: Path, base: Path) -> None:
+    """Save a Router of one route."""
+    shutil.copytree(base, folder / "query_0_Transformer")
+    (folder / "modules.json").write_text(json.dumps([{"type": f"{_TYPE}Router", "path": ""}]))
+    (folder / "query_1_Pooling").mkdir()
+    (folder / "query_1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode": "mean"}))
+    names = ("query_0_Transformer", "query_1_Pooling")
+    routes = {"types": {name: _TYPE + name[8:] for name in names}, "structure": dict.fromkeys(("a", "b"), names)}
+    (folder / "router_config.json").write_text(json.dumps(routes))
 
 
 def _adapter(folder: Path, base: Path) -> None:
