@@ -91,10 +91,27 @@ def ranking(
     return (there + functional.cross_entropy(_without(back, left_out_back), _own_rows(anchor))) / 2
 
 
-def cosent(cosine: Tensor, score: Tensor, scale: float) -> Tensor:
-    """CoSENT (Su 2022): log(1 + sum of exp(scale × (cosine of j - cosine of i))) over rows with score i > score j."""
-    cosine = _wide(cosine) * scale
-    differences = cosine[None, :] - cosine[:, None]  # (i, j)
+def angle_similarities(one: Tensor, other: Tensor) -> Tensor:
+    """AnglE's similarity of each row of one side with the same row of the other, in float32 (Li and Li 2024, eq. 7).
+
+    The halves of a vector are the real and the imaginary parts of complex numbers. For unit vectors, the sum over all
+    parts of the product with the other side's conjugate has the cosine as its real part and, as its imaginary part, a
+    sine; the similarity is the size of real plus imaginary. A vector of odd width has a last imaginary part of 0.
+    """
+    with torch.autocast(one.device.type, enabled=False):
+        one, other = (_unit(functional.pad(side, (0, side.shape[-1] % 2))) for side in (one, other))
+        (real, imaginary), (real_other, imaginary_other) = one.chunk(2, -1), other.chunk(2, -1)
+        sines = (imaginary * real_other - real * imaginary_other).sum(-1)
+        return ((one * other).sum(-1) + sines).abs()
+
+
+def cosent(similarity: Tensor, score: Tensor, scale: float) -> Tensor:
+    """CoSENT (Su 2022): log(1 + sum of exp(scale × (similarity j - similarity i))) over rows with score i > score j.
+
+    The similarities are cosines there, and those of `angle_similarities` in AnglE.
+    """
+    similarity = _wide(similarity) * scale
+    differences = similarity[None, :] - similarity[:, None]  # (i, j)
     ordered = score[:, None] > score[None, :]
     exponents = differences.masked_fill(~ordered, float("-inf")).flatten()
     return torch.cat([exponents.new_zeros(1), exponents]).logsumexp(0)

@@ -1,8 +1,8 @@
-"""Training on labels and scores: BERT fine-tuned to classify, Sentence-BERT's classifier, CoSENT, cosine regression.
+"""Training on labels and scores: BERT fine-tuned to classify, Sentence-BERT's classifier, and losses of scored pairs.
 
 The first two minimise the cross-entropy of a linear layer on labelled texts; only the first one predicts classes
-afterwards. The others are losses of the cosine and the score of each pair; their learning rate and warmup are those of
-Sentence-BERT, the batch size is Strata's choice.
+afterwards. CoSENT, AnglE and cosine regression are losses of the similarity and the score of each pair; their learning
+rate and warmup are those of Sentence-BERT, the batch size is Strata's choice.
 """
 
 from collections.abc import Sequence
@@ -186,7 +186,7 @@ def class_numbers(labels: Sequence[str], classes: Sequence[str], device: torch.d
 
 
 class ScoredPairsLoss(Pooled):
-    """A loss of cosines and scores, without a head."""
+    """A loss of the similarities and the scores of pairs, without a head."""
 
     family = "scored pairs"
     rows = SCORED_PAIRS
@@ -194,8 +194,12 @@ class ScoredPairsLoss(Pooled):
 
     pooling: str = pooling_knob()
 
-    def of_cosines(self, cosine: Tensor, score: Tensor) -> Tensor:
-        """The loss of the cosines of pairs and their scores from 0 to 1."""
+    def similarity(self, first: Tensor, second: Tensor) -> Tensor:
+        """The similarity of each row of one side with the same row of the other: the cosine."""
+        return losses.paired_cosines(first, second)
+
+    def of_similarities(self, similarity: Tensor, score: Tensor) -> Tensor:
+        """The loss of the similarities of pairs and their scores from 0 to 1."""
         raise NotImplementedError
 
     def loss(self, *columns: Any) -> Tensor:
@@ -204,7 +208,7 @@ class ScoredPairsLoss(Pooled):
         one, other = (gathered(side) for side in self.encode([*first, *second]).chunk(2))
         self.record_similarities(one, other)
         gold = torch.tensor(scores).to(one.device, non_blocking=True)  # given a device, torch.tensor waits for it
-        return self.of_cosines(losses.paired_cosines(one, other), gathered(gold))
+        return self.of_similarities(self.similarity(one, other), gathered(gold))
 
 
 class CoSENT(ScoredPairsLoss):
@@ -219,7 +223,9 @@ class CoSENT(ScoredPairsLoss):
     when_to_use = "Scored pairs: the largest gain of all methods."
     paper = cited("kexuefm-8847")
     as_published = False
-    suggestion = Suggestion("scored pairs", 2, "cosines learn the order of the scores, which Spearman measures")
+    suggestion: ClassVar[Suggestion | None] = Suggestion(
+        "scored pairs", 2, "cosines learn the order of the scores, which Spearman measures"
+    )
 
     scale: float = knob(
         5.0,
@@ -232,9 +238,37 @@ class CoSENT(ScoredPairsLoss):
         "all-MiniLM-L6-v2 reaches 89.3 with 5 and 87.4 with 20 (86.7 before).",
     )
 
-    def of_cosines(self, cosine: Tensor, score: Tensor) -> Tensor:
+    def of_similarities(self, similarity: Tensor, score: Tensor) -> Tensor:
         """Compare every two rows with different scores."""
-        return losses.cosent(cosine, score, self.scale)
+        return losses.cosent(similarity, score, self.scale)
+
+
+class AnglE(CoSENT):
+    """AnglE: train similarities in the complex plane to have the same order as the scores of the pairs.
+
+    Li and Li 2024: the loss of CoSENT, on |cosine + sine| in place of the cosine, since the slope of a cosine vanishes
+    near 1 and -1. The halves of a vector are the real and the imaginary parts; the sine is the imaginary part of the
+    product of the two vectors, and changes its sign if they change places. The loss is that of sentence-transformers'
+    AnglELoss. The paper adds CoSENT and in-batch negatives to it; the scores of the trained model are cosines.
+    """
+
+    name = "angle"
+    when_to_use = "Scored pairs, to compare the loss with CoSENT's; it was not measured with the other methods."
+    paper = cited("li-li-2024-aoe")
+    suggestion = None
+
+    scale: float = knob(
+        20.0,
+        low=1.0,
+        high=1000.0,
+        front=True,
+        help="Differences of similarities are multiplied by it. The higher it is, the more the loss depends on the few "
+        "pairs most out of order. 20 in sentence-transformers.",
+    )
+
+    def similarity(self, first: Tensor, second: Tensor) -> Tensor:
+        """The size of cosine plus sine."""
+        return losses.angle_similarities(first, second)
 
 
 class CosineRegression(ScoredPairsLoss):
@@ -243,7 +277,7 @@ class CosineRegression(ScoredPairsLoss):
     Reimers and Gurevych 2019 (Sentence-BERT), section 3, regression objective: the mean squared difference of cosine
     and score, as sentence-transformers' CosineSimilarityLoss. Scores are scaled by the lowest and the highest score of
     each training text: its lowest score becomes a cosine of 0, its highest a cosine of 1. The paper trains in batches
-    of 16 with the mean; Strata in batches of 32, as the other method on scored pairs.
+    of 16 with the mean; Strata in batches of 32, as the other methods on scored pairs.
     """
 
     # trains the distances between scores, not only their order
@@ -255,6 +289,6 @@ class CosineRegression(ScoredPairsLoss):
 
     pooling: str = pooling_knob("mean")
 
-    def of_cosines(self, cosine: Tensor, score: Tensor) -> Tensor:
+    def of_similarities(self, similarity: Tensor, score: Tensor) -> Tensor:
         """The mean squared error over the rows."""
-        return losses.cosine_regression(cosine, score)
+        return losses.cosine_regression(similarity, score)

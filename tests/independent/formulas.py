@@ -98,6 +98,17 @@ def ranking(
     return (mean(there) + mean(back)) / 2 if symmetric else mean(there)
 
 
+def angle_similarity(one: Tensor, other: Tensor) -> Tensor:
+    """Li and Li 2024, equation 7: halves of the vectors as complex numbers, and real plus imaginary part of z w*."""
+    lengths = one.square().sum().sqrt() * other.square().sum().sqrt()
+    half = len(one) // 2
+    total = torch.zeros_like(lengths)
+    for k in range(half):
+        a, b, c, d = one[k], one[half + k], other[k], other[half + k]
+        total = total + (a * c + b * d) + (b * c - a * d)  # (a + bi)(c - di)
+    return (total / lengths).abs()
+
+
 def cosent(cosines: Side, scores: Sequence[float], scale: float) -> Tensor:
     """Su 2022: every two rows with different scores should have cosines in the same order."""
     rows = range(len(scores))

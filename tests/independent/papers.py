@@ -151,6 +151,8 @@ wk
   whole_window on   section III: the neighbours on either side
 cosent
   scale 20.0   the source's code
+angle
+  scale 20.0   sentence-transformers
 cosine-regression
   batch_size 16; learning_rate 2e-5; warmup 0.1   section 3.1
   decay linear   released code
@@ -255,7 +257,9 @@ contrast contrast-hard
   epsilon; clip; evaluate_every; early_stop; pooling; dropout   the paper trains another encoder
 cosent
   batch_size; learning_rate; warmup; decay; beta2; epsilon; pooling   no encoder of its own
-cosent cosine-regression
+angle
+  batch_size; learning_rate; warmup; decay; beta2; epsilon; pooling   as CoSENT, with which it is compared
+cosent angle cosine-regression
   epochs   depends on the number of scored pairs
   max_length   the papers do not truncate
   weight_decay; clip; evaluate_every; early_stop   not in the papers
@@ -283,7 +287,7 @@ cosent
 setfit
   learning_rate   as the released code, which does not use the 0.001 of its command line and of the paper
 cosine-regression
-  batch_size   the batch of the other method on scored pairs, so that they can be compared
+  batch_size   the batch of the other methods on scored pairs, so that they can be compared
   pooling   an encoder that is already tuned for similarity keeps its own pooling
 """
 

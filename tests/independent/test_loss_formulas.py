@@ -84,6 +84,15 @@ def test_cosent_is_the_sum_over_every_two_rows(sides, scale):
     assert_same(fast, formulas.cosent(cosines, SCORES, scale), [one, other])
 
 
+def test_a_similarity_of_angle_is_the_sum_over_the_complex_numbers_of_both_vectors(sides):
+    one, other = (side[:, :6] for side in sides[:2])
+    fast, slow = (
+        losses.angle_similarities(one, other),
+        [formulas.angle_similarity(*row) for row in zip(one, other, strict=True)],
+    )
+    assert_same((fast * fast).sum(), sum(each * each for each in slow), sides[:2])
+
+
 def test_regressions_are_the_means_of_squares_of_cosines_vectors_and_similarities(sides):
     one, other, *_ = sides
     cosines = [formulas.cosine(a, b) for a, b in zip(one, other, strict=True)]

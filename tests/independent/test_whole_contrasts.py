@@ -160,22 +160,24 @@ def test_the_loss_of_contrastive_learning_is_that_of_the_vectors_themselves(shal
 GRADED = named(
     [
         *(("cosent", {"pooling": pooling, "scale": scale}) for pooling in POOLINGS for scale in (5.0, 20.0)),
+        *(("angle", {"pooling": pooling, "scale": 20.0}) for pooling in POOLINGS),
         *(("cosine-regression", {"pooling": pooling}) for pooling in POOLINGS),
     ]
 )
 
 
 @pytest.mark.parametrize("case", GRADED)
-def test_the_loss_on_scored_pairs_is_that_of_their_cosines(shallow, case):
+def test_the_loss_on_scored_pairs_is_that_of_their_similarities(shallow, case):
     name, settings = GRADED[case]
     method = shallow.method(name, **settings)
 
     def by_hand(weights):
         sides = [shallow.vectors(weights, column, settings["pooling"]) for column in (FIRST, SECOND)]
-        cosines = [formulas.cosine(a, b) for a, b in zip(*sides, strict=True)]
-        if name == "cosent":
-            return formulas.cosent(cosines, SCORES, settings["scale"])
-        return formulas.regression(cosines, SCORES)
+        similarity = formulas.angle_similarity if name == "angle" else formulas.cosine
+        similarities = [similarity(a, b) for a, b in zip(*sides, strict=True)]
+        if name == "cosine-regression":
+            return formulas.regression(similarities, SCORES)
+        return formulas.cosent(similarities, SCORES, settings["scale"])
 
     assert_same(method, (FIRST, SECOND, SCORES), by_hand)
 

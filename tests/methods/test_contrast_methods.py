@@ -27,9 +27,9 @@ from tests.methods.rows import COLUMNS, FIRST, SECOND, THIRD, vectors_of
 ROWS, WIDTH = 9, 12
 
 
-def vectors(columns, seed, dtype=torch.float64):
+def vectors(columns, seed, dtype=torch.float64, width=WIDTH):
     drawn = torch.Generator().manual_seed(seed)
-    return [torch.randn(ROWS, WIDTH, generator=drawn, dtype=dtype).requires_grad_() for _ in range(columns)]
+    return [torch.randn(ROWS, width, generator=drawn, dtype=dtype).requires_grad_() for _ in range(columns)]
 
 
 def assert_as_published(theirs, ours, sides, scores=None, close=1e-6):
@@ -56,10 +56,13 @@ def test_loss_and_gradient_are_those_of_sentence_transformers(columns, symmetric
     assert_as_published(kind(model=None, scale=1 / temperature), ours, sides, close=close)
 
 
+COSINES, ANGLES = losses.paired_cosines, losses.angle_similarities
 SCORED = {
-    "CoSENT 1": (published.CoSENTLoss(model=None, scale=1.0), partial(losses.cosent, scale=1.0)),
-    "CoSENT 20": (published.CoSENTLoss(model=None, scale=20.0), partial(losses.cosent, scale=20.0)),
-    "regression": (published.CosineSimilarityLoss(model=None), losses.cosine_regression),
+    "CoSENT 1": (published.CoSENTLoss(model=None, scale=1.0), COSINES, partial(losses.cosent, scale=1.0)),
+    "CoSENT 20": (published.CoSENTLoss(model=None, scale=20.0), COSINES, partial(losses.cosent, scale=20.0)),
+    "AnglE 1": (published.AnglELoss(model=None, scale=1.0), ANGLES, partial(losses.cosent, scale=1.0)),
+    "AnglE 20": (published.AnglELoss(model=None, scale=20.0), ANGLES, partial(losses.cosent, scale=20.0)),
+    "regression": (published.CosineSimilarityLoss(model=None), COSINES, losses.cosine_regression),
 }
 
 
@@ -67,11 +70,18 @@ SCORED = {
 @pytest.mark.parametrize("loss", SCORED)
 @pytest.mark.parametrize("seed", range(3))
 def test_losses_of_scored_pairs_and_their_gradients_are_those_of_sentence_transformers(seed, loss, dtype, close):
-    theirs, ours = SCORED[loss]
+    theirs, similarities, ours = SCORED[loss]
     sides = vectors(2, seed, dtype)
     scores = torch.randint(0, 6, (ROWS,), generator=torch.Generator().manual_seed(seed)).to(dtype) / 5
     assert len(set(scores.tolist())) < ROWS, "some are equal"
-    assert_as_published(theirs, ours(losses.paired_cosines(*sides), scores), sides, scores, close)
+    assert_as_published(theirs, ours(similarities(*sides), scores), sides, scores, close)
+
+
+def test_a_vector_of_odd_width_has_a_last_imaginary_part_of_zero_as_in_sentence_transformers():
+    sides = vectors(2, 0, width=WIDTH - 1)
+    scores = torch.linspace(0, 1, ROWS, dtype=torch.float64)
+    ours = losses.cosent(losses.angle_similarities(*sides), scores, 20.0)
+    assert_as_published(published.AnglELoss(model=None), ours, sides, scores)
 
 
 def by_hand(texts, sides, temperature, symmetric):
@@ -298,16 +308,18 @@ def test_held_out_triplets_have_the_prompts_of_their_role(base, prompts):
 SCORES = COLUMNS[SCORED_PAIRS][2]
 
 
-def test_only_the_order_of_scores_counts_for_cosent(base):
-    method = methods.load("cosent")(base).eval()
+@pytest.mark.parametrize("name", ["cosent", "angle"])
+def test_only_the_order_of_scores_counts(base, name):
+    method = methods.load(name)(base).eval()
     shifted = [7 * score - 3 for score in SCORES]
     assert method(FIRST, SECOND, shifted).item() == pytest.approx(method(FIRST, SECOND, SCORES).item())
     other_way = [-score for score in SCORES]
     assert method(FIRST, SECOND, other_way).item() != pytest.approx(method(FIRST, SECOND, SCORES).item())
 
 
-def test_a_batch_whose_scores_are_all_equal_has_no_loss_and_a_gradient_of_zero(base):
-    method = methods.load("cosent")(base)
+@pytest.mark.parametrize("name", ["cosent", "angle"])
+def test_a_batch_whose_scores_are_all_equal_has_no_loss_and_a_gradient_of_zero(base, name):
+    method = methods.load(name)(base)
     loss = method(FIRST, SECOND, [0.5] * 4)
     assert loss.item() == 0
     loss.backward()
