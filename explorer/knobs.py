@@ -40,6 +40,7 @@ class Knob:
     choices: tuple[str, ...] = ()
     front: bool = False  # shown in a form before it is unfolded
     masked_model: bool = False  # its value names a masked language model, which is found before training
+    encoder: bool = False  # its value names an encoder, which is found before training, unless it is the default
     part: bool = False  # its text is how much of a whole: a share, `25 %`, or a number
     rows: Kind | None = None  # only for methods that train on such rows
     paper: bool | int | float | str | None = None  # the paper's value, if it is not the default
@@ -83,6 +84,10 @@ class Knob:
     def option(self) -> str:
         """Its flag: `--max-length`."""
         return "--" + (self.flag or self.name).replace("_", "-")
+
+    def names_model(self, value: object) -> bool:
+        """Whether a value of it names a model that has to be found before training."""
+        return self.masked_model or (self.encoder and value != self.default)
 
     def words(self, value: Any) -> list[str]:
         """The words of a command that state a value."""

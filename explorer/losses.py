@@ -5,6 +5,8 @@ formula takes cosines over a temperature, sums in float32 whatever the autocast,
 At a temperature of 0.001 the exponents reach ±1000: only log-sum-exp keeps them finite.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -89,6 +91,35 @@ def ranking(
         return there
     back = logits[:, : len(anchor)].T
     return (there + functional.cross_entropy(_without(back, left_out_back), _own_rows(anchor))) / 2
+
+
+def guided_cosines(sides: Sequence[Tensor], anchors: bool = True, positives: bool = True) -> Tensor:
+    """The cosines (row, candidate) of GIST (Solatorio 2024): the anchors with all positives, the first candidates.
+
+    After them come the anchors with all anchors and the positives with all positives, unless these are left out, and
+    the anchors with the hard negatives, which the sides after the first two hold.
+    """
+    anchor, positive, *negatives = sides
+    blocks = [cosines(anchor, positive)]
+    if anchors:
+        blocks.append(cosines(anchor, anchor))
+    if positives:
+        blocks.append(cosines(positive, positive))
+    return torch.cat([*blocks, *(cosines(anchor, negative) for negative in negatives)], dim=1)
+
+
+def false_negatives(guided: Tensor, margin: float, relative: bool) -> Tensor:
+    """Which candidates are closer than a row's own positive less a margin, by the cosines (row, candidate) of a guide.
+
+    The margin is a cosine, or a share of the positive's. A row's own positive, on the diagonal, is never among them.
+    """
+    own = guided.diagonal()[:, None]
+    return (guided > own - (own.abs() * margin if relative else margin)).fill_diagonal_(False)
+
+
+def guided_ranking(cosine: Tensor, temperature: float, left_out: Tensor) -> Tensor:
+    """GIST: classify the positive of each row, on the diagonal, among the candidates that are not left out."""
+    return functional.cross_entropy(_without(cosine / temperature, left_out), _own_rows(cosine))
 
 
 def angle_similarities(one: Tensor, other: Tensor) -> Tensor:

@@ -13,8 +13,11 @@ from explorer.errors import BadChoice
 from explorer.knobs import knob
 from explorer.methods._additions import (
     MODEL_DEFAULT,
+    THE_BASE,
     TRAINED_POOLINGS,
+    ChosenPrompts,
     Fitting,
+    FrozenGuide,
     MinedNegatives,
     Mining,
     Momentum,
@@ -23,6 +26,7 @@ from explorer.methods._additions import (
     PromptedRows,
     UncorrectedAdam,
     follow,
+    guide_knob,
     pooling_knob,
     temperature_knob,
 )
@@ -30,6 +34,7 @@ from explorer.methods._batches import Batch, Feed, NoDuplicates
 from explorer.methods._changing import changing, kept_buffers, random_states, set_random_states, sow, untouched
 from explorer.methods._class_layer import ClassLayer
 from explorer.methods._few_rows import few_rows, fitted_names, unless_chosen
+from explorer.methods._in_batch import InBatchNegatives
 from explorer.methods._method import DEMONSTRATION, UNEVEN, Autocast, Method, Paper, Suggestion, cited, papers
 from explorer.methods._presets import (
     DEFAULTS,
@@ -53,13 +58,17 @@ __all__ = [
     "PAPER",
     "QUICK",
     "RELEASED",
+    "THE_BASE",
     "TRAINED_POOLINGS",
     "UNEVEN",
     "Autocast",
     "Batch",
+    "ChosenPrompts",
     "ClassLayer",
     "Feed",
     "Fitting",
+    "FrozenGuide",
+    "InBatchNegatives",
     "Method",
     "MinedNegatives",
     "Mining",
@@ -78,6 +87,7 @@ __all__ = [
     "few_rows",
     "fitted_names",
     "follow",
+    "guide_knob",
     "kept_buffers",
     "knob",
     "knobs_of",

@@ -10,10 +10,15 @@ import torch
 from torch import Tensor, nn
 
 from explorer.data.text_sets import Corpus
+from explorer.encoding.load import loading
+from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.prompts import RolePrompts
 from explorer.encoding.tune.adapters import effective
+from explorer.encoding.tune.tunable import Tunable
+from explorer.errors import BadChoice
+from explorer.gathering import gathered
 from explorer.knobs import Values, knob
 from explorer.methods._class_layer import ClassLayer
 from explorer.methods._method import Autocast, Method
@@ -23,6 +28,7 @@ from explorer.progress import Work
 
 MODEL_DEFAULT = "model default"  # the pooling, and the maps after it, that a model declares; the mean without one
 TRAINED_POOLINGS = ("cls", "mean", "max")
+THE_BASE = "the base"  # as a frozen encoder: the one that training starts from
 
 
 def pooling_knob(paper: str | None = None) -> str:
@@ -34,6 +40,17 @@ def pooling_knob(paper: str | None = None) -> str:
         help="Pooling in training and afterwards. model default: the pooling that the model declares, with its dense "
         "layers unchanged; the mean of the last layer if the model declares none, as in sentence-transformers. cls, "
         "mean and max: of the last layer, without those dense layers.",
+    )
+
+
+def guide_knob(text: str) -> str:
+    """The setting of a frozen encoder; `text` says what it is for."""
+    return knob(
+        THE_BASE,
+        front=True,
+        encoder=True,
+        help=f"{text} the base: a frozen copy of the encoder that is trained. Or another encoder on this disk, by name "
+        "or folder; it may have another tokenizer and width. Both are read under their model default.",
     )
 
 
@@ -150,8 +167,85 @@ class PromptedRows(Method):
 
     def prompted(self, columns: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
         """Columns of rows as they are encoded: queries, then documents, after the prompts of their role."""
-        prompts = self.prompts(self.by_name(), self.base.encoder)
-        return prompts.before_queries(columns[0]), *map(prompts.before_documents, columns[1:])
+        return after_prompts(columns, self.prompts(self.by_name(), self.base.encoder))
+
+
+def after_prompts(columns: Sequence[Sequence[str]], roles: RolePrompts) -> tuple[tuple[str, ...], ...]:
+    """A column of queries, then columns of documents, after the prompts of their role."""
+    return roles.before_queries(columns[0]), *map(roles.before_documents, columns[1:])
+
+
+class ChosenPrompts(PromptedRows):
+    """A choice of the prompts of both roles: those that the model declares, or others."""
+
+    query_prompt: str = knob(
+        MODEL_DEFAULT,
+        help="Text before the first text of each row, as before queries, such as 'query: '; empty for none. It is used "
+        "in training and evaluation, and the exported model declares it. model default: the prompt that the model "
+        "declares for queries, if it declares one.",
+    )
+    document_prompt: str = knob(
+        MODEL_DEFAULT, help="The same before the other texts of a row, as before documents, such as 'passage: '."
+    )
+
+    @classmethod
+    def prompts(cls, values: Values, encoder: Encoder) -> RolePrompts:
+        """Those that are set, in place of the encoder's."""
+        own = encoder.role_prompts
+        names = ("query_prompt", "document_prompt")
+        query, document = (values.get(name, MODEL_DEFAULT) for name in names)
+        typed = [
+            f"{name} {value!r}" for name, value in zip(names, (query, document), strict=True) if value != MODEL_DEFAULT
+        ]
+        if typed and encoder.default_head.prompt:
+            raise BadChoice(
+                f"{' and '.join(typed)} cannot be used: {encoder.name} puts {encoder.default_head.prompt!r} before "
+                f"every text. Leave them at '{MODEL_DEFAULT}', or remove default_prompt_name from a copy of the model."
+            )
+        return replace(
+            own,
+            query=own.query if query == MODEL_DEFAULT else str(query),
+            document=own.document if document == MODEL_DEFAULT else str(document),
+        )
+
+
+class FrozenGuide(Pooled, PromptedRows):
+    """A frozen encoder beside the trained one: the base as it was, or any other encoder on this disk."""
+
+    training_only: ClassVar[tuple[str, ...]] = ("frozen_guide",)
+
+    @property
+    def guide_name(self) -> str:
+        """The encoder that a setting names, or `THE_BASE`."""
+        raise NotImplementedError
+
+    def build(self) -> None:
+        """Copy the base, or load the other encoder, which has a tokenizer of its own."""
+        super().build()
+        if self.guide_name == THE_BASE:
+            self.frozen_guide = self.base.frozen()
+        else:
+            other = loading.load(model_names.find(self.guide_name), precision="float32", device="cpu")
+            self.frozen_guide = Tunable(other, self.base.max_length).requires_grad_(False)
+
+    def constant(self) -> tuple[nn.Module, ...]:
+        """The frozen encoder."""
+        return (self.frozen_guide,)
+
+    def without_dropout(self) -> tuple[nn.Module, ...]:
+        """The frozen encoder, and the trained one if that is set."""
+        return (self.frozen_guide, *super().without_dropout())
+
+    @torch.no_grad()
+    def sides_of_guide(self, columns: Sequence[Sequence[str]]) -> list[Tensor]:
+        """The vectors (row, width) of each column by the frozen encoder, of all processes, under its model default."""
+        encoder = self.frozen_guide.encoder
+        same = self.guide_name == THE_BASE
+        texts = self.prompted(columns) if same else after_prompts(columns, encoder.role_prompts)
+        # the tokenizer adds the prompt of all texts already
+        head = self.on_device("frozen_guide", lambda: replace(encoder.default_head, prompt="", remark=""))
+        together = self.encode([text for column in texts for text in column], head, copy=self.frozen_guide)
+        return [gathered(side) for side in together.chunk(len(columns))]
 
 
 class Momentum(Pooled):

@@ -266,6 +266,11 @@ class Method(Described, Updates, Knobs):
         return cls.trains()
 
     @classmethod
+    def named_models(cls, values: Values) -> dict[str, str]:
+        """The models that these settings name, which are found before training, by the name of the setting."""
+        return {name: str(values[name]) for name, one in cls.knobs.items() if one.names_model(values[name])}
+
+    @classmethod
     def predicts(cls) -> bool:
         """Whether it predicts classes; if so, labelled rows are held out that choose the checkpoint and test it."""
         return False

@@ -258,12 +258,14 @@ class AnglE(CoSENT):
     suggestion = None
 
     scale: float = knob(
-        20.0,
+        5.0,
         low=1.0,
         high=1000.0,
         front=True,
+        paper=20.0,
         help="Differences of similarities are multiplied by it. The higher it is, the more the loss depends on the few "
-        "pairs most out of order. 20 in sentence-transformers.",
+        "pairs most out of order. 20 in sentence-transformers; 5 is chosen on STS-B dev, where all-MiniLM-L6-v2 gets "
+        "89.0 with 5, 88.6 with 2 and 87.6 with 20 in 200 updates (86.7 before).",
     )
 
     def similarity(self, first: Tensor, second: Tensor) -> Tensor:

@@ -258,11 +258,11 @@ class Recipe(Knobs):
         return ", then ".join(one.method for one in self.chain)
 
     def named_models(self) -> dict[str, str]:
-        """The models that settings name, such as a generator, by the name of the setting, and of its stage."""
+        """The models that settings name, such as a guide, by the name of the setting, and of its stage."""
         found: dict[str, str] = {}
         for number, one in enumerate(self.chain, start=1):
             values, prefix = one.every_setting(), f"stage_{number}_" if number <= len(self.stages) else ""
-            found |= {prefix + name: str(values[name]) for name, knob in one.kind.knobs.items() if knob.masked_model}
+            found |= {prefix + name: model for name, model in one.kind.named_models(values).items()}
         return found
 
     @property

@@ -98,6 +98,33 @@ def ranking(
     return (mean(there) + mean(back)) / 2 if symmetric else mean(there)
 
 
+def gist(
+    sides: Sequence[Side],
+    guide: Sequence[Side],
+    temperature: float,
+    margin: float = 0.0,
+    relative: bool = False,
+    blocks: str = "ap aa pp",
+) -> Tensor:
+    """Solatorio 2024: anchors a, positives p, then hard negatives, without what the guide finds too close."""
+    terms = []
+    for i in range(len(sides[0])):
+        (a, guided_a), (p, guided_p) = ((sides[k][i], guide[k][i]) for k in (0, 1))
+        bound = cosine(guided_a, guided_p)
+        bound = bound - (bound.abs() * margin if relative else margin)
+        pairs = [(a, guided_a, 1, j) for j in range(len(sides[0])) if j != i]
+        pairs += [(a, guided_a, 0, j) for j in range(len(sides[0])) if j != i and "aa" in blocks]
+        pairs += [(p, guided_p, 1, j) for j in range(len(sides[0])) if j != i and "pp" in blocks]
+        pairs += [(a, guided_a, k, j) for k in range(2, len(sides)) for j in range(len(sides[0]))]
+        kept = [
+            cosine(one, sides[k][j]) / temperature
+            for one, guided, k, j in pairs
+            if cosine(guided, guide[k][j]) <= bound
+        ]
+        terms.append(term(cosine(a, p) / temperature, kept))
+    return mean(terms)
+
+
 def angle_similarity(one: Tensor, other: Tensor) -> Tensor:
     """Li and Li 2024, equation 7: halves of the vectors as complex numbers, and real plus imaginary part of z w*."""
     lengths = one.square().sum().sqrt() * other.square().sum().sqrt()

@@ -183,6 +183,9 @@ is-bert
   filters 256   released code
   keep_duplicates on   released code: every line of its file
   relu on   section 3, as reviews of the paper report
+gist gist-hard
+  temperature 0.01   sentence-transformers
+  margin 0.0; margin_strategy absolute; contrast_anchors on; contrast_positives on   sentence-transformers
 contrast contrast-hard
   temperature 0.05   sentence-transformers: a scale of 20
   symmetric off   section 4.4: one direction
@@ -255,6 +258,11 @@ contrast contrast-hard
   no_duplicates   how batches are drawn is not stated
   batch_size; learning_rate; epochs; max_length; warmup; decay; weight_decay; beta2   the paper trains another encoder
   epsilon; clip; evaluate_every; early_stop; pooling; dropout   the paper trains another encoder
+gist gist-hard
+  guide   the paper's is a larger encoder, which is not here
+  query_prompt; document_prompt; chunk; matryoshka; no_duplicates   as contrastive learning
+  batch_size; learning_rate; epochs; max_length; warmup; decay; weight_decay; beta2   as contrastive learning
+  epsilon; clip; evaluate_every; early_stop; pooling; dropout   as contrastive learning
 cosent
   batch_size; learning_rate; warmup; decay; beta2; epsilon; pooling   no encoder of its own
 angle
@@ -284,6 +292,8 @@ is-bert
   relu   as the released code, which has no activation
 cosent
   scale   5 scores higher on the dev set of STS-B: 89.3 against 87.4
+angle
+  scale   5 scores higher on the dev set of STS-B in 200 updates: 89.0 against 87.6
 setfit
   learning_rate   as the released code, which does not use the 0.001 of its command line and of the paper
 cosine-regression

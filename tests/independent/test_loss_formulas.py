@@ -73,6 +73,21 @@ def test_a_ranking_leaves_out_what_is_no_negative(sides):
     assert_same(fast, formulas.ranking(x, [*y, *z], 0.3, True, there.tolist(), back.tolist()), [x, y, z])
 
 
+GUIDED = [(0.0, False, "ap aa pp"), (0.3, False, "ap aa"), (0.3, True, "ap pp"), (0.0, False, "ap")]
+
+
+@pytest.mark.parametrize("columns", [2, 3])
+@pytest.mark.parametrize(("margin", "relative", "blocks"), GUIDED)
+def test_gist_leaves_out_what_its_guide_finds_closer_than_the_positive(sides, columns, margin, relative, blocks):
+    own = sides[:columns]
+    guide = torch.randn(columns, ROWS, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64).unbind()
+    how = {"anchors": "aa" in blocks, "positives": "pp" in blocks}
+    left_out = losses.false_negatives(losses.guided_cosines(guide, **how), margin, relative)
+    assert ROWS < left_out.sum() < left_out.numel() - 2 * ROWS
+    fast = losses.guided_ranking(losses.guided_cosines(own, **how), 0.3, left_out)
+    assert_same(fast, formulas.gist(own, guide, 0.3, margin, relative, blocks), own)
+
+
 SCORES = [0.0, 0.4, 0.4, 1.0, 0.2]
 
 

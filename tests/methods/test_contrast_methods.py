@@ -15,8 +15,8 @@ from explorer.encoding.read.head import Head
 from explorer.encoding.read.prompts import RolePrompts
 from explorer.errors import BadChoice, WrongColumns
 from explorer.gathering import text_keys
-from explorer.methods import PredictedClasses, contrast
-from explorer.methods.contrast import duplicates
+from explorer.methods import PredictedClasses, _in_batch
+from explorer.methods._in_batch import duplicates
 from explorer.methods.supervised import with_difference
 from explorer.progress import finish
 from explorer.training import recipe
@@ -206,7 +206,7 @@ def test_chunks_change_neither_loss_nor_gradient(base, name, chunk):
 def test_dropout_is_the_same_when_a_chunk_is_encoded_again(base, monkeypatch):
     method = methods.load("contrast")(base, {"temperature": 0.3, "chunk": 5}).train()
     again = gradients_of(method)
-    monkeypatch.setattr(contrast, "checkpoint", lambda encode, texts, use_reentrant: encode(texts))
+    monkeypatch.setattr(_in_batch, "checkpoint", lambda encode, texts, use_reentrant: encode(texts))
     once = gradients_of(method)
     assert again[0] == once[0] != gradients_of(method, seed=1)[0]
     for weight, gradient in once[1].items():

@@ -36,7 +36,7 @@ def grid(cards: Sequence[training_form.MethodCard]) -> Mapping[str, tuple[Any, .
 
     # the settings that every method has; a model's name is none of them, and the number of rows has its own field
     knobs = cards[0].knobs.items() if cards else ()
-    first = [name for name, knob in knobs if not knob.masked_model and name != "rows"]
+    first = [name for name, knob in knobs if not (knob.masked_model or knob.encoder) and name != "rows"]
     options = [NONE, *(name for name in first if all(name in card.knobs for card in cards))]
     found: dict[str, tuple[Any, ...]] = {}
     wrong = False

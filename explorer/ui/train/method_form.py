@@ -114,26 +114,26 @@ def _fetch(need: wordnet.Need) -> progress.Work[None]:
     need.fetch()
 
 
-def generators_ready(
-    card: training_form.MethodCard, base: str, chosen: tuple[str, ...], settings: knobs.Values
-) -> bool:
-    """Whether all are here; for a missing one, buttons to fetch it or to make one from the base encoder."""
+def models_ready(card: training_form.MethodCard, base: str, chosen: tuple[str, ...], settings: knobs.Values) -> bool:
+    """Whether all models that settings name are here; for a missing one, buttons to fetch it or to make a generator."""
     ready = True
     for knob in card.knobs.values():
-        if not knob.masked_model:
-            continue
         named = str(settings.get(knob.name, knob.default))
+        if not knob.names_model(named):
+            continue
         try:
             model_names.find(named)
             continue
-        except HubUnreachable:
+        except HubUnreachable as error:
             label = messages.plain(knob.name.replace("_", " "))
-            st.warning(
-                NO_GENERATOR.format(messages.plain(card.name), label, messages.plain(named), label),
-                icon=":material/extension:",
-            )
+            if knob.masked_model:
+                missing = NO_GENERATOR.format(messages.plain(card.name), label, messages.plain(named), label)
+                st.warning(missing, icon=":material/extension:")
+            else:
+                messages.trouble(error)
             set_choice.offer(set_choice.FETCH.format(named), partial(model_names.fetch, named))
-            _offer_to_make(card, knob, base, chosen)
+            if knob.masked_model:
+                _offer_to_make(card, knob, base, chosen)
         except StrataError as error:
             messages.trouble(error)
         ready = False

@@ -107,7 +107,7 @@ def _checked(
     """The recipe of these values; None if one of them is missing or not allowed, with the error shown."""
     if model is None or rows is None or settings is None or judging is None or before is None:
         return None
-    if not method_form.generators_ready(card, model, sources, settings):
+    if not method_form.models_ready(card, model, sources, settings):
         return None
     batch = _batch_size(card, settings)
     if card.kind.items(settings, rows) < batch and card.kind.trains():
