@@ -1,4 +1,4 @@
-"""Measure setfit, classify and the probe on the frozen encoder on few labelled texts of TREC and MR.
+"""Measure setfit, classify, batch-hard and the probe on the frozen encoder on few labelled texts of TREC and MR.
 
 Train rows are drawn with so many of each class, 100 further rows choose the best checkpoint, and the test rows of TREC,
 or 1,000 of MR that are in no draw, are predicted. The sets are read from STRATA_DATA.
@@ -19,12 +19,12 @@ from benchmarks.few_rows import DRAWS, Row, labelled
 from explorer.__main__ import main as strata
 from explorer.training.record import runs
 
-SETS, EACH, METHODS = ("MR", "TREC"), (8, 64), ("classify", "setfit")
+SETS, EACH, METHODS = ("MR", "TREC"), (8, 64), ("classify", "setfit", "batch-hard")
 CHOOSING = 100  # rows
 
 
 def main() -> None:
-    print("| set | of each class | probe | " + " | ".join(METHODS) + " | updates and seconds of both |")
+    print("| set | of each class | probe | " + " | ".join(METHODS) + " | updates and seconds of each |")
     print("|---|---|---|" + "---|" * (len(METHODS) + 1), flush=True)
     with tempfile.TemporaryDirectory() as home:
         os.environ["STRATA_RUNS"] = str(Path(home) / "runs")

@@ -164,6 +164,47 @@ def similarity_regression(student: Tensor, teacher: Tensor) -> Tensor:
     return functional.mse_loss(cosines(student, student), cosines(teacher, teacher))
 
 
+def distances(vectors: Tensor, euclidean: bool) -> Tensor:
+    """The distance of every two rows: (row, row), in float32; of a row to itself exactly 0 if it is Euclidean.
+
+    Otherwise it is 1 - cosine.
+    """
+    if not euclidean:
+        return 1 - cosines(vectors, vectors)
+    with torch.autocast(vectors.device.type, enabled=False):
+        products = _wide(vectors) @ _wide(vectors).T
+        lengths = products.diagonal()
+        squares = lengths[:, None] - 2 * products + lengths[None, :]
+        apart = squares > 0  # the slope of a root is infinite at 0
+        return torch.where(apart, squares, 1.0).sqrt() * apart
+
+
+def hardest_triplets(distance: Tensor, classes: Tensor, margin: float | None) -> Tensor:
+    """Batch-hard triplets (Hermans, Beyer and Leibe 2017, eq. 5): each row with the farthest one of its class.
+
+    The negative is the nearest row of another class. The margin is soft, log(1 + e^x), if it is None. A row without
+    another one of its class, or of another class, has no triplet.
+    """
+    same, other = _same_and_other(classes)
+    farthest = distance.masked_fill(~same, float("-inf")).amax(1)
+    nearest = distance.masked_fill(~other, float("inf")).amin(1)
+    return _mean_triplet(farthest - nearest, same.any(1) & other.any(1), margin)
+
+
+def semi_hard_triplets(distance: Tensor, classes: Tensor, margin: float | None) -> Tensor:
+    """Semi-hard triplets (Schroff, Kalenichenko and Philbin 2015) of every two rows of a class.
+
+    The negative is the nearest row of another class that is farther away than the positive; if none is, the farthest.
+    """
+    same, other = _same_and_other(classes)
+    ordered = distance.masked_fill(~other, float("inf")).sort(1).values
+    place = torch.searchsorted(ordered.detach(), distance.detach(), right=True).clamp(max=len(distance) - 1)
+    beyond = ordered.gather(1, place)
+    farthest = distance.masked_fill(~other, float("-inf")).amax(1, keepdim=True)
+    negative = torch.where(beyond.isfinite(), beyond, farthest)
+    return _mean_triplet(distance - negative, same & other.any(1, keepdim=True), margin)
+
+
 def tension(one: Tensor, other: Tensor, same: Tensor, counted: Tensor) -> Tensor:
     """Contrastive tension (Carlsson and others 2021): a logistic loss of the dot product of each pair of vectors.
 
@@ -211,6 +252,18 @@ def interaction_by_class(same: Tensor, other: Tensor) -> Tensor:
     scores = torch.cat([same, other]).float()
     classes = torch.cat([scores.new_zeros(len(same)), scores.new_ones(len(other))]).long()
     return functional.cross_entropy(scores, classes)
+
+
+def _same_and_other(classes: Tensor) -> tuple[Tensor, Tensor]:
+    """Masks (row, row): another row of the same class, and a row of another class."""
+    same = classes[:, None] == classes[None, :]
+    return same & ~torch.eye(len(classes), dtype=torch.bool, device=classes.device), ~same
+
+
+def _mean_triplet(gap: Tensor, counted: Tensor, margin: float | None) -> Tensor:
+    """The mean loss of triplets that count, by how much farther the positive is than the negative."""
+    each = functional.softplus(gap) if margin is None else (gap + margin).clamp(min=0)
+    return torch.where(counted, each, 0.0).sum() / counted.sum().clamp(min=1)
 
 
 def _unit(vectors: Tensor) -> Tensor:

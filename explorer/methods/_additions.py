@@ -17,14 +17,14 @@ from explorer.encoding.read.head import Head
 from explorer.encoding.read.prompts import RolePrompts
 from explorer.encoding.tune.adapters import effective
 from explorer.encoding.tune.tunable import Tunable
-from explorer.errors import BadChoice
+from explorer.errors import BadChoice, WrongColumns
 from explorer.gathering import gathered
 from explorer.knobs import Values, knob
 from explorer.methods._class_layer import ClassLayer
 from explorer.methods._method import Autocast, Method
 from explorer.methods._schedule import Schedule
 from explorer.optimizers import Group, adamw
-from explorer.progress import Work
+from explorer.progress import Work, finish
 
 MODEL_DEFAULT = "model default"  # the pooling, and the maps after it, that a model declares; the mean without one
 TRAINED_POOLINGS = ("cls", "mean", "max")
@@ -132,6 +132,37 @@ class PredictedClasses(Method):
     def classification(self) -> ClassLayer:
         """The classification layer, to be saved next to the exported encoder."""
         raise NotImplementedError
+
+
+class FittedClasses(PredictedClasses):
+    """Classes that a logistic layer predicts, which is fitted to the training rows under the encoder as it is."""
+
+    classifies_exported: ClassVar[bool] = True
+
+    @classmethod
+    def check_rows(cls, corpus: Corpus) -> None:
+        """Refuse rows of two sentences."""
+        if len(corpus.texts) != 1:
+            raise WrongColumns(
+                f"{corpus.name} has two sentences per row: {cls.name} compares rows with each other, and encodes one "
+                "sentence of each. Use rows of one text and its label, or choose the method classify."
+            )
+
+    def predicted(self, texts: Sequence[Sequence[str]], autocast: Autocast = nullcontext) -> Work[tuple[str, ...]]:
+        """The class of each text by a layer that is fitted to the training rows under the encoder as it is."""
+        layer = yield from self._fitted(autocast)
+        vectors = yield from self.vectors(texts[0], None, autocast)
+        return layer.predicted(vectors)
+
+    def classification(self) -> ClassLayer:
+        """The logistic layer of the encoder as it is."""
+        return finish(self._fitted())
+
+    def _fitted(self, autocast: Autocast = nullcontext) -> Work[ClassLayer]:
+        if self.training_rows is None:
+            raise ValueError("no rows to fit the layer to")
+        vectors = yield from self.vectors(self.training_rows.texts[0], None, autocast)
+        return ClassLayer.fitted(vectors, self.training_rows.labels)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The linear layer that predicts classes from vectors, and its fit to labelled vectors by logistic regression."""
+"""The linear layer that predicts classes from vectors, its fit by logistic regression, and the numbers of classes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import ClassVar
 import numpy as np
 import torch
 from torch import Tensor
+
+from explorer.errors import BadChoice
 
 ITERATIONS = 2000
 TOLERANCE = 1e-6  # at the default of 1e-4 some predictions differ from those of a converged fit
@@ -46,3 +48,13 @@ class ClassLayer:
         if len(classes) == 2:  # scikit-learn has the second class only, compared with 0
             weight, bias = (torch.cat([torch.zeros_like(one), one]) for one in (weight, bias))
         return cls(weight, bias, classes)
+
+
+def class_numbers(labels: Sequence[str], classes: Sequence[str], device: torch.device) -> Tensor:
+    """The places of labels among the classes."""
+    place = {name: at for at, name in enumerate(classes)}
+    unknown = next((label for label in labels if label not in place), None)
+    if unknown is not None:
+        raise BadChoice(f"There is no class {unknown!r}. There are: {', '.join(classes)}. Give rows of these classes.")
+    # given a device, torch.tensor waits for it
+    return torch.tensor([place[label] for label in labels]).to(device, non_blocking=True)

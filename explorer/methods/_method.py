@@ -246,6 +246,14 @@ class Method(Described, Updates, Knobs):
             random = (alike.sum() - alike.diagonal().sum()) / (alike.numel() - len(alike))
             self.similarities = positive, random
 
+    def record_class_similarities(self, vectors: Tensor, numbers: Tensor) -> None:
+        """Record the mean similarity of two rows of one class, and of two classes, by the numbers of their classes."""
+        with torch.no_grad():
+            alike, same = cosines(vectors, vectors), numbers[:, None] == numbers[None, :]
+            others = same.logical_not()
+            same = same.logical_and(torch.eye(len(numbers), device=same.device).logical_not())
+            self.similarities = (alike * same).sum() / same.sum(), (alike * others).sum() / others.sum()
+
     def remark(self) -> str:
         """A remark about the rows so far, or ""."""
         return ""

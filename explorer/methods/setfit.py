@@ -1,7 +1,6 @@
 """SetFit: an encoder is tuned on pairs of labelled texts, and a logistic layer is fitted to its vectors."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import Any, ClassVar
 
 import torch
@@ -9,22 +8,10 @@ from torch import Tensor
 
 from explorer import losses
 from explorer.data.text_sets import LABELLED_TEXTS, Corpus
-from explorer.errors import TooFewRows, WrongColumns
+from explorer.errors import TooFewRows
 from explorer.gathering import gathered
 from explorer.knobs import Values
-from explorer.methods import (
-    Autocast,
-    ClassLayer,
-    Pooled,
-    PredictedClasses,
-    Sampler,
-    Schedule,
-    Suggestion,
-    cited,
-    knob,
-    pooling_knob,
-)
-from explorer.progress import Work, finish
+from explorer.methods import FittedClasses, Pooled, Sampler, Schedule, Suggestion, cited, knob, pooling_knob
 
 
 class LabelPairs(Sampler):
@@ -69,7 +56,7 @@ class LabelPairs(Sampler):
         return [pairs[at : at + size].flatten().tolist() for at in range(0, len(pairs) - size + 1, size)]
 
 
-class SetFit(Pooled, PredictedClasses):
+class SetFit(Pooled, FittedClasses):
     """SetFit: pairs of few labelled texts tune the encoder, then a logistic layer learns the classes.
 
     Tunstall, Reimers, Jo, Bates, Korat, Wasserblat and Pereg 2022, section 3: for each text one of the same class and
@@ -91,7 +78,6 @@ class SetFit(Pooled, PredictedClasses):
     compares_rows = False
     order_matters = True  # two rows after each other are a pair
     rows_each: ClassVar[int] = LabelPairs.rows_each
-    classifies_exported: ClassVar[bool] = True
     schedule = Schedule(batch_size=16, learning_rate=2e-5, max_length=256, warmup=0.1, weight_decay=0.01)
     paper_schedule: ClassVar[Values] = {"learning_rate": 1e-3}
     released: ClassVar[Values] = {"learning_rate": 2e-5}
@@ -110,15 +96,6 @@ class SetFit(Pooled, PredictedClasses):
         "which takes less time if there are few texts.",
     )
     pooling: str = pooling_knob()
-
-    @classmethod
-    def check_rows(cls, corpus: Corpus) -> None:
-        """Refuse rows of two sentences."""
-        if len(corpus.texts) != 1:
-            raise WrongColumns(
-                f"{corpus.name} has two sentences per row: SetFit compares rows with each other, and encodes one "
-                "sentence of each. Use rows of one text and its label, or choose the method classify."
-            )
 
     @classmethod
     def items(cls, values: Values, rows: int) -> int:
@@ -141,22 +118,6 @@ class SetFit(Pooled, PredictedClasses):
             shares = target / target.sum(), (1 - target) / (1 - target).sum()
             self.similarities = (cosine * shares[0]).sum(), (cosine * shares[1]).sum()
         return losses.cosine_regression(cosine, target)
-
-    def predicted(self, texts: Sequence[Sequence[str]], autocast: Autocast = nullcontext) -> Work[tuple[str, ...]]:
-        """The class of each text by a layer that is fitted to the training rows under the encoder as it is."""
-        layer = yield from self._fitted(autocast)
-        vectors = yield from self.vectors(texts[0], None, autocast)
-        return layer.predicted(vectors)
-
-    def classification(self) -> ClassLayer:
-        """The logistic layer of the encoder as it is."""
-        return finish(self._fitted())
-
-    def _fitted(self, autocast: Autocast = nullcontext) -> Work[ClassLayer]:
-        if self.training_rows is None:
-            raise ValueError("no rows to fit the layer to")
-        vectors = yield from self.vectors(self.training_rows.texts[0], None, autocast)
-        return ClassLayer.fitted(vectors, self.training_rows.labels)
 
     def _vectors(self, texts: list[str]) -> Tensor:
         """Vectors (row, width); with dropout each row has its own, as in the released code."""

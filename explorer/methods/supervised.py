@@ -18,11 +18,12 @@ from explorer import losses
 from explorer.data.text_sets import LABELLED_TEXTS, SCORED_PAIRS, Corpus
 from explorer.encoding.read.batching import in_order
 from explorer.encoding.read.sentence_pairs import Composer
-from explorer.errors import BadChoice, WrongColumns
+from explorer.errors import WrongColumns
 from explorer.gathering import gathered
 from explorer.knobs import Values
 from explorer.methods import Autocast, ClassLayer, Schedule, Suggestion, cited, knob
 from explorer.methods._additions import Pooled, PredictedClasses, UncorrectedAdam, pooling_knob
+from explorer.methods._class_layer import class_numbers
 from explorer.progress import Progress, Work
 
 AT_ONCE = 64  # rows that are classified together
@@ -76,12 +77,7 @@ class Classify(Pooled, PredictedClasses):
         vectors = self._vectors(texts)
         scores = gathered(self.classifier(self.dropped(vectors)))
         numbers = gathered(class_numbers(labels, self.classes, vectors.device))
-        with torch.no_grad():  # of two rows of the same class, and of rows of different classes
-            every = gathered(vectors)
-            alike, same = losses.cosines(every, every), numbers[:, None] == numbers[None, :]
-            others = same.logical_not()
-            same = same.logical_and(torch.eye(len(numbers), device=same.device).logical_not())
-            self.similarities = (alike * same).sum() / same.sum(), (alike * others).sum() / others.sum()
+        self.record_class_similarities(gathered(vectors), numbers)
         return functional.cross_entropy(scores.float(), numbers)
 
     def predicted(self, texts: Sequence[Sequence[str]], autocast: Autocast = nullcontext) -> Work[tuple[str, ...]]:
@@ -173,16 +169,6 @@ class SBERT(UncorrectedAdam, Pooled):
 def with_difference(first: Tensor, second: Tensor) -> Tensor:
     """What the classes are predicted from: u, v and the size of their difference (row, 3 × width)."""
     return torch.cat([first, second, (first - second).abs()], dim=1)
-
-
-def class_numbers(labels: Sequence[str], classes: Sequence[str], device: torch.device) -> Tensor:
-    """The places of labels among the classes."""
-    place = {name: at for at, name in enumerate(classes)}
-    unknown = next((label for label in labels if label not in place), None)
-    if unknown is not None:
-        raise BadChoice(f"There is no class {unknown!r}. There are: {', '.join(classes)}. Give rows of these classes.")
-    # given a device, torch.tensor waits for it
-    return torch.tensor([place[label] for label in labels]).to(device, non_blocking=True)
 
 
 class ScoredPairsLoss(Pooled):

@@ -173,3 +173,36 @@ def similarity_regression(student: Side, teacher: Side) -> Tensor:
     rows = range(len(student))
     own = {(row, other): cosine(student[row], student[other]) for row in rows for other in rows}
     return mean([(own[row, other] - cosine(teacher[row], teacher[other])) ** 2 for row, other in own])
+
+
+def distance(one: Tensor, other: Tensor, euclidean: bool) -> Tensor:
+    """The length of the difference, or 1 - cosine."""
+    return (one - other).square().sum().sqrt() if euclidean else 1 - cosine(one, other)
+
+
+def _hinged(gap: Tensor, margin: float | None) -> Tensor:
+    return torch.log(1 + gap.exp()) if margin is None else torch.relu(gap + margin)
+
+
+def batch_hard(vectors: Side, classes: Sequence[int], margin: float | None, euclidean: bool) -> Tensor:
+    """Hermans, Beyer and Leibe 2017, equation 5; rows without a positive or a negative do not count."""
+    terms = []
+    for a, own in enumerate(classes):
+        away = {b: distance(vectors[a], vectors[b], euclidean) for b in range(len(classes)) if b != a}
+        same = [away[b] for b in away if classes[b] == own]
+        other = [away[b] for b in away if classes[b] != own]
+        if same and other:
+            terms.append(_hinged(max(same) - min(other), margin))
+    return mean(terms)
+
+
+def semi_hard(vectors: Side, classes: Sequence[int], margin: float | None, euclidean: bool) -> Tensor:
+    """Schroff and others 2015: every two rows of a class, with the nearest negative beyond, or the farthest."""
+    terms = []
+    for a, own in enumerate(classes):
+        away = {b: distance(vectors[a], vectors[b], euclidean) for b in range(len(classes)) if b != a}
+        other = [away[b] for b in away if classes[b] != own]
+        for positive in (away[b] for b in away if classes[b] == own):
+            beyond = [one for one in other if one > positive]
+            terms.append(_hinged(positive - (min(beyond) if beyond else max(other)), margin))
+    return mean(terms)

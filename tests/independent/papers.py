@@ -73,6 +73,10 @@ setfit
   iterations 20; epochs 1; batch_size 16; learning_rate 1e-3; max_length 256   the paper, as its script's defaults
   pooling model default   section 3: that of a sentence transformer
   dropout on; warmup 0.1; decay linear; weight_decay 0.01; beta2 0.999; epsilon 1e-8; clip 1.0   released code
+batch-hard
+  triplets soft margin   the paper's best models
+  margin 5.0; distance euclidean   sentence-transformers
+  of_a_class 4   the paper: K
 sbert-nli
   epochs 1; batch_size 16; learning_rate 2e-5; warmup 0.1; pooling mean   section 3.1
   decay linear; max_length 128; weight_decay 0.01; beta2 0.999; epsilon 1e-6; clip 1.0   released code
@@ -225,6 +229,9 @@ classify
   evaluate_every; early_stop   the paper evaluates after the last epoch
 setfit
   evaluate_every; early_stop   the paper has no rows to choose a checkpoint by
+batch-hard
+  batch_size; learning_rate; epochs; max_length; warmup; decay; weight_decay; beta2   the paper trains on images
+  epsilon; clip; evaluate_every; early_stop; pooling; dropout   the paper trains on images
 conisi-s conisi-o1 conisi-o2
   warmup   as SimCSE, on whose trainer such methods are built
   decay; clip; early_stop   as SimCSE
@@ -294,6 +301,8 @@ cosent
   scale   5 scores higher on the dev set of STS-B: 89.3 against 87.4
 angle
   scale   5 scores higher on the dev set of STS-B in 200 updates: 89.0 against 87.6
+batch-hard
+  margin; distance   scores are of cosines, and a margin of 5 is farther than any two vectors of unit length
 setfit
   learning_rate   as the released code, which does not use the 0.001 of its command line and of the paper
 cosine-regression

@@ -135,3 +135,24 @@ def test_the_interaction_by_class_is_a_softmax_over_two_classes_and_cosines_are_
     slow = torch.stack([torch.stack([formulas.cosine(a, b) for b in other]) for a in one])
     assert torch.allclose(losses.cosines(one, other), slow, atol=1e-12)
     assert torch.allclose(losses.paired_cosines(one, other), slow.diagonal(), atol=1e-12)
+
+
+@pytest.mark.parametrize("euclidean", [False, True])
+@pytest.mark.parametrize("margin", [0.4, None])
+@pytest.mark.parametrize("name", ["batch_hard", "semi_hard"])
+def test_triplets_of_a_batch_are_those_of_loops_over_its_rows_but_for_rows_without_one(sides, name, margin, euclidean):
+    vectors = torch.cat(sides[:2]).detach().requires_grad_()
+    classes = [0, 0, 1, 1, 2, 0, 1, 3, 0, 1]  # two rows are the only ones of their class
+    ours = losses.hardest_triplets if name == "batch_hard" else losses.semi_hard_triplets
+    fast = ours(losses.distances(vectors, euclidean), torch.tensor(classes), margin)
+    assert_same(fast, getattr(formulas, name)(vectors, classes, margin, euclidean), [vectors])
+
+
+@pytest.mark.parametrize("ours", [losses.hardest_triplets, losses.semi_hard_triplets])
+def test_a_batch_without_a_triplet_has_no_loss_and_a_gradient_of_zero(sides, ours):
+    for classes in (range(ROWS), [1] * ROWS):
+        for margin in (0.4, None):
+            loss = ours(losses.distances(sides[0], euclidean=True), torch.tensor(classes), margin)
+            assert loss.item() == 0
+            (slope,) = torch.autograd.grad(loss, sides[0])
+            assert not slope.any()

@@ -141,12 +141,13 @@ def candidates(kind: Kind, *, folded: bool = False) -> tuple[str, ...]:
     """The methods on rows of a kind that scored best under the model default where all had one budget, the best first.
 
     Of scored pairs the sentences can be trained on, too: the best method on them stands last, unless the rows are
-    `folded`, since sentences cannot be judged. On labelled texts those that predict classes are tried, one for few rows
-    first.
+    `folded`, since sentences cannot be judged. On labelled texts those that predict classes and are suggested for some
+    number of rows are tried, one for few rows first.
     """
     if kind == text_sets.LABELLED_TEXTS:
-        every = [name for name in methods.names() if methods.load(name).predicts()]
-        return tuple(sorted(every, key=lambda name: not methods.load(name).is_for_few()))
+        kinds = [methods.load(name) for name in methods.names()]
+        every = [one for one in kinds if one.predicts() and one.suggestion is not None]
+        return tuple(one.name for one in sorted(every, key=lambda one: not one.is_for_few()))
     scores = [
         (row.after, name)
         for name in methods.names()

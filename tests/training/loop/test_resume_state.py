@@ -280,7 +280,8 @@ def prepared_for(name: str, place, rows_of: Path, **changes) -> Prepared:
     settings = {knob: value for knob, value in SMALL.items() if knob in kind.knobs} | changes
     if "generator" in kind.knobs:
         settings["generator"] = str(rows_of / "generator")
-    file = "labelled sentences" if kind.rows_each == 2 else kind.rows  # rows that are paired have one sentence
+    # rows that are compared with each other have one sentence
+    file = "labelled sentences" if issubclass(kind, methods.FittedClasses) else kind.rows
     return finish(prepare(recipe(place, name, data=(str(rows_of / f"{file}.csv"),), settings=settings)))
 
 
