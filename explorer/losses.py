@@ -164,6 +164,32 @@ def similarity_regression(student: Tensor, teacher: Tensor) -> Tensor:
     return functional.mse_loss(cosines(student, student), cosines(teacher, teacher))
 
 
+def candidate_scores(sides: Sequence[Tensor], dot: bool = False) -> Tensor:
+    """The cosines or dot products (row, candidate) of the first side with the same rows of the others, in float32."""
+    anchor, *others = sides
+    if not dot:
+        return torch.stack([paired_cosines(anchor, other) for other in others], dim=1)
+    with torch.autocast(anchor.device.type, enabled=False):
+        return torch.stack([(_wide(anchor) * _wide(other)).sum(-1) for other in others], dim=1)
+
+
+def margin_regression(student: Tensor, teacher: Tensor) -> Tensor:
+    """Margin-MSE (Hofstätter and others 2020, eq. 6): the mean squared difference of margins of two encoders.
+
+    A margin is the score of the positive, the first of a row's scores (row, candidate), less that of another candidate.
+    """
+    return functional.mse_loss(student[:, :1] - student[:, 1:], teacher[:, :1] - teacher[:, 1:])
+
+
+def score_divergence(student: Tensor, teacher: Tensor, temperature: float) -> Tensor:
+    """The divergence of the teacher's distribution over candidates from the student's, by scores (row, candidate).
+
+    Kullback-Leibler, of softmaxes of scores over a temperature, times its square (Lin, Yang and Lin 2020, eq. 4).
+    """
+    own, taught = ((scores / temperature).log_softmax(1) for scores in (student, teacher))
+    return functional.kl_div(own, taught, reduction="batchmean", log_target=True) * temperature**2
+
+
 def distances(vectors: Tensor, euclidean: bool) -> Tensor:
     """The distance of every two rows: (row, row), in float32; of a row to itself exactly 0 if it is Euclidean.
 

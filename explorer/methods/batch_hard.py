@@ -54,7 +54,7 @@ class SeveralOfAClass(Sampler):
         for row in order:
             rows.setdefault(corpus.labels[row], []).append(row)
         names, turn = list(rows), Counter[str]()
-        found = []
+        found: list[Sequence[int]] = []
         for _ in range(len(order) // size):
             batch: list[int] = []
             given: Counter[str] = Counter()

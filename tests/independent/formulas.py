@@ -206,3 +206,19 @@ def semi_hard(vectors: Side, classes: Sequence[int], margin: float | None, eucli
             beyond = [one for one in other if one > positive]
             terms.append(_hinged(positive - (min(beyond) if beyond else max(other)), margin))
     return mean(terms)
+
+
+def margin_mse(student: Sequence[Side], teacher: Sequence[Side]) -> Tensor:
+    """Hofstätter and others 2020, equation 6, for each candidate after the positive; scores are (row, candidate)."""
+    rows = zip(student, teacher, strict=True)
+    return mean([((s[0] - s[k]) - (t[0] - t[k])) ** 2 for s, t in rows for k in range(1, len(s))])
+
+
+def divergence(student: Sequence[Side], teacher: Sequence[Side], temperature: float) -> Tensor:
+    """Lin, Yang and Lin 2020: the sum of p log(p / q) over candidates, p the teacher's, times temperature squared."""
+    terms = []
+    for s, t in zip(student, teacher, strict=True):
+        q, p = ([(one / temperature).exp() for one in scores] for scores in (s, t))
+        q, p = ([one / sum(side) for one in side] for side in (q, p))
+        terms.append(sum(b * torch.log(b / a) for a, b in zip(q, p, strict=True)))
+    return mean(terms) * temperature**2

@@ -16,6 +16,10 @@ distil
   epochs 1; batch_size 64; decay linear; beta2 0.999; early_stop none   released code
   weight_decay 0.01; clip 1.0   released code: the default of its fit()
   dropout on   released code: fit() sets every part to training
+margin-mse distil-kl
+  similarity dot product   sentence-transformers
+distil-kl
+  temperature 1.0   sentence-transformers
 declutr
   epochs 1; learning_rate 5e-5; max_length 512; weight_decay 0.1; beta2 0.999; epsilon 1e-6; clip 1.0   released code
   temperature 0.05; anchors 2; positives 2; shortest_span 32; longest_span 512   released code
@@ -196,6 +200,12 @@ contrast contrast-hard
 """
 
 LEFT_OPEN = """
+margin-mse distil-kl
+  teacher   those of the papers are rerankers, and read late interactions
+  keep_layers; pooling; dropout   as distil
+  query_prompt; document_prompt   the papers' encoders have no prompts
+  batch_size; learning_rate; epochs; max_length; warmup; decay; weight_decay; beta2   as distil, for few rows
+  epsilon; clip; evaluate_every; early_stop   as distil, for few rows
 distil
   keep_layers   the released code keeps 4 of 12, at equal distances
   max_length   that of the teacher
@@ -282,6 +292,8 @@ cosent angle cosine-regression
 
 # where a default is not what is stated above, and why
 DEPARTURES = """
+margin-mse distil-kl
+  similarity   scores of a model are cosines, and encoders that do not normalise have dot products of any size
 sg sg-opt bt bt-sg-opt conisi-s conisi-o1 conisi-o2 simcse simcse-sup simcse-hard diffcse mirror-bert
   pooling   the papers start from BERT; an encoder that is already tuned for similarity keeps its own pooling
 classify ct ct-in-batch bsl cert tsdae sbert-nli declutr

@@ -156,3 +156,15 @@ def test_a_batch_without_a_triplet_has_no_loss_and_a_gradient_of_zero(sides, our
             assert loss.item() == 0
             (slope,) = torch.autograd.grad(loss, sides[0])
             assert not slope.any()
+
+
+@pytest.mark.parametrize("temperature", [0.3, 1.0])
+def test_what_scores_of_candidates_teach_is_that_of_loops_over_rows(sides, temperature):
+    student, teacher = (losses.candidate_scores(some) for some in (sides[:3], [side.detach() for side in sides[2::-1]]))
+    slow = [[formulas.cosine(sides[0][i], side[i]) for side in sides[1:3]] for i in range(ROWS)]
+    assert torch.allclose(student, torch.stack([torch.stack(row) for row in slow]), atol=1e-12)
+    assert_same(losses.margin_regression(student, teacher), formulas.margin_mse(slow, teacher), sides[:3])
+    student = losses.candidate_scores(sides[:3], dot=True)
+    slow = [[(sides[0][i] * side[i]).sum() for side in sides[1:3]] for i in range(ROWS)]
+    fast = losses.score_divergence(student, teacher, temperature)
+    assert_same(fast, formulas.divergence(slow, teacher, temperature), sides[:3])

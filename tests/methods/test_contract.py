@@ -144,7 +144,7 @@ def test_training_leaves_the_encoder_and_constant_parts_as_they_were_rebuilds_no
     trained.eval()
     losses = descend(trained, columns_of(trained), 6)
     assert min(losses[1:]) < losses[0]
-    assert losses[-1] < losses[0] - 1e-3
+    assert losses[-1] < losses[0] - min(1e-3, losses[0] / 2), "a loss of less than a thousandth halves"
 
 
 def test_nothing_is_random_but_what_is_drawn_and_rows_matter_by_what_belongs_together_not_by_their_order(

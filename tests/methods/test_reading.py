@@ -15,6 +15,7 @@ from explorer.errors import BadChoice
 from explorer.knobs import find
 from explorer.measuring.geometry import vector_geometry
 from explorer.methods import Schedule
+from explorer.methods.distil import Student
 from explorer.methods.self_guided import SelfGuided
 from explorer.training.loop import learner
 from explorer.training.loop.learner import Learner
@@ -145,7 +146,9 @@ def test_a_batch_of_one_is_refused_before_anything_is_trained():
 
 
 # distil trains another encoder than the one whose pooling it is: see test_distil.py
-POOLED = [name for name in methods.names() if "pooling" in methods.load(name).knobs and name != "distil"]
+KINDS = {name: methods.load(name) for name in methods.names()}
+# the poolings of students that are cut are tested with them
+POOLED = [name for name, kind in KINDS.items() if "pooling" in kind.knobs and not issubclass(kind, Student)]
 WIDTH_OUT = 20
 
 
