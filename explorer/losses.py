@@ -231,6 +231,17 @@ def semi_hard_triplets(distance: Tensor, classes: Tensor, margin: float | None) 
     return _mean_triplet(distance - negative, same & other.any(1, keepdim=True), margin)
 
 
+def orthogonality(vectors: Tensor) -> Tensor:
+    """Both terms of global orthogonal regularisation (Zhang, Yu, Kumar and Chang 2017, section 3.2), over all two rows.
+
+    The square of the mean cosine, and how much the mean square is above 1 / width, that of vectors at random.
+    """
+    alike = cosines(vectors, vectors).fill_diagonal_(0.0)
+    pairs = max(len(vectors) * (len(vectors) - 1), 1)
+    mean, second_moment = alike.sum() / pairs, alike.square().sum() / pairs
+    return torch.stack([mean.square(), (second_moment - 1 / vectors.shape[1]).clamp(min=0)])
+
+
 def tension(one: Tensor, other: Tensor, same: Tensor, counted: Tensor) -> Tensor:
     """Contrastive tension (Carlsson and others 2021): a logistic loss of the dot product of each pair of vectors.
 

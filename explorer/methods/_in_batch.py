@@ -10,6 +10,7 @@ from explorer.encoding.read.batching import in_order
 from explorer.errors import BadChoice
 from explorer.gathering import gathered, text_keys
 from explorer.knobs import knob
+from explorer.losses import orthogonality
 from explorer.methods._additions import ChosenPrompts, Pooled, pooling_knob
 from explorer.methods._batches import NoDuplicates
 from explorer.methods._schedule import Sampler, Schedule
@@ -57,6 +58,22 @@ class InBatchNegatives(Pooled, ChosenPrompts):
         "over the whole vector, its first half, its first quarter and so on, down to this many dimensions. 0: the "
         "whole vector alone.",
     )
+    orthogonal_mean: float = knob(
+        0.0,
+        low=0.0,
+        high=1000.0,
+        help="Global orthogonal regularisation (Zhang and others 2017): weight of the square of the mean cosine of "
+        "different rows, of each column of texts. Higher moves random pairs towards a cosine of 0. It is 1 in "
+        "sentence-transformers, and 0 for EmbeddingGemma.",
+    )
+    orthogonal_moment: float = knob(
+        0.0,
+        low=0.0,
+        high=1000.0,
+        help="The same: weight of the mean squared cosine of different rows, as far as it is above that of "
+        "vectors at random, 1 / dimensions. Higher spreads vectors over all directions. It is 1 in "
+        "sentence-transformers and for EmbeddingGemma, which sums over the columns where this is their mean.",
+    )
     pooling: str = pooling_knob()
 
     def sampler(self) -> Sampler:
@@ -70,6 +87,9 @@ class InBatchNegatives(Pooled, ChosenPrompts):
         self.record_similarities(sides[0], sides[1])
         left_out = self.no_negatives(columns, torch.stack([text_keys(column, together.device) for column in columns]))
         losses = [self.ranked([side[:, :width] for side in sides], left_out) for width in self.widths]
+        if self.orthogonal_mean or self.orthogonal_moment:  # of whole vectors
+            mean, moment = torch.stack([orthogonality(side) for side in sides]).mean(0)
+            losses += [self.orthogonal_mean * mean, self.orthogonal_moment * moment]
         return torch.stack(losses).sum()
 
     def no_negatives(self, columns: Sequence[list[str]], keys: Tensor) -> tuple[Tensor, ...]:

@@ -222,3 +222,10 @@ def divergence(student: Sequence[Side], teacher: Sequence[Side], temperature: fl
         q, p = ([one / sum(side) for one in side] for side in (q, p))
         terms.append(sum(b * torch.log(b / a) for a, b in zip(q, p, strict=True)))
     return mean(terms) * temperature**2
+
+
+def orthogonality(vectors: Side) -> tuple[Tensor, Tensor]:
+    """Zhang, Yu, Kumar and Chang 2017, section 3.2: M1 squared, and max(0, M2 - 1/d), over every two rows."""
+    rows = range(len(vectors))
+    every = [cosine(vectors[i], vectors[j]) for i in rows for j in rows if i != j]
+    return mean(every) ** 2, torch.relu(mean([one**2 for one in every]) - 1 / len(vectors[0]))

@@ -168,3 +168,11 @@ def test_what_scores_of_candidates_teach_is_that_of_loops_over_rows(sides, tempe
     slow = [[(sides[0][i] * side[i]).sum() for side in sides[1:3]] for i in range(ROWS)]
     fast = losses.score_divergence(student, teacher, temperature)
     assert_same(fast, formulas.divergence(slow, teacher, temperature), sides[:3])
+
+
+def test_orthogonality_is_that_of_every_two_rows_and_its_second_term_ends_at_that_of_random_vectors(sides):
+    for at in range(2):
+        crowded = sides[0] + 1
+        assert_same(losses.orthogonality(crowded)[at], formulas.orthogonality(crowded)[at], [sides[0]])
+    mean, moment = losses.orthogonality(torch.eye(5))
+    assert mean == moment == 0
