@@ -11,12 +11,13 @@ from explorer.errors import BadChoice
 from explorer.gathering import gathered, text_keys
 from explorer.knobs import knob
 from explorer.losses import orthogonality
-from explorer.methods._additions import ChosenPrompts, Pooled, pooling_knob
+from explorer.methods._adaptive_layers import AdaptiveLayers
+from explorer.methods._additions import ChosenPrompts, pooling_knob
 from explorer.methods._batches import NoDuplicates
 from explorer.methods._schedule import Sampler, Schedule
 
 
-class InBatchNegatives(Pooled, ChosenPrompts):
+class InBatchNegatives(AdaptiveLayers, ChosenPrompts):
     """The first two texts of a row are a positive pair; the other texts of its batch are negatives."""
 
     family = "contrastive"
@@ -83,13 +84,22 @@ class InBatchNegatives(Pooled, ChosenPrompts):
     def loss(self, *columns: list[str]) -> Tensor:
         """The loss of all columns in one pass: the first two are positive pairs, the others hold hard negatives."""
         together = self.in_chunks([text for column in self.prompted(columns) for text in column])
-        sides = [gathered(side) for side in together.chunk(len(columns))]
+        every = [  # the vectors of each column, of the last layer first
+            [gathered(side) for side in layer.chunk(len(columns))]
+            for layer in together.chunk(self.trained_layers, dim=1)
+        ]
+        sides = every[0]
         self.record_similarities(sides[0], sides[1])
         left_out = self.no_negatives(columns, torch.stack([text_keys(column, together.device) for column in columns]))
-        losses = [self.ranked([side[:, :width] for side in sides], left_out) for width in self.widths]
-        if self.orthogonal_mean or self.orthogonal_moment:  # of whole vectors
+        losses = [self.of_layers([self.at_all_widths(layer, left_out) for layer in every], [*map(torch.cat, every)])]
+        if self.orthogonal_mean or self.orthogonal_moment:  # of whole vectors of the last layer
             mean, moment = torch.stack([orthogonality(side) for side in sides]).mean(0)
             losses += [self.orthogonal_mean * mean, self.orthogonal_moment * moment]
+        return torch.stack(losses).sum()
+
+    def at_all_widths(self, sides: list[Tensor], left_out: tuple[Tensor, ...]) -> Tensor:
+        """The loss of whole vectors, and of the shorter ones that are trained too."""
+        losses = [self.ranked([side[:, :width] for side in sides], left_out) for width in self.widths]
         return torch.stack(losses).sum()
 
     def no_negatives(self, columns: Sequence[list[str]], keys: Tensor) -> tuple[Tensor, ...]:
@@ -101,15 +111,15 @@ class InBatchNegatives(Pooled, ChosenPrompts):
         raise NotImplementedError
 
     def in_chunks(self, texts: list[str]) -> Tensor:
-        """Vectors (sentence, width) with gradients; of several chunks, the backward pass encodes each again."""
+        """Vectors of the trained layers with gradients; of several chunks, the backward pass encodes each again."""
         if not 0 < self.chunk < len(texts):
-            return self.encode(texts)
+            return self.encode_layers(texts)
         tokens = self.base.encoder.tokens(texts, self.base.max_length).ids
         by_length = sorted(range(len(texts)), key=lambda place: -len(tokens[place]))  # a chunk has little padding
         chunks = [by_length[start : start + self.chunk] for start in range(0, len(texts), self.chunk)]
         # a checkpoint restores the random state: the second time, dropout is the same
-        encoded = (checkpoint(self.encode, [texts[place] for place in own], use_reentrant=False) for own in chunks)
-        return in_order(zip(chunks, encoded, strict=True))
+        layers = (checkpoint(self.encode_layers, [texts[row] for row in own], use_reentrant=False) for own in chunks)
+        return in_order(zip(chunks, layers, strict=True))
 
     def rows_in_memory(self, rows: int) -> int:
         """Of so many rows, those whose activations are held at a time: those of a chunk."""

@@ -28,6 +28,7 @@ from explorer.progress import Progress, Work
 
 Autocast = Callable[[], AbstractContextManager[object]]
 OnStates = Callable[[list[int], States], object]
+Pool = Callable[[Sequence[Tensor], Tensor], Tensor]  # a head, or what else makes vectors of all layers and the mask
 DEMONSTRATION = "demonstration"  # the preset of the run that a first visit to the Train page shows
 UNEVEN = "uneven layer weights"  # the preset of the run that the Layer attention page offers first
 PAPERS = Path(__file__).parent / "papers.bib"
@@ -193,7 +194,7 @@ class Method(Described, Updates, Knobs):
     def encode(
         self,
         sentences: list[str],
-        head: Head | None = None,
+        head: Pool | None = None,
         edit: Edit | None = None,
         position_ids: Edit | None = None,
         copy: Tunable | None = None,

@@ -272,6 +272,7 @@ contrast contrast-hard
   query_prompt; document_prompt   the paper's encoder has no prompts
   chunk   changes memory and time only
   orthogonal_mean; orthogonal_moment   the papers add no regularisation
+  adaptive_layers   the papers train the last layer
   matryoshka   the paper trains the whole vector
   no_duplicates   how batches are drawn is not stated
   batch_size; learning_rate; epochs; max_length; warmup; decay; weight_decay; beta2   the paper trains another encoder
@@ -279,7 +280,7 @@ contrast contrast-hard
 gist gist-hard
   guide   the paper's is a larger encoder, which is not here
   query_prompt; document_prompt; chunk; matryoshka; no_duplicates   as contrastive learning
-  orthogonal_mean; orthogonal_moment   as contrastive learning
+  orthogonal_mean; orthogonal_moment; adaptive_layers   as contrastive learning
   batch_size; learning_rate; epochs; max_length; warmup; decay; weight_decay; beta2   as contrastive learning
   epsilon; clip; evaluate_every; early_stop; pooling; dropout   as contrastive learning
 cosent

@@ -1,0 +1,70 @@
+"""Adaptive layers: a loss of vectors at every layer, so that an encoder can be cut after any (Li and others 2024)."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from explorer.encoding.tune import editing
+from explorer.errors import BadChoice
+from explorer.knobs import knob
+from explorer.losses import score_divergence
+from explorer.methods._additions import Pooled
+
+SOFTENED = 0.3  # temperature of the divergence, as in sentence-transformers
+
+
+class AdaptiveLayers(Pooled):
+    """The loss of the last layer, and if it is set of the layers below."""
+
+    adaptive_layers: bool = knob(
+        False,
+        help="Train the vectors of every layer, so that the encoder can be cut after any: to the loss of the last "
+        "layer are added the mean of the losses of the layers below and the divergence of their vectors from those of "
+        "the last, as sentence-transformers' AdaptiveLayerLoss of all layers. With matryoshka, the vectors of every "
+        "layer can be truncated, too (2D Matryoshka, Li and others 2024).",
+    )
+
+    def build(self) -> None:
+        """Refuse a layer & pooling that is not of one layer."""
+        super().build()
+        if self.adaptive_layers and not self.head().of_last_layer:
+            raise BadChoice(
+                f"adaptive_layers cannot be on here: '{self.base.encoder.name}' pools other layers than the last. Set "
+                "pooling to mean or cls."
+            )
+
+    @property
+    def trained_layers(self) -> int:
+        """How many layers have a loss; the lowest is the embedding output."""
+        return self.base.layers + 1 if self.adaptive_layers else 1
+
+    @cached_property
+    def _last_norm(self) -> str:
+        """The name of the norm that an encoder which is cut has after its last layer; "" for none."""
+        encoder = self.base.encoder
+        norm = editing.stack(encoder).norm
+        return next((name for name, part in encoder.model.named_modules() if norm is not None and part is norm), "")
+
+    def encode_layers(self, texts: list[str]) -> Tensor:
+        """Vectors of the trained layers side by side: (sentence, layer × width), the last layer first."""
+        if not self.adaptive_layers:
+            return self.encode(texts)
+        head, norm = self.head(), self.base.model.get_submodule(self._last_norm) if self._last_norm else None
+
+        def pooled(hidden: Sequence[Tensor], mask: Tensor) -> Tensor:
+            *below, last = hidden
+            layers = [last, *(below if norm is None else map(norm, below))]
+            return torch.cat([head([layer], mask) for layer in layers], dim=1)
+
+        return self.encode(texts, pooled)
+
+    def of_layers(self, losses: list[Tensor], vectors: list[Tensor]) -> Tensor:
+        """The loss of all layers, from that of each and from its vectors (sentence, width), the last layer first."""
+        own, *below = losses
+        if not below:
+            return own
+        taught = vectors[0].detach()
+        divergences = [score_divergence(layer, taught, SOFTENED) / SOFTENED for layer in vectors[1:]]
+        return own + torch.stack(below).mean() + torch.stack(divergences).sum()
