@@ -53,7 +53,7 @@ class AdaptiveLayers(Pooled):
             return self.encode(texts)
         head, norm = self.head(), self.base.model.get_submodule(self._last_norm) if self._last_norm else None
 
-        def pooled(hidden: Sequence[Tensor], mask: Tensor) -> Tensor:
+        def pooled(hidden: Sequence[Tensor] | Tensor, mask: Tensor) -> Tensor:
             *below, last = hidden
             layers = [last, *(below if norm is None else map(norm, below))]
             return torch.cat([head([layer], mask) for layer in layers], dim=1)

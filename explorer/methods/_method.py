@@ -28,7 +28,8 @@ from explorer.progress import Progress, Work
 
 Autocast = Callable[[], AbstractContextManager[object]]
 OnStates = Callable[[list[int], States], object]
-Pool = Callable[[Sequence[Tensor], Tensor], Tensor]  # a head, or what else makes vectors of all layers and the mask
+# a head, or what else makes vectors of the states of all layers and the mask
+Pool = Callable[[Sequence[Tensor] | Tensor, Tensor], Tensor]
 DEMONSTRATION = "demonstration"  # the preset of the run that a first visit to the Train page shows
 UNEVEN = "uneven layer weights"  # the preset of the run that the Layer attention page offers first
 PAPERS = Path(__file__).parent / "papers.bib"
