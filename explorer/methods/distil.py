@@ -57,8 +57,9 @@ class Student(Pooled):
         """Refuse to remove none of the layers, or more than there are."""
         super().check_layers(values, model, layers)
         kept = int(values.get("keep_layers", cls.knobs["keep_layers"].default))
-        if layers == 1:
-            raise BadChoice(f"'{model}' has one layer, and none can be removed. Choose a model with more layers.")
+        if layers < 2:
+            few = "one layer" if layers else "no layers"
+            raise BadChoice(f"'{model}' has {few}, and none can be removed. Choose a model with more layers.")
         if kept >= layers:
             fewer = "1" if layers == 2 else f"1 to {layers - 1}"
             raise BadChoice(

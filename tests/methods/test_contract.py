@@ -48,7 +48,9 @@ def test_a_form_starts_with_one_of_them():
 
 
 def test_an_unknown_method_is_refused_with_the_nearest_name():
-    with pytest.raises(BadChoice, match=r"There is no method 'simsce'\. Did you mean 'simcse'\? There are: bsl, bt, "):
+    with pytest.raises(
+        BadChoice, match=r"There is no method 'simsce'\. Did you mean 'simcse'\? There are: angle, batch-hard, "
+    ):
         methods.load("simsce")
     with pytest.raises(BadChoice, match=r"There is no method 'sg_opt'\. Did you mean 'sg-opt'"):
         methods.load("sg_opt")

@@ -18,7 +18,7 @@ from explorer.encoding.read.head import Head
 from explorer.encoding.read.head_facts import UNLIMITED
 from explorer.encoding.read.pooling import Reading, Row
 from explorer.encoding.tune import editing
-from explorer.errors import NotWeights, TokenizerMissing, UnsupportedModel
+from explorer.errors import BadChoice, NotWeights, TokenizerMissing, UnsupportedModel
 from tests.exports import assert_close, dense, model_defaults, tunable
 from tests.spoiling import encoder_of, reweigh
 from tests.tiny_models import SENTENCES, WIDTH, tiny_tokenizer
@@ -123,6 +123,10 @@ def test_methods_that_need_layers_refuse_it_in_one_sentence():
         if kind.needs_layers():
             with pytest.raises(UnsupportedModel, match=rf"'it' is static embeddings, .* and {name} needs them. Choose"):
                 kind.check_layers({}, "it", 0)
+        elif "teacher" in kind.knobs:
+            with pytest.raises(BadChoice, match=r"'it' has no layers, and none can be removed"):
+                kind.check_layers({}, "it", 0)
+            kind.check_layers({"teacher": "another"}, "it", 0)
         else:
             kind.check_layers({}, "it", 0)
             trains.add(name)
