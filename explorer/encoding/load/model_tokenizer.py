@@ -97,15 +97,16 @@ def alone(path: Path) -> tuple[PreTrainedTokenizerBase, int | None]:
     tokenizer.no_truncation()
     tokenizer.no_padding()
     tokenizer.post_processor = None
-    known = tokenizer.get_vocab()
-    named = {name: next((text for text in texts if text in known), None) for name, texts in _SPECIAL.items()}
+    # another token of the vocabulary would become special, and a text with it other tokens
+    special = {token.content for token in tokenizer.get_added_tokens_decoder().values() if token.special}
+    named = {name: next((text for text in texts if text in special), None) for name, texts in _SPECIAL.items()}
     found = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         truncation_side=cut.get("direction", "right"),
         **{name: text for name, text in named.items() if text},
     )
     if found.pad_token is None:
-        found.pad_token = found.convert_ids_to_tokens(min(known.values()))
+        found.pad_token = found.convert_ids_to_tokens(min(tokenizer.get_vocab().values()))
     return found, cut.get("max_length")
 
 

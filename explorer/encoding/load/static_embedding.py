@@ -32,8 +32,6 @@ ROWS, MAPPING, FACTORS = "embeddings", "mapping", "weights"
 class StaticModel(nn.Module):
     """A table (token, width) that answers as a transformer without layers does."""
 
-    base_model_prefix = ""
-
     def __init__(self, table: Tensor) -> None:
         from transformers import PreTrainedConfig
 

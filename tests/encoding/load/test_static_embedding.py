@@ -20,7 +20,7 @@ from explorer.encoding.read.pooling import Reading, Row
 from explorer.encoding.tune import editing
 from explorer.errors import BadChoice, NotWeights, TokenizerMissing, UnsupportedModel
 from tests.exports import assert_close, dense, model_defaults, tunable
-from tests.spoiling import encoder_of, reweigh
+from tests.spoiling import configure, encoder_of, reweigh
 from tests.tiny_models import SENTENCES, WIDTH, tiny_tokenizer
 
 TEXTS = (*SENTENCES, "", "[CLS] ☃ [PAD]", " ".join(["the dog"] * 300))
@@ -96,6 +96,17 @@ def test_it_has_one_layer_under_one_pooling_and_no_special_tokens(tmp_path):
     assert encoder.texts(ids) == ("a", "man")
     assert editing.stack(encoder).lowest == 0
     assert_close(model_defaults(editing.cut(encoder, 0), TEXTS), model_defaults(encoder, TEXTS))
+
+
+def test_tokens_that_the_file_does_not_call_special_are_none(tmp_path):
+    folder = saved(tmp_path / "static")
+    configure(folder / "tokenizer.json", added_tokens=[])
+    text, encoder = "[PAD] no [MASK] [UNK]", encoder_of(folder)
+    alone = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    assert encoder.tokens([text]).ids == [alone.encode(text, add_special_tokens=False).ids]
+    assert len(encoder.tokens([text]).ids[0]) > len(text.split())
+    export(tunable(encoder), Head(("mean",)), tmp_path / "run", "", folder)
+    assert json.loads((tmp_path / "run" / "tokenizer.json").read_text())["added_tokens"] == []
 
 
 @pytest.mark.parametrize("limit", [None, 4], ids=["whole", "cut"])
