@@ -15,7 +15,9 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.attention import EAGER
 from explorer.encoding.read.head import Head
+from explorer.encoding.read.parts.layer_attention import LayerAttention
 from explorer.encoding.read.parts.token_convolution import TokenConvolution
+from explorer.encoding.read.parts.word_weights import WordWeights
 from explorer.encoding.read.pooling import OWN, POOLINGS, parse
 from explorer.encoding.read.prompts import PromptedText, after, left_out, prompt_of
 from explorer.encoding.read.sentence_pairs import FIRST, SECOND, Composer, inputs
@@ -29,6 +31,7 @@ from tests.tiny_models import POSITIONS, SENTENCES, WIDTH, save_tiny
 
 PROMPT, QUERY, DOCUMENT = "the guitar: ", "A man plays ", "women"
 LEFT_OUT = 4  # tokens of the prompt in a BERT: [CLS] the guitar [UNK]
+CONVOLUTION = TokenConvolution((torch.linspace(-1, 1, 4 * WIDTH * 3).view(4, WIDTH, 3),), (torch.zeros(4),))
 TEXTS = (*SENTENCES, "", " ".join(["the dog"] * POSITIONS))
 # what sentence-transformers calls them, in the order in which they are side by side
 LIBRARY = tuple(pooling.library for pooling in POOLINGS.values())
@@ -130,10 +133,19 @@ def test_tokens_of_a_prompt_that_is_left_out_add_nothing_to_a_cosine(encoder, po
         assert shares[LEFT_OUT:].all()
 
 
+@pytest.mark.parametrize("part", [WordWeights(first_layer=0), CONVOLUTION, LayerAttention(*[torch.eye(WIDTH)] * 3)])
+def test_poolings_of_all_layers_leave_the_prompt_out(encoder, part):
+    states = encoder.states(SENTENCES)
+    found = part(states.hidden, states.mask)
+    assert not states.mask[:, :LEFT_OUT].any()
+    for sentence, mask in enumerate(states.mask):
+        alone = states.hidden[:, sentence, mask][:, None]
+        torch.testing.assert_close(found[sentence], part(alone, None)[0], atol=1e-5, rtol=0)
+
+
 @pytest.mark.parametrize("of_layers", [False, True], ids=["Pooling", "LayerReading"])
 def test_an_exported_model_leaves_the_same_prompts_out(encoder, tmp_path, of_layers):
-    convolution = TokenConvolution((torch.randn(4, WIDTH, 3),), (torch.zeros(4),))
-    head = Head(("cls", "mean of layer 1"), layers=convolution) if of_layers else Head(("cls", "mean"))
+    head = Head(("cls", "mean of layer 1"), layers=CONVOLUTION) if of_layers else Head(("cls", "mean"))
     tuned = tunable(encoder)
     export(tuned, head, tmp_path / "run", "", None)
     opened = SentenceTransformer(str(tmp_path / "run"), device="cpu", trust_remote_code=of_layers)

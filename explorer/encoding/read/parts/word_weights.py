@@ -106,13 +106,12 @@ class WordWeights:
 
 
 def _words(states: Tensor, mask: Tensor | None) -> Tensor:
-    """The tokens that are used (sentence, token): the real ones without the last, [SEP]; a single one is used."""
+    """The tokens that are used (sentence, token): those to pool without the last, [SEP]; a single one is used."""
     if mask is None:
         mask = torch.ones(states.shape[:2], dtype=torch.bool, device=states.device)
     mask = mask.bool()
     lengths = mask.sum(1, keepdim=True)
-    places = torch.arange(mask.shape[1], device=mask.device)[None, :]
-    return mask & ((places < lengths - 1) | (lengths == 1))
+    return mask & ((mask.cumsum(1) < lengths) | (lengths == 1))  # a prompt before them may be left out
 
 
 def _shares(values: Tensor) -> Tensor:
