@@ -237,7 +237,7 @@ class MarginMSE(ScoreStudent):
 
     name = "margin-mse"
     paper = cited("hofstaetter-etal-2020-improving")
-    when_to_use = "Triplets, and a teacher whose order of texts is to be learned; it was measured on three layers only."
+    when_to_use = "To make an encoder smaller with triplets: it gained more than distil on sentences (one seed)."
 
     def of_scores(self, student: Tensor, teacher: Tensor) -> Tensor:
         """The mean squared error of the margins."""
@@ -254,7 +254,7 @@ class ScoreDistribution(ScoreStudent):
 
     name = "distil-kl"
     paper = cited("lin-etal-2020-distilling")
-    when_to_use = "Triplets, and a teacher whose order of texts is to be learned; it was measured on three layers only."
+    when_to_use = "To make an encoder smaller with triplets: with one seed as large a gain as by margin-mse."
 
     temperature: float = knob(
         1.0,

@@ -239,7 +239,7 @@ class AnglE(CoSENT):
     """
 
     name = "angle"
-    when_to_use = "Scored pairs, to compare the loss with CoSENT's; it was not measured with the other methods."
+    when_to_use = "Scored pairs: with one seed as large a gain as by CoSENT, within its interval."
     paper = cited("li-li-2024-aoe")
     suggestion = None
 
