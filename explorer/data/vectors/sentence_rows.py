@@ -1,10 +1,11 @@
-"""Find the rows of sentences among millions, by sorted hashes; where two hashes agree, the sentences are compared.
+"""Read sentences of a file on disk by their rows, and find the rows of sentences among millions, by sorted hashes.
 
-Sentences are compared as written. One that is not there is also found in a row whose sentence differs in spaces alone:
-texts that are read from tables have single spaces between words and none around them.
+Where two hashes agree, the sentences are compared, as written. One that is not there is also found in a row whose
+sentence differs in spaces alone: texts that are read from tables have single spaces between words and none around them.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import mmap
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -65,3 +66,41 @@ class SentenceRows:
         starts, ends = (np.searchsorted(self.keys, wanted, side=side) for side in ("left", "right"))
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
             yield self.rows[start:end].tolist()
+
+
+@dataclass(frozen=True, eq=False)
+class StoredSentences:
+    """Sentences on disk, by their rows; nothing of them is read before it is used."""
+
+    text_bytes: mmap.mmap | bytes  # all sentences in UTF-8, one after the other
+    ends: Rows  # of each sentence in them
+    by_sentence: SentenceRows
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def text(self, row: int) -> str:
+        """The sentence of a row."""
+        start = int(self.ends[row - 1]) if row else 0
+        return self.text_bytes[start : int(self.ends[row])].decode("utf-8")
+
+    def texts(self, rows: Sequence[int]) -> tuple[str, ...]:
+        """The sentences of some rows."""
+        return tuple(self.text(int(row)) for row in rows)
+
+    def place_of(self, sentence: str) -> int | None:
+        """The first row with this sentence; None if there is none."""
+        return next(iter(self.rows_of((sentence,))[0]), None)
+
+    def rows_of(self, sentences: Sequence[str]) -> list[list[int]]:
+        """The rows with each of some sentences as written, else with other spaces; none for an empty sentence."""
+        found = self._rows_of(sentences)
+        others = [at for at, rows in enumerate(found) if not rows]
+        for at, rows in zip(others, self._rows_of([squeezed(sentences[at]) for at in others], squeezed), strict=True):
+            found[at] = rows
+        return found
+
+    def _rows_of(self, sentences: Sequence[str], form: Callable[[str], str] = str) -> list[list[int]]:
+        """The rows whose text has the form that a sentence is."""
+        candidates = zip(sentences, self.by_sentence.candidates(sentences), strict=True)
+        return [[row for row in rows if text and form(self.text(row)) == text] for text, rows in candidates]

@@ -10,7 +10,7 @@ import json
 import mmap
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -21,9 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer import in_words, places, typed_json
-from explorer.data.tables.text_rows import squeezed
 from explorer.data.vectors import vector_files
-from explorer.data.vectors.sentence_rows import KeyList, SentenceRows, encoded
+from explorer.data.vectors.sentence_rows import KeyList, SentenceRows, StoredSentences, encoded
 from explorer.data.vectors.vector_files import VectorFiles, VectorOrigin, changed, damaged_shard
 from explorer.errors import DataError, NotWritable, UnreadableFile
 from explorer.progress import Progress, Work
@@ -45,7 +44,7 @@ _digests: dict[tuple[tuple[int, ...], ...], tuple[str, ...]] = {}  # of files th
 
 
 @dataclass(frozen=True, eq=False)
-class VectorCorpus:
+class VectorCorpus(StoredSentences):
     """Vectors (row, width) and their sentences; nothing of them is read before it is used.
 
     A zero vector has no cosine with any other: its row keeps its number, and is never searched.
@@ -56,15 +55,9 @@ class VectorCorpus:
     folder: Path  # of the cache; an index of the vectors is kept there too
     vectors: Floats  # with length 1
     zero: Rows  # rows whose vector is zero
-    text_bytes: mmap.mmap | bytes  # all sentences in UTF-8, one after the other
-    ends: Rows  # of each sentence in them
     lengths: NDArray[np.float64]  # of the vectors as they were given
-    by_sentence: SentenceRows
     title: str | None = None  # layer & pooling, if `embed` wrote them
     origin: VectorOrigin | None = None
-
-    def __len__(self) -> int:
-        return len(self.vectors)
 
     @property
     def searched(self) -> int:
@@ -108,37 +101,9 @@ class VectorCorpus:
         """The rows from `start` up to `end` whose vector is zero."""
         return self.zero[slice(*np.searchsorted(self.zero, (start, end)))]
 
-    def text(self, row: int) -> str:
-        """The sentence of a row."""
-        return self.text_bytes[self._start(row) : int(self.ends[row])].decode("utf-8")
-
-    def texts(self, rows: Sequence[int]) -> tuple[str, ...]:
-        """The sentences of some rows."""
-        return tuple(self.text(int(row)) for row in rows)
-
     def given(self, rows: Rows) -> Floats:
         """The vectors of some rows (row, width) with their own lengths, as far as float32 can square these."""
         return np.asarray(self.vectors[rows] * np.clip(self.lengths[rows, None], *SIZES), dtype=np.float32)
-
-    def place_of(self, sentence: str) -> int | None:
-        """The first row with this sentence; None if there is none."""
-        return next(iter(self.rows_of((sentence,))[0]), None)
-
-    def rows_of(self, sentences: Sequence[str]) -> list[list[int]]:
-        """The rows with each of some sentences as written, else with other spaces; none for an empty sentence."""
-        found = self._rows_of(sentences)
-        others = [at for at, rows in enumerate(found) if not rows]
-        for at, rows in zip(others, self._rows_of([squeezed(sentences[at]) for at in others], squeezed), strict=True):
-            found[at] = rows
-        return found
-
-    def _rows_of(self, sentences: Sequence[str], form: Callable[[str], str] = str) -> list[list[int]]:
-        """The rows whose text has the form that a sentence is."""
-        candidates = zip(sentences, self.by_sentence.candidates(sentences), strict=True)
-        return [[row for row in rows if text and form(self.text(row)) == text] for text, rows in candidates]
-
-    def _start(self, row: int) -> int:
-        return int(self.ends[row - 1]) if row else 0
 
 
 def digest_of(files: VectorFiles) -> Work[str]:
@@ -208,8 +173,9 @@ def stored(
         return None
     if len(texts) != ends[-1] or vectors.ndim != 2 or about != _about(len(ends), vectors.shape[1], digest):
         return None
-    by_sentence = SentenceRows(keys, rows)
-    return VectorCorpus(name, digest, folder, vectors, zero, texts, ends, lengths, by_sentence, title, origin)
+    return VectorCorpus(
+        texts, ends, SentenceRows(keys, rows), name, digest, folder, vectors, zero, lengths, title, origin
+    )
 
 
 def _stored_for(files: VectorFiles, folder: Path) -> VectorCorpus | None:
