@@ -18,7 +18,8 @@ from explorer.training.loop import judging, measured_facts, preparing, stages
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.loop import Training
 from explorer.training.recipe import Recipe
-from explorer.training.record.model_card import CLASSIFIER, CardFacts, MethodFacts, card
+from explorer.training.record.model_card import CardFacts, MethodFacts, card
+from explorer.training.record.model_code import CLASSIFIER, ExportedFacts
 from explorer.training.record.runs import Run
 from explorer.training.record.status import RunFacts
 
@@ -54,14 +55,10 @@ def put(run: Run, training: Training, learner: Learner, facts: RunFacts, seconds
 
 def put_step(run: Run, training: Training, learner: Learner) -> None:
     """Write the encoder at this step into the run."""
-    folder = (
-        run.folder
-        / run_folder.STEPS
-        / run_folder.checkpoint_name(learner.seed, training.numbered(learner.step), len(training.recipe.seeds))
-    )
+    step = training.numbered(learner.step)
+    folder = run.folder / run_folder.STEPS / run_folder.checkpoint_name(learner.seed, step, len(training.recipe.seeds))
     # left from before an interruption, if the run was resumed at an earlier step
     shutil.rmtree(folder, ignore_errors=True)
-    step = training.numbered(learner.step)
     text = f"{run.name} at step {step} of seed {learner.seed}: an intermediate checkpoint.\n"
     stages.export(learner, folder, text)
 
@@ -88,7 +85,6 @@ def take(run: Run, folder: Path) -> None:
 def _shown(run: Run, training: Training, learner: Learner, facts: RunFacts, seconds: float) -> CardFacts:
     # the stage that the weights are of, which is the last one unless the run was stopped before
     recipe, prepared, method = learner.prepared.recipe, training.prepared, learner.method
-    encoder = learner.prepared.encoder
     done = list(training.results)
     if learner.seed not in (one.seed for one in done):  # stopped early
         best = None if learner.best_step is None else training.numbered(learner.best_step)
@@ -111,18 +107,25 @@ def _shown(run: Run, training: Training, learner: Learner, facts: RunFacts, seco
         seeds=tuple(done),
         kept=training.best_seed,
         seconds=seconds,
-        head=replace(method.head(), roles=learner.prepared.prompts),
-        prompt=encoder.head.prompt if encoder.head else "",
-        prompts=learner.prepared.prompts,
-        classifies_exported=isinstance(method, methods.PredictedClasses) and method.classifies_exported,
-        lower_case=encoder.lower_case,
-        max_length=encoder.max_length,
-        dimension=method.head().width(encoder.width),
-        auto_class=auto_class(encoder),
+        exported=_exported(learner),
         versions=in_words.versions(preparing.LIBRARIES),
         command=training.recipe.command(),
         base_cosines=of_base,
         cosines=of_model,
+    )
+
+
+def _exported(learner: Learner) -> ExportedFacts:
+    encoder, method = learner.prepared.encoder, learner.method
+    return ExportedFacts(
+        head=replace(method.head(), roles=learner.prepared.prompts),
+        prompt=encoder.head.prompt if encoder.head else "",
+        lower_case=encoder.lower_case,
+        max_length=encoder.max_length,
+        dimension=method.head().width(encoder.width),
+        auto_class=auto_class(encoder),
+        prompts=learner.prepared.prompts,
+        classifies_exported=isinstance(method, methods.PredictedClasses) and method.classifies_exported,
     )
 
 

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from explorer import fair_share, in_words, typed_json
 from explorer.data import sources
 from explorer.data.set_items import PAIR, QUERY, ROW, TRIPLET
-from explorer.encoding.export import source_code
 from explorer.encoding.locate import lookup
 from explorer.encoding.read.head_facts import HeadFacts
-from explorer.encoding.read.prompts import NO_PROMPTS, RolePrompts
 from explorer.escaping import fenced, one_line, plain, table
 from explorer.evaluating.probes.class_scores import MEASURES
 from explorer.knobs import Knob, Values
@@ -26,10 +24,11 @@ from explorer.measuring.scores.metrics import ACCURACY, AVERAGE_PRECISION, DISTI
 from explorer.measuring.scores.similarity import CosineMeaning
 from explorer.measuring.scores.verdict import ELSEWHERE, RunVerdict, Verdict
 from explorer.training.loop.measured_facts import SeedScores, spread
+from explorer.training.record import model_code
+from explorer.training.record.model_code import ExportedFacts
 from explorer.training.record.status import CARD, RunFacts
 
 if TYPE_CHECKING:
-    from explorer.encoding.read.head import Head
     from explorer.methods import Paper
 
 # the task of a set by what its items are, as sentence-transformers names it
@@ -49,16 +48,6 @@ _SCORES = {
     DISTINGUISHED: "the share of couples × 100 in which a paraphrase has a higher cosine than a pair of another "
     "meaning (0 to 100; 50 is chance)",
 }
-
-CLASSIFIER = "classifier.safetensors"  # in the folder of a model that was fine-tuned on labelled texts
-_CODE = """
-
-import json
-from safetensors import safe_open
-
-with safe_open(f"{{folder}}/{}", "{}") as file:
-    weight, bias, classes = file.get_tensor("weight"), file.get_tensor("bias"), json.loads(file.metadata()["classes"])
-print([classes[place] for place in (vectors @ weight.T + bias).argmax(1)])"""
 
 
 @dataclass(frozen=True)
@@ -92,16 +81,9 @@ class CardFacts:
     seeds: tuple[SeedScores, ...]
     kept: int  # the seed whose weights these are
     seconds: float | None
-    head: Head
-    prompt: str
-    lower_case: bool
-    max_length: int  # tokens of the exported model, not of the training
-    dimension: int
-    auto_class: str  # the transformers class that opens it
+    exported: ExportedFacts
     versions: Mapping[str, str]
     command: str
-    prompts: RolePrompts = NO_PROMPTS  # of queries and documents
-    classifies_exported: bool = False  # whether its classification layer is of vectors as the model gives them
     base_cosines: CosineMeaning | None = None  # what they meant before the training
     cosines: CosineMeaning | None = None
 
@@ -135,7 +117,7 @@ def card(about: CardFacts) -> str:
         f"# {plain(about.run)}",
         *_learned(about),
         _what(about),
-        _use(about),
+        model_code.use(about.exported),
         _results(about),
         *(similarity_text.in_card(about.cosines, about.base_cosines) if about.cosines else ()),
         *_classification(about),
@@ -214,28 +196,6 @@ def _how(about: CardFacts) -> str:
         f"in stages: {', then '.join(done)}.{stopped} Each stage starts from the best checkpoint of the one before.\n\n"
         + "\n".join(lines)
         + "\n\n"
-    )
-
-
-def _use(about: CardFacts) -> str:
-    code = source_code.transformers(about.head, about.auto_class, about.prompt, about.lower_case)
-    prompts = {"each sentence": about.prompt, "queries": about.prompts.query, "documents": about.prompts.document}
-    left_out = "" if about.prompts.pooled else ", left out of the pooling"
-    rows = {
-        "Layer & pooling": plain(about.head.describe()),
-        "Embedding dimension": f"{about.dimension}",
-        "Maximum length": f"{about.max_length} tokens (longer sentences are truncated)",
-        **{f"Prompt before {what}": f"{plain(repr(one))}{left_out}" for what, one in prompts.items() if one},
-        "Text": "lowercased" if about.lower_case else None,
-        "Similarity": "cosine",
-    }
-    return "\n\n".join(
-        (
-            "## Use",
-            fenced("python", source_code.sentence_transformers(about.head)),
-            *(["With transformers alone:", fenced("python", code)] if code else []),
-            table(("", ""), [(name, text) for name, text in rows.items() if text is not None]),
-        )
     )
 
 
@@ -336,29 +296,8 @@ def _classification(about: CardFacts) -> list[str]:
     )
     compared = [rendered(frozen.sentence.pieces, _piece, lambda text: f"**{text}**")] if frozen else []
     first, *others = zip(*columns, strict=True)
-    return ["\n\n".join(("## Classification", *compared, text, table(first, others), *_classifying(about)))]
-
-
-def _classifying(about: CardFacts) -> list[str]:
-    """What the classification layer is, and code that classifies; nothing if that takes more than a few lines."""
-    if about.classifies_exported:
-        from explorer.methods import ClassLayer
-
-        text = (
-            f"The layer in `{CLASSIFIER}` is a logistic regression (C = {ClassLayer.strength:g}) of the training rows, "
-            "on their vectors as sentence-transformers gives them. To classify:"
-        )
-        code, kind = source_code.sentence_transformers(about.head, named=True), "np"
-    else:
-        text = "To classify (of two sentences each, give the tokenizer two lists):"
-        # the most tokens of a row, in training and test
-        longest = min(int(about.method.settings.get("max_length", about.max_length)), about.max_length)
-        head = replace(about.head, normalize=False)
-        found = source_code.transformers(head, about.auto_class, about.prompt, about.lower_case, longest)
-        if found is None:
-            return []
-        code, kind = found, "pt"
-    return [text, fenced("python", code + _CODE.format(CLASSIFIER, kind))]
+    code = model_code.classifying(about.exported, about.method.settings)
+    return ["\n\n".join(("## Classification", *compared, text, table(first, others), *code))]
 
 
 def _training(about: CardFacts) -> str:

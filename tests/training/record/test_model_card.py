@@ -15,6 +15,7 @@ from explorer.measuring.scores.verdict import RunVerdict, Verdict
 from explorer.methods import cited
 from explorer.training.loop.measured_facts import SeedScores
 from explorer.training.record.model_card import CardFacts, MethodFacts, card
+from explorer.training.record.model_code import ExportedFacts
 from explorer.training.record.status import RunFacts
 
 DIGEST = "0123456789abcdef" * 4
@@ -52,12 +53,9 @@ FACTS = CardFacts(
     seeds=(SeedScores(1, steps=2000, best_step=1250, dev=72.5, test=70.25),),
     kept=1,
     seconds=754.2,
-    head=Head(("cls",)),
-    prompt="",
-    lower_case=False,
-    max_length=256,
-    dimension=384,
-    auto_class="AutoModel",
+    exported=ExportedFacts(
+        head=Head(("cls",)), prompt="", lower_case=False, max_length=256, dimension=384, auto_class="AutoModel"
+    ),
     versions={"torch": "2.13.0", "transformers": "5.23.0"},
     command="python -m explorer train simcse --model org/encoder@main --data sample --set temperature=0.1",
 )
@@ -71,11 +69,12 @@ STRANGE = "a \"b\" 'c': d\n---\n# e | <b>f</b> [g](h) `i` ``` * _j_ {k}, &amp; $
 
 
 def changed(**changes: Any) -> CardFacts:
-    """What a card shows, with some of it changed; what belongs to the facts of run or method is changed there."""
-    of_run = {name: changes.pop(name) for name in [*changes] if name in RunFacts.__dataclass_fields__}
-    of_method = {name: changes.pop(name) for name in [*changes] if name in MethodFacts.__dataclass_fields__}
-    facts, method = dataclasses.replace(FACTS.facts, **of_run), dataclasses.replace(METHOD, **of_method)
-    return dataclasses.replace(FACTS, facts=facts, methods=(method,), **changes)
+    """What a card shows, with some of it changed, each in whichever part has a field of that name."""
+    facts, method, exported = (
+        dataclasses.replace(one, **{name: changes.pop(name) for name in [*changes] if name in one.__dataclass_fields__})
+        for one in (FACTS.facts, METHOD, FACTS.exported)
+    )
+    return dataclasses.replace(FACTS, facts=facts, methods=(method,), exported=exported, **changes)
 
 
 def told(**changes: Any) -> str:
@@ -232,7 +231,9 @@ def test_every_setting_is_told_with_what_differs_from_paper_or_default_and_sourc
 
 def test_there_is_no_field_that_sentences_could_come_in_by():
     fields = {
-        field.name: str(field.type) for kind in (CardFacts, MethodFacts, RunFacts) for field in dataclasses.fields(kind)
+        field.name: str(field.type)
+        for kind in (CardFacts, ExportedFacts, MethodFacts, RunFacts)
+        for field in dataclasses.fields(kind)
     }
     loose = [name for name, kind in fields.items() if kind.startswith(("tuple", "Mapping", "Values", "list"))]
     names = ["data", "more_tests", "elsewhere"]  # of sets
