@@ -20,8 +20,8 @@ from explorer.training.loop.loop import Training
 from explorer.training.recipe import Recipe
 from explorer.training.record.model_card import CardFacts, MethodFacts, card
 from explorer.training.record.model_code import CLASSIFIER, ExportedFacts
+from explorer.training.record.run_facts import RunFacts
 from explorer.training.record.runs import Run
-from explorer.training.record.status import RunFacts
 
 
 def put(run: Run, training: Training, learner: Learner, facts: RunFacts, seconds: float) -> None:

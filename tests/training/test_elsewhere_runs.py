@@ -29,7 +29,7 @@ from explorer.training.loop.learner import Learner
 from explorer.training.loop.preparing import prepare
 from explorer.training.loop.processes import World
 from explorer.training.record import run_results, runs
-from explorer.training.record import status as statuses
+from explorer.training.record.run_facts import PAGE
 from tests.device import DEVICE
 from tests.training.unbroken import assert_same, break_off_in_training
 from tests.trainings import new, recipe, spearman, train
@@ -140,7 +140,7 @@ def test_an_encoder_that_cannot_search_is_trained_and_a_set_that_was_named_and_l
     log = one.log_tail()
     assert "elsewhere, Sample search is left out: The query prompt 'the dog the dog " in log
     assert "elsewhere, test.csv is left out: 0 of its 9 items" in log
-    assert one.status().facts.listed(statuses.PAGE)["Left out elsewhere"] == "Left out elsewhere: test.csv"
+    assert one.status().facts.listed(PAGE)["Left out elsewhere"] == "Left out elsewhere: test.csv"
 
 
 def test_a_run_resumes_with_the_sets_that_it_began_with(place, run, tmp_path, monkeypatch):

@@ -24,9 +24,9 @@ from explorer.measuring.scores.metrics import ACCURACY, AVERAGE_PRECISION, DISTI
 from explorer.measuring.scores.similarity import CosineMeaning
 from explorer.measuring.scores.verdict import ELSEWHERE, RunVerdict, Verdict
 from explorer.training.loop.measured_facts import SeedScores, spread
-from explorer.training.record import model_code
+from explorer.training.record import model_code, run_facts
 from explorer.training.record.model_code import ExportedFacts
-from explorer.training.record.status import CARD, RunFacts
+from explorer.training.record.run_facts import CARD, RunFacts
 
 if TYPE_CHECKING:
     from explorer.methods import Paper
@@ -264,7 +264,7 @@ def _measured(measures: Mapping[str, str]) -> Iterator[str]:
 
 def _learned(about: CardFacts) -> list[str]:
     """What the model learned, and how sure that is; nothing if it was not measured."""
-    found = about.facts.learned(about.verdict)
+    found = run_facts.learned(about.facts, about.verdict)
     line = headline.line(found)
     marked = [] if line is None else [rendered(line.pieces, _piece, lambda text: f"**{text}**")]
     return [*marked, plain(learned.sure(found))] if marked else []

@@ -33,7 +33,8 @@ from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.metrics import SPEARMAN
 from explorer.measuring.sentences.probe_cosines import sentences_of
 from explorer.training.record import runs
-from explorer.training.record.status import FINISHED, REPORT, Status
+from explorer.training.record.run_facts import REPORT
+from explorer.training.record.status import FINISHED, Status
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found

@@ -20,7 +20,8 @@ from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.places import examples_folder, given_path, is_utf8, runs_folder
 from explorer.run_folder import LOG, METRICS, MODEL, RECIPE, STATE, STATUS, MetricLine
 from explorer.training.record import status as statuses
-from explorer.training.record.status import RunFacts, Status
+from explorer.training.record.run_facts import RunFacts
+from explorer.training.record.status import Status
 from explorer.typed_numbers import whole_in
 from explorer.work_folder import ROOM, WorkFolder, is_held
 

@@ -8,6 +8,7 @@ import streamlit as st
 from explorer import errors, in_words
 from explorer.data import sources
 from explorer.training.loop.computed import PROCESSOR, THREADS
+from explorer.training.record import run_facts
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import DISCARD, KEEP, Run
 from explorer.ui import blend, messages
@@ -88,7 +89,7 @@ def _log(run: Run) -> None:
     ]
     if facts.device:
         parts.append(f"{facts.precision} on {facts.device}")
-    parts += facts.listed(statuses.PAGE).values()
+    parts += facts.listed(run_facts.PAGE).values()
     st.caption(messages.plain(" · ".join(parts)))
     st.code(run.log_tail() or "The log is empty.", language=None, wrap_lines=True)
     downloads.file("Download the log", lambda: run.log_tail(10**9).encode(), f"{run.name}.log", "text/plain")

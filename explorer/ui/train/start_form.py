@@ -13,6 +13,7 @@ from explorer import in_words, progress, run_folder
 from explorer.data import sources
 from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.training.record import status as statuses
+from explorer.training.record.run_facts import RunFacts
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
 from explorer.ui.runs import run_curves, run_status, training_form, training_queue
@@ -134,7 +135,7 @@ def _preview(recipe: Recipe | None, job: jobs.Job | None, total: int) -> None:
     lines: list[run_folder.MetricLine] = []
     found: FirstPoint | None = None if job is None else job.result
     if found is not None and recipe is not None:
-        facts = statuses.RunFacts(watched=found.pairs, measures={"dev": found.measure})
+        facts = RunFacts(watched=found.pairs, measures={"dev": found.measure})
         status = replace(status, base=found.dev, facts=facts)
         lines = [run_folder.Evaluation(1, recipe.seeds[0], 0, dev=found.dev, cosines=found.cosines)]
     run_curves.curves(lines, status, "of the form")

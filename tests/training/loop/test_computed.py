@@ -11,8 +11,8 @@ import torch
 from explorer import fair_share, run_folder
 from explorer.training import recipe_file
 from explorer.training.record import runs
+from explorer.training.record.run_facts import CARD, PAGE
 from explorer.training.record.runs import Run
-from explorer.training.record.status import CARD, PAGE
 from tests.device import DEVICE
 from tests.training.unbroken import assert_same, break_off_in_training
 from tests.trainings import few_probes, furnish, loaded_once, new, train

@@ -16,7 +16,7 @@ from explorer.methods import cited
 from explorer.training.loop.measured_facts import SeedScores
 from explorer.training.record.model_card import CardFacts, MethodFacts, card
 from explorer.training.record.model_code import ExportedFacts
-from explorer.training.record.status import RunFacts
+from explorer.training.record.run_facts import RunFacts
 
 DIGEST = "0123456789abcdef" * 4
 SIMCSE = cited("gao-etal-2021-simcse")

@@ -23,8 +23,9 @@ from explorer.training.loop import resume_state as states
 from explorer.training.loop.measured_facts import LORA, Adapters, Cut, Estimate, TextOverlap
 from explorer.training.recipe import Recipe
 from explorer.training.record import recorder, runs
+from explorer.training.record.run_facts import CARD, PAGE, REPORT, RunFacts
 from explorer.training.record.runs import KEEP, Run
-from explorer.training.record.status import CARD, PAGE, REPORT, STOPPED, RunFacts
+from explorer.training.record.status import STOPPED
 from tests import copies
 from tests.training.unbroken import assert_same, begun, break_off
 from tests.trainings import losses, train
@@ -67,7 +68,7 @@ def in_a_copy(folder: Path) -> None:
 
 
 def test_a_fact_in_one_field_is_found_on_card_page_json_and_report(tmp_path):
-    copies.planted(tmp_path, [("explorer/training/record/status.py", BEFORE, FIELD)])
+    copies.planted(tmp_path, [("explorer/training/record/run_facts.py", BEFORE, FIELD)])
     copies.run_in(tmp_path, in_a_copy, runs=tmp_path / "place/runs")
     run = tmp_path / "place/runs/mine"
     assert json.loads((run / "status.json").read_text(encoding="utf-8"))["facts"]["moon"] == "full, 1 seeds"

@@ -14,6 +14,7 @@ from explorer.run_folder import Evaluation, TrainingStep
 from explorer.training.recipe import Recipe
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
+from explorer.training.record.run_facts import RunFacts
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED, STOPPED, WAITING, Status
 from tests.disk_calls import Killed, ReadOnlyDisk, watched
@@ -308,7 +309,7 @@ def test_a_deletion_on_a_disk_that_becomes_read_only_says_what_is_left(folder, a
 
 
 def test_figures_name_a_run_in_words():
-    statuses.write(idle("cell").folder, Status(seed=2, facts=statuses.RunFacts(row="twice as long")))
+    statuses.write(idle("cell").folder, Status(seed=2, facts=RunFacts(row="twice as long")))
     called = {
         "run:example": "example run",
         "run:mine@step-60": "mine run, step 60",

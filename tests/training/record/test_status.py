@@ -16,6 +16,7 @@ from explorer.training.loop.measured_facts import SeedScores
 from explorer.training.recipe import Recipe
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
+from explorer.training.record.run_facts import RunFacts
 from explorer.training.record.runs import Run
 from explorer.training.record.status import (
     FAILED,
@@ -25,7 +26,6 @@ from explorer.training.record.status import (
     RUNNING,
     STOPPED,
     WAITING,
-    RunFacts,
     Status,
 )
 from tests.processes import process

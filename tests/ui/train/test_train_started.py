@@ -19,7 +19,7 @@ from explorer.training.example import NAME, POOLER
 from explorer.training.loop.measured_facts import Adapters, Cut, FrozenClasses, SeedScores
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
-from explorer.training.record.status import RunFacts
+from explorer.training.record.run_facts import RunFacts
 from explorer.ui.access import jobs
 from explorer.ui.frame import page_frame
 from explorer.ui.runs import run_curves, set_fields, training_queue
