@@ -19,7 +19,7 @@ from explorer.measuring.geometry.vector_geometry import Checkup
 from explorer.measuring.scores.judge import Floats
 from explorer.methods import random_states, set_random_states
 from explorer.progress import Phase, Progress, Work, finish
-from explorer.training.loop import estimate, folds, judging, preparing, processes, resume_state, stages
+from explorer.training.loop import estimate, folds, judging, preparing, resume_state, stages
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import Blend, Estimate, FoldScores, SeedScores, StageScores
 from explorer.training.loop.training_facts import TrainingFacts, outcome
@@ -57,25 +57,17 @@ class Training(TrainingFacts):
     """The training of a recipe: `steps` is the loop; `save` and `restore_best` are called at its end."""
 
     def __init__(self, recipe: Recipe, folder: Path, online: bool = False) -> None:
-        self.recipe, self.folder, self.online = recipe, folder, online
-        self.world = processes.World(recipe.precision, recipe.device)
-        self._prepared: preparing.Prepared | None = None
-        self.learner: Learner | None = None
+        super().__init__(recipe)
+        self.folder, self.online = folder, online
         self.estimate: Estimate | None = None
-        self.base: dict[str, Floats] = {}  # (2, item), by evaluation set, and of the probe packs
-        self.results: list[SeedScores] = []
         self.best_weights: dict[str, Tensor] = {}  # the best weights of earlier seeds
         self.cosines: dict[str, Floats] = {}  # of the best seed: of dev and test set, and of random pairs
         self.frozen: dict[str, tuple[str, ...]] = {}  # classes of test rows by the base, by the digest of what it saw
-        self.best_seed = recipe.seeds[0]  # the seed whose weights the model has in the end
         self.stage = 1  # of the learner
         self.finished: list[StageScores] = []  # stages of the seed under way, or its folds
-        self.folds: list[FoldScores] = []
-        self.judged: list[Floats] = []  # of each fold, what its items got from everything that was tried (tried, item)
         self._lengths: tuple[int, ...] = ()  # steps that each part takes
         self._saved_at = time.monotonic()
         self._stopped_early = False  # the seed under way
-        self.is_over = False
 
     def steps(self, resume: bool = False) -> Iterator[Step]:
         """The loop, over every seed."""
@@ -92,11 +84,6 @@ class Training(TrainingFacts):
             for number in range(first, self.parts + 1):
                 with naming(self.recipe, number):
                     yield from self._train_part(seed, number, resumed if number == first else None)
-
-    @property
-    def parts(self) -> int:
-        """The trainings of a seed, one after the other: stages, or the folds and that on all rows; mostly one."""
-        return len(self.prepared.folds) + 1 if self.prepared.folds else len(self.recipe.chain)
 
     def _train_part(self, seed: int, number: int, state: resume_state.State | None) -> Iterator[Step]:
         """Train a stage or a fold of a seed; a run without them has one part."""
@@ -137,19 +124,16 @@ class Training(TrainingFacts):
         device = self.world.device.type
         return (yield from stages.prepare(self.prepared, number, seed, self.folder, finished, device, mine=mine))
 
-    @property
-    def _before(self) -> int:
-        """Steps of the parts before that of the learner."""
-        parts = self.folds or self.finished
-        return parts[self.stage - 2].steps if self.stage > 1 else 0
-
     def numbered(self, step: int) -> int:
         """The number of a step of the learner, counted from the start of the first stage or fold.
 
         A later stage that is fitted in closed form counts as one step.
         """
-        fitted = self.stage > 1 and self.learner is not None and not self.learner.total
-        return self._before + step + fitted
+        if self.stage == 1:
+            return step
+        before = (self.folds or self.finished)[self.stage - 2]
+        fitted = self.learner is not None and not self.learner.total
+        return before.steps + step + fitted
 
     def save(self) -> None:
         """Save what resuming needs, between two steps; never weights that may be spoiled."""
@@ -197,7 +181,7 @@ class Training(TrainingFacts):
             learner.load_weights(self.best_weights, self.results[0].candidate if self.results else "")
             self.best_seed = self.recipe.seeds[0]
             return learner
-        own, earlier = learner.best_score, self._best_earlier_score()
+        own, earlier = learner.best_score, self.best_earlier_score
         if earlier is not None and (own is None or earlier >= own or self.stage < last):
             best = next(one for one in self.results if one.selection_score == earlier)
             if self.recipe.stages and (best.seed, last) != (learner.seed, self.stage):  # it started from another model
@@ -210,9 +194,6 @@ class Training(TrainingFacts):
             learner.restore_best()
             self.best_seed = learner.seed
         return learner
-
-    def _best_earlier_score(self) -> float | None:
-        return max((score for one in self.results if (score := one.selection_score) is not None), default=None)
 
     def _measure_base(self, learner: Learner) -> Iterator[Step]:
         """Estimate the run and score the base."""
@@ -316,7 +297,7 @@ class Training(TrainingFacts):
             learner.keep_blend(blend)
         if self.prepared.folds:
             learner.keep_all()
-        own, earlier = learner.best_score, self._best_earlier_score()
+        own, earlier = learner.best_score, self.best_earlier_score
         is_kept = not self.results if self.prepared.folds else own is not None and (earlier is None or own > earlier)
         if is_kept:
             # a copy, since a state cannot hold one tensor under two names

@@ -49,25 +49,36 @@ OVERRIDDEN = "Settings with another value than the recipe states: {}."
 
 
 class TrainingFacts:
-    """The facts of a training, from what it holds."""
+    """What a training holds, and the facts that follow from it."""
 
-    recipe: Recipe
-    world: processes.World
-    _prepared: preparing.Prepared | None
-    learner: Learner | None
-    base: dict[str, Floats]  # (2, item), by evaluation set, and of the probe packs
-    texts_cut: CutTexts | None = None  # of the last text that was counted
-    results: list[SeedScores]
-    folds: list[FoldScores]  # of the seed under way
-    judged: list[Floats]  # what the items of each fold got from everything that was tried (tried, item)
-    best_seed: int  # the seed whose weights the model has in the end
-    is_over: bool  # it has ended, or is stopped, and the weights in place are those that are saved
+    def __init__(self, recipe: Recipe) -> None:
+        self.recipe = recipe
+        self.world = processes.World(recipe.precision, recipe.device)
+        self._prepared: preparing.Prepared | None = None
+        self.learner: Learner | None = None
+        self.base: dict[str, Floats] = {}  # (2, item), by evaluation set, and of the probe packs
+        self.texts_cut: CutTexts | None = None  # of the last text that was counted
+        self.results: list[SeedScores] = []
+        self.folds: list[FoldScores] = []  # of the seed under way
+        self.judged: list[Floats] = []  # of each fold, what its items got from everything that was tried (tried, item)
+        self.best_seed = recipe.seeds[0]  # the seed whose weights the model has in the end
+        self.is_over = False  # it has ended, or is stopped, and the weights in place are those that are saved
 
     @property
     def prepared(self) -> preparing.Prepared:
         """Encoder, text and evaluation sets, which the first steps load."""
         assert self._prepared is not None, "nothing is loaded before the first step of a training"
         return self._prepared
+
+    @property
+    def parts(self) -> int:
+        """The trainings of a seed, one after the other: stages, or the folds and that on all rows; mostly one."""
+        return len(self.prepared.folds) + 1 if self.prepared.folds else len(self.recipe.chain)
+
+    @property
+    def best_earlier_score(self) -> float | None:
+        """The best selection score of the seeds that are done; None before there is one."""
+        return max((score for one in self.results if (score := one.selection_score) is not None), default=None)
 
     @property
     def reading(self) -> HeadFacts | None:
