@@ -72,7 +72,7 @@ elif tab == PAIRS:
         split_view.show(compared)
     split_view.table(compared)
 elif tab == GEOMETRY:
-    geometry_view.of_two(both, compared.layer_differences, choice.settings, compared.stem)
+    geometry_view.of_two(both, compared, choice.settings, compared.stem)
 else:
     comparing.export(compared, changes, split_view.chosen(compared))
 pair_words.words_over(pair_words.COMPARE, verdict_view.readers(compared))

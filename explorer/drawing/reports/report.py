@@ -111,7 +111,7 @@ def _scores(findings: comparison_report.Findings) -> Iterator[str]:
     )
     if findings.picked_here:
         yield note(findings.picked_here.words)
-    if len(measures := findings.scores[0].metrics) > 1 and not isinstance(findings.pairs, GradedPairs):
+    if len(measures := findings.comparison.one.metrics) > 1 and not isinstance(findings.pairs, GradedPairs):
         rows = [{"measure": name, **comparison_report.measure_row(findings, name)} for name in measures]
         yield table(rows, shown=shown_rows(rows))
 
@@ -134,7 +134,7 @@ def _figures(findings: comparison_report.Findings, pooling: str) -> Iterator[str
             f"{side}: every layer & pooling",
             among=3,
         )
-        for side, scores, reading in zip("AB", findings.scores, readings, strict=True)
+        for side, scores, reading in zip("AB", findings.comparison.scores, readings, strict=True)
     ]
     if of_cells is not None:
         drawn = grid.difference_grid(comparison, metric, aggregate, of_cells, findings.differences.own)
@@ -181,7 +181,7 @@ def _geometry(findings: comparison_report.Findings, geometry: layer_geometry.Lay
     yield table(layer_geometry.geometry_rows(geometry), usual_digits=3)
     yield heading(f"Drift by layer, {geometry.pooling}")
     if geometry.alike:
-        differences = findings.layer_differences(geometry.pooling)
+        differences = comparison_report.layer_differences(findings, geometry.pooling)
         yield note(layer_geometry.HOW_TO_READ)
         yield picture(curves.drift_by_layer(geometry, differences), "CKA, shift and score difference")
         yield table(layer_geometry.drift_rows(geometry, differences), {"CKA": 3, "shift": 3})
@@ -221,7 +221,7 @@ def _measured(findings: comparison_report.Findings) -> Iterator[str]:
         for name in models["A"]
         if any(models[side][name] is not None for side in "AB")
     ]
-    defaults = [scores.own_title or "none declared" for scores in findings.scores]
+    defaults = [scores.own_title or "none declared" for scores in findings.comparison.scores]
     rows.append({"": "model default", **dict(zip("AB", defaults, strict=True))})
     tuning = findings.verdict.tuning
     if tuning is not None:  # what is known of its training

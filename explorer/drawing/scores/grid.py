@@ -135,7 +135,7 @@ def difference_grid(
 
 def _difference_note(comparison: Comparison, reading: Reading, gap: float, interval: Interval, name: str) -> str:
     title = reading.title
-    for scores in (comparison.one, comparison.other):
+    for scores in comparison.scores:
         why = why_missing(scores, reading)
         if why:
             return f"<b>{title}</b><br>{NO_SCORE}:<br>" + why.replace(": ", ":<br>")

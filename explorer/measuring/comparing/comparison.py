@@ -59,6 +59,11 @@ class Comparison:
             raise BadChoice("A and B were scored on different pairs. Score both on the same set.")
 
     @property
+    def scores(self) -> tuple[LayerScores, LayerScores]:
+        """Of A and of B."""
+        return self.one, self.other
+
+    @property
     def rows(self) -> tuple[Row, ...]:
         """The common rows of the grid; none if it has no common cells (`why_no_cells`)."""
         return () if self.why_no_cells else self.one.rows
@@ -72,7 +77,7 @@ class Comparison:
         if self.one.rows != self.other.rows:
             return OTHER_DEPTH.format(self.one.last, self.other.last)
         if self.one.poolings != self.other.poolings:
-            sides = (", ".join(scores.poolings) for scores in (self.one, self.other))
+            sides = (", ".join(scores.poolings) for scores in self.scores)
             return OTHER_POOLINGS.format(*sides)
         return ""
 
@@ -139,7 +144,7 @@ def default_reading(scores: LayerScores) -> Reading:
 
 def as_used(comparison: Comparison) -> Comparison:
     """The comparison of the same two models, each under its model default."""
-    one, other = map(default_reading, (comparison.one, comparison.other))
+    one, other = map(default_reading, comparison.scores)
     if (one, other) == (comparison.one_reading, comparison.other_reading):
         return comparison
     return replace(comparison, one_reading=one, other_reading=other)
@@ -163,19 +168,19 @@ def chosen_not_measured(comparison: Comparison) -> tuple[str, ...]:
 
 def shown_cells(comparison: Comparison, metric: str = "Spearman", aggregate: str = "all") -> Floats:
     """The differences of the grid (row, pooling), of the scores of both as they are shown."""
-    one, other = (scores.table(metric, aggregate).ravel().tolist() for scores in (comparison.one, comparison.other))
+    one, other = (scores.table(metric, aggregate).ravel().tolist() for scores in comparison.scores)
     return np.reshape([in_words.gap(*sides) for sides in zip(one, other, strict=True)], (len(comparison.rows), -1))
 
 
 def shown_own(comparison: Comparison, metric: str = "Spearman", aggregate: str = "all") -> float:
     """The difference under the model defaults, of the scores of both as they are shown; NaN if one has none."""
-    one, other = (scores.score(OWN, metric, aggregate) for scores in (comparison.one, comparison.other))
+    one, other = (scores.score(OWN, metric, aggregate) for scores in comparison.scores)
     return in_words.gap(one, other)
 
 
 def cell_rows(comparison: Comparison, differences: Differences, metric: str, aggregate: str) -> Rows:
     """A row for every common cell, and for the model defaults if both declare one."""
-    one, other = (scores.table(metric, aggregate) for scores in (comparison.one, comparison.other))
+    one, other = (scores.table(metric, aggregate) for scores in comparison.scores)
     rows: Rows = []
     if differences.grid is not None:
         rows += [
@@ -187,7 +192,7 @@ def cell_rows(comparison: Comparison, differences: Differences, metric: str, agg
             for column, pooling in enumerate(comparison.one.poolings)
         ]
     if differences.own is not None:
-        sides = [scores.score(OWN, metric, aggregate) for scores in (comparison.one, comparison.other)]
+        sides = [scores.score(OWN, metric, aggregate) for scores in comparison.scores]
         rows.append({READING: OWN.title, **difference_row(sides, differences.own, ())})
     return rows
 

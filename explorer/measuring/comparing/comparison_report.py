@@ -38,7 +38,7 @@ from explorer.measuring.geometry.layer_geometry import LayerGeometry, drift_rows
 from explorer.measuring.scores import layer_scores
 from explorer.measuring.scores.best_cell import DevPick
 from explorer.measuring.scores.bootstrap import LEVEL, RESAMPLES, Interval
-from explorer.measuring.scores.layer_scores import NO_SCORE, LayerScores
+from explorer.measuring.scores.layer_scores import NO_SCORE
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.verdict import CI
 
@@ -113,25 +113,22 @@ class Findings:
         compared = self.comparison.one_reading, self.comparison.other_reading
         return self.picked if self.picked and self.picked.readings == compared else None
 
-    @property
-    def scores(self) -> tuple[LayerScores, LayerScores]:
-        """Of A and of B."""
-        return self.comparison.one, self.comparison.other
-
-    def chosen(self) -> dict[str, object]:
-        """Both scores under the chosen layer & pooling, the difference and its interval."""
-        return chosen_row(self.comparison, self.differences.chosen, self.metric, self.aggregate)
-
     def cells(self) -> Rows:
         """Scores, differences and intervals of every common layer & pooling."""
         return cell_rows(self.comparison, self.differences, self.metric, self.aggregate)
 
-    def layer_differences(self, pooling: str) -> Interval | None:
-        """The differences (layer) under a pooling; None if the grids have no such cells in common."""
-        grid, scores = self.differences.grid, self.comparison.one
-        if grid is None or pooling not in scores.poolings:
-            return None
-        return grid.at((slice(scores.last + 1), scores.poolings.index(pooling)))
+
+def layer_differences(findings: Findings, pooling: str) -> Interval | None:
+    """The differences (layer) under a pooling; None if the grids have no such cells in common."""
+    grid, scores = findings.differences.grid, findings.comparison.one
+    if grid is None or pooling not in scores.poolings:
+        return None
+    return grid.at((slice(scores.last + 1), scores.poolings.index(pooling)))
+
+
+def chosen(findings: Findings) -> dict[str, object]:
+    """Both scores under the chosen layer & pooling, the difference and its interval."""
+    return chosen_row(findings.comparison, findings.differences.chosen, findings.metric, findings.aggregate)
 
 
 def about_models(findings: Findings) -> dict[str, dict[str, object]]:
@@ -149,7 +146,7 @@ def about_models(findings: Findings) -> dict[str, dict[str, object]]:
             **({"in_windows": scores.in_windows} if scores.in_windows else {}),
             "not_measurable": ", ".join(reading.title for reading in scores.not_measured) or None,
         }
-        for side, found, scores in zip("AB", findings.found, findings.scores, strict=True)
+        for side, found, scores in zip("AB", findings.found, findings.comparison.scores, strict=True)
     }
 
 
@@ -179,7 +176,7 @@ def as_json(findings: Findings) -> str:
         "learned": learned.as_json(findings.learned),
         "where": findings.where,
         "verdict": comparison_verdict.as_json(findings.verdict),
-        "chosen": findings.chosen(),
+        "chosen": chosen(findings),
     }
     if picked is not None:
         content["picked"] = {
@@ -203,7 +200,7 @@ def as_json(findings: Findings) -> str:
             "close_pairs": geometry.close,
             "close_from": geometry.close_from,
             "layers": geometry_rows(geometry),
-            "drift": drift_rows(geometry, findings.layer_differences(geometry.pooling)),
+            "drift": drift_rows(geometry, layer_differences(findings, geometry.pooling)),
         }
     return json.dumps(content, indent=1, ensure_ascii=False)
 
@@ -285,7 +282,7 @@ def command(findings: Findings, pooling: str = "mean") -> str:
     if named is None:
         return ""
     words = ["compare", *map(sources.shown, named.models), "--on", sources.shown(named.on)]
-    sides = zip(findings.scores, (comparison.one_reading, comparison.other_reading), strict=True)
+    sides = zip(comparison.scores, (comparison.one_reading, comparison.other_reading), strict=True)
     one, other = (OWN.title if reading == default_reading(scores) else reading.title for scores, reading in sides)
     if findings.picked_here and named.dev:
         words += ["--dev", sources.shown(named.dev)]
@@ -294,7 +291,7 @@ def command(findings: Findings, pooling: str = "mean") -> str:
     else:
         words += ["--reading", one, "--other-reading", other]
     stated = {"metric": findings.metric, "aggregate": findings.aggregate, "seed": comparison.seed, "pooling": pooling}
-    usual = {"metric": findings.scores[0].metrics[0], "aggregate": "all", "seed": 0, "pooling": "mean"}
+    usual = {"metric": comparison.one.metrics[0], "aggregate": "all", "seed": 0, "pooling": "mean"}
     for name, knob in Settings.knobs.items():
         stated[name], usual[name] = getattr(named.settings, name), knob.default
     for name, value in stated.items():

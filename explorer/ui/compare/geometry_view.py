@@ -1,6 +1,6 @@
 """Show the embedding geometry of A, or of A and B, by layer, and the drift of each layer; computed on request."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -8,6 +8,7 @@ import streamlit as st
 
 from explorer.data.text_sets import related_pairs
 from explorer.drawing.scores import curves as drawn
+from explorer.measuring.comparing.comparison_report import Findings, layer_differences
 from explorer.measuring.geometry import layer_geometry
 from explorer.measuring.scores import bootstrap, layer_scores
 from explorer.measuring.scores.measure import Settings
@@ -50,16 +51,14 @@ def _poolings(sides: Sequence[layer_scores.LayerScores]) -> list[str]:
     return [one for one in sides[0].poolings if all(one in scores.poolings for scores in sides)]
 
 
-def of_two(
-    sides: Sides, differences: Callable[[str], bootstrap.Interval | None], settings: Settings, stem: str
-) -> None:
-    """The embedding geometry of A and B, once it is asked for; `differences` are those of the score under a pooling."""
+def of_two(sides: Sides, findings: Findings, settings: Settings, stem: str) -> None:
+    """The embedding geometry of A and B, once it is asked for, with what else is found of them."""
     if not geometry_toggle(2):
         return
     chosen = pooling_control(*(side.scores for side in sides))
     geometry = found(sides, chosen, settings)
     if geometry is not None:
-        show(geometry, differences(chosen), stem)
+        show(geometry, layer_differences(findings, chosen), stem)
 
 
 def is_there(sides: Sides, pooling: str, settings: Settings) -> bool:

@@ -12,7 +12,7 @@ from explorer.data.set_items import Attribute
 from explorer.drawing.reports.report import MOST, report
 from explorer.encoding.read.head_facts import PartFacts
 from explorer.measuring.comparing import headline, learned, splits
-from explorer.measuring.comparing.comparison_report import as_json, as_text
+from explorer.measuring.comparing.comparison_report import as_json, as_text, chosen
 from explorer.measuring.comparing.comparison_verdict import Tuning, judge
 from explorer.measuring.comparing.learned_facts import Learned
 from explorer.measuring.comparing.pair_changes import KINDS
@@ -58,10 +58,10 @@ def test_the_report_opens_on_the_verdict_and_the_chosen_difference_and_every_tex
     assert first[1] == told.kind
     assert unescape(re.sub("<[^>]+>", "", first[2])).endswith(told.text)
     assert first.start() < body.index('class="card')
-    chosen = findings.chosen()
+    row = chosen(findings)
     for side in "AB":
-        assert f"<b>{chosen[side]:.2f}</b>" in page
-    assert f"<b>{chosen['difference']:+.2f} ({chosen['low']:+.2f} to {chosen['high']:+.2f})</b>" in page
+        assert f"<b>{row[side]:.2f}</b>" in page
+    assert f"<b>{row['difference']:+.2f} ({row['low']:+.2f} to {row['high']:+.2f})</b>" in page
     assert "<script>alert" not in body
     assert "<img" not in body
     assert "<b>one</b>" not in body
@@ -134,7 +134,7 @@ def test_a_side_without_cosines_has_no_flipped_pairs_and_says_why():
     comparison = replace(whole.comparison, one=replace(one, cosines=cosines, precision="bfloat16"))
     found = replace(whole, comparison=comparison, differences=comparison.differences())
     page = report(found).decode()
-    assert found.chosen()["A"] is found.chosen()["difference"] is None
+    assert chosen(found)["A"] is chosen(found)["difference"] is None
     assert "A: mean of layer 2 is not measurable in bfloat16" in page
     assert not any(f"<h3>{kind}" in page for kind in KINDS)
     numbers = json.loads(as_json(found))

@@ -14,7 +14,7 @@ from explorer.errors import BadChoice
 from explorer.in_words import rounded
 from explorer.measuring.comparing import comparison_verdict
 from explorer.measuring.comparing.comparison import Comparison, as_used, cell_rows, chosen_row, most_changed
-from explorer.measuring.comparing.comparison_report import Findings, as_json, as_text, difference_text
+from explorer.measuring.comparing.comparison_report import Findings, as_json, as_text, chosen, difference_text
 from explorer.measuring.comparing.comparison_verdict import Tuning, judge, judged
 from explorer.measuring.comparing.step_scores import changes, score_steps, step_rows
 from explorer.measuring.scores import power
@@ -154,10 +154,10 @@ def findings():
 
 
 def test_two_models_are_judged_as_they_are_read_else_by_the_mean_of_the_last_layer(findings):
-    chosen, numbers = findings.chosen(), comparison_verdict.as_json(findings.verdict)
-    assert (numbers["before"]["score"], numbers["after"]["score"]) == (chosen["A"], chosen["B"])
-    assert all(numbers[name] == chosen[name] for name in ("difference", "low", "high"))
-    assert numbers["kind"] == ("better" if chosen["low"] > 0 else "worse" if chosen["high"] < 0 else "chance")
+    row, numbers = chosen(findings), comparison_verdict.as_json(findings.verdict)
+    assert (numbers["before"]["score"], numbers["after"]["score"]) == (row["A"], row["B"])
+    assert all(numbers[name] == row[name] for name in ("difference", "low", "high"))
+    assert numbers["kind"] == ("better" if row["low"] > 0 else "worse" if row["high"] < 0 else "chance")
     assert "declared_base" not in numbers
     used = as_used(replace(findings.comparison, one=replace(findings.comparison.one, own=None, own_title="")))
     assert (used.one_reading, used.other_reading) == (parse("mean of layer 2", 2), OWN)
