@@ -95,7 +95,7 @@ def test_what_was_learned_adds_up_with_its_scores_and_shares():
         before, after = (Share(float(share), 0.0, 1.0) for share in random.random(2))
         gap = after.value - before.value
         pack = PackChange("negation", 60, before, after, gap - 0.1, gap + 0.1)
-        news = learned_facts.Learned((pack,), one, True, on="STS-B test", size=9)
+        news = learned_facts.Learned((pack,), ElsewhereVerdict("STS-B test", 9, 9, "Spearman", one, "pair"))
         sure = learned.sure(news)
         if abs(gap) > 0.1:
             points, low, high, *_ = numbers(sure)

@@ -22,8 +22,8 @@ from explorer.measuring.scores.bootstrap import difference
 from explorer.measuring.scores.calibration import best_threshold
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.measuring.scores.measure import Settings
-from explorer.measuring.scores.metrics import AVERAGE_PRECISION, F1, METRICS
-from explorer.measuring.scores.verdict import RunVerdict, judged
+from explorer.measuring.scores.metrics import AVERAGE_PRECISION, F1, METRICS, SPEARMAN
+from explorer.measuring.scores.verdict import ElsewhereVerdict, RunVerdict, judged
 from explorer.progress import finish
 from tests.methods.rows import MANY
 from tests.tiny_models import POSITIONS, save_tiny
@@ -235,7 +235,7 @@ def test_a_verdict_is_that_of_an_interval_from_other_draws(better, seed, kind):
     assert [found.low, found.high] == pytest.approx([low, high], abs=0.07 * (high - low))  # a thousand resamples
     assert ("better" if low > 0 else "worse" if high < 0 else "chance") == kind, "the premise"
     found = judged(PairJudge(pairs), np.stack([one, one]), other)  # all of the difference is due to training
-    assert of_run(RunVerdict(test=found), {"test": {"on": "x", "size": PAIRS}}).kind == kind
+    assert of_run(RunVerdict(test=found), {"test": ElsewhereVerdict("x", PAIRS, PAIRS, SPEARMAN, found)}).kind == kind
     assert bool(difference(gold, one, other).sure) == (kind != "chance")
 
 

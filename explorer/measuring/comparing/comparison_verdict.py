@@ -21,7 +21,7 @@ from explorer.measuring.scores import power
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.judge import Floats, Gap
 from explorer.measuring.scores.layer_scores import why_missing
-from explorer.measuring.scores.verdict import UNKNOWN, UNLEARNED, Verdict, are_alike
+from explorer.measuring.scores.verdict import UNKNOWN, UNLEARNED, ElsewhereVerdict, Verdict, are_alike
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
@@ -120,18 +120,9 @@ class ComparisonVerdict:
         probes = replace(probes, elsewhere=tuple(one for one in others if one.name != self.pairs.name))
         if self.score.kind == UNKNOWN:
             return replace(probes, tuned=tuned)
-        return replace(
-            probes,
-            score=self.score,
-            tuned=tuned,
-            measure=self.measure,
-            on=self.pairs.name,
-            size=len(self.pairs),
-            pool=self.pairs.pool,
-            item=self.pairs.item,
-            optimistic=self.optimistic,
-            poolings=self.poolings,
-        )
+        size, pairs = len(self.pairs), self.pairs
+        main = ElsewhereVerdict(pairs.name, size, size, self.measure, self.score, pairs.item, pairs.pool)
+        return replace(probes, main=main, tuned=tuned, optimistic=self.optimistic, poolings=self.poolings)
 
     def probe_changes(
         self,
@@ -171,7 +162,7 @@ def as_trained(comparison: Comparison, tuning: Tuning | None, metric: str) -> Co
     """
     if tuning is None or tuning.trained is None:
         return None
-    base = (comparison.one, comparison.other)[1 - tuning.tuned]
+    base = comparison.scores[1 - tuning.tuned]
     cell = tuning.trained.cell(base.last)
     if cell is None or base.lacks([cell]):
         return None
@@ -196,7 +187,7 @@ def judge(
     `training` is the difference (B - A) with the base under the layer & pooling that was trained, if it is another one.
     A set that is part of the dev set that chose one of the models (`in_dev`) has no verdict.
     """
-    both = comparison.one, comparison.other
+    both = comparison.scores
     readings = comparison.one_reading, comparison.other_reading
     sides = []
     for one, reading, scores in zip(found, readings, both, strict=True):

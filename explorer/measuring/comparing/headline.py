@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from explorer import in_words
 from explorer.data import sources
+from explorer.data.graded.sets import SetKind
 from explorer.data.set_items import PAIR, QUERY, ROW, TRIPLET, several
 from explorer.measuring.comparing.learned_facts import Learned
 from explorer.measuring.comparing.verdict_sentence import Marked, Sentence
@@ -85,9 +86,9 @@ def line(found: Learned) -> Sentence | None:
     if found.nothing:
         return Sentence.of(UNLEARNED, found.nothing.words)
     clauses: list[Marked] = []
-    if found.kind == CHOSE:
+    if found.main and found.kind == CHOSE:
         clauses.append(
-            ((f"No test: {sources.shown(found.on)} chose the model, so its score there is no evidence", False),)
+            ((f"No test: {sources.shown(found.main.name)} chose the model, so its score there is no evidence", False),)
         )
     standing, coin = claims(found), False
     certain = {GAIN, LOSS} & {claim.claim for claim, _ in standing}
@@ -150,8 +151,15 @@ def subject(found: Learned, one: ElsewhereVerdict) -> str:
 
 
 def is_general(found: Learned, one: ElsewhereVerdict) -> bool:
-    """Whether a set is the main one, of pairs, and the sample or a published one."""
-    return one.name == found.on and _item(one) == PAIR and found.general
+    """Whether a set is the main one, of pairs, and the sample or a published one, not a user's own."""
+    if not _is_main(found, one) or _item(one) != PAIR:
+        return False
+    given = sources.identity(one.name)
+    return given.is_scored and given.kind != SetKind.UPLOADED
+
+
+def _is_main(found: Learned, one: ElsewhereVerdict) -> bool:
+    return found.main is not None and one.name == found.main.name
 
 
 def _item(one: ElsewhereVerdict) -> str:
@@ -183,6 +191,6 @@ def _numbers(found: Learned, one: ElsewhereVerdict) -> str:
     if part := score.training:
         by_training = in_words.ends(part.difference, part.low, part.high, digits=1)
         text += f"; by training {in_words.signed(score.shown_parts[1], 1)}, {by_training}"
-    optimistic = found.optimistic if one.name == found.on else one.name in found.optimistic_more
+    optimistic = found.optimistic if _is_main(found, one) else one.name in found.optimistic_more
     text += "; optimistic, since some of its rows were trained on or chose the model" * optimistic
     return f" {in_words.signed(score.shown_difference, 1)} ({text})"

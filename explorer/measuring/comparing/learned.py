@@ -9,7 +9,7 @@ from explorer.measuring.comparing import verdict_sentence
 from explorer.measuring.comparing.headline import MOST_NAMED, capitalised, line, name_of
 from explorer.measuring.comparing.learned_facts import Learned
 from explorer.measuring.scores.judge import Gap
-from explorer.measuring.scores.verdict import CI, NO_TEST
+from explorer.measuring.scores.verdict import CI, NO_TEST, ElsewhereVerdict
 
 HOW_CHOSEN = (
     "Neither model's run trained on these pairs. Of each difference that was most certainly learned (at most two) or "
@@ -49,24 +49,25 @@ def sure(found: Learned) -> str:
         named = ", ".join(f"{name_of(one)} {in_words.signed(one.points, 0)}" for one in others[:MOST_NAMED])
         due = f" ({found.poolings})" * bool(found.poolings)
         parts.append(f"Due to the layer & pooling{due} and not to training: {named} points.")
-    if score := found.judged_by:
+    main, score = found.main, found.judged_by
+    if main and score:
         before, after, *gap = score.known
         chance = "not chance, its {} excludes 0" if Gap(*gap).is_sure else "could be chance, its {} includes 0"
-        parts.append(f"{_on(found, before, after)}: {chance.format(CI)}.")
+        parts.append(f"{_on(main, before, after)}: {chance.format(CI)}.")
         if words := verdict_sentence.parts(score, found.poolings):
             parts.append(f"Of {in_words.signed(score.shown_difference)}, {words}.")
         parts += filter(None, [verdict_sentence.power(score)])
-    elif found.score and found.is_chosen_by_score:
-        parts.append(f"{_on(found, found.score.before, found.score.after)}. {NO_TEST}")
+    elif main and found.is_chosen_by_score:
+        parts.append(f"{_on(main, main.verdict.before, main.verdict.after)}. {NO_TEST}")
     return " ".join(parts)
 
 
-def _on(found: Learned, before: float | None, after: float | None) -> str:
+def _on(main: ElsewhereVerdict, before: float | None, after: float | None) -> str:
     """`Spearman 79.61 → 83.76 on Sample pairs, dev half (120 pairs)`."""
     scores = in_words.arrow(before, after)
-    on = f"{sources.shown(found.on)} ({counted(found.size, found.item, found.pool)})"
+    on = f"{sources.shown(main.name)} ({counted(main.size, main.item, main.pool)})"
     # at the start of a sentence a name such as nDCG@10 stays as it is
-    return f"{capitalised(found.measure) if found.measure.islower() else found.measure} {scores} on {on}"
+    return f"{capitalised(main.measure) if main.measure.islower() else main.measure} {scores} on {on}"
 
 
 def lines(found: Learned, where: str = "") -> list[str]:
@@ -90,10 +91,10 @@ def as_json(found: Learned) -> dict[str, object] | None:
         return None
     second = {"elsewhere": {"kind": elsewhere.kind, "text": elsewhere.text}} if elsewhere else {}
     of_score = {}
-    if found.score:
-        about = found.measure, found.on, found.size, found.item
+    if main := found.main:
+        about = main.measure, main.name, main.size, main.item
         of_score = {"scored_on": dict(zip(("measure", "set", "items", "item"), about, strict=True))}
-        of_score["scored_on"] |= {"passages": found.pool} if found.pool else {}
+        of_score["scored_on"] |= {"passages": main.pool} if main.pool else {}
     return {
         "kind": text.kind,
         "text": text.text,

@@ -2,27 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from explorer.data import sample, sources
-from explorer.data.graded.sets import SetKind
-from explorer.data.set_items import PAIR
+from explorer.data import sample
 from explorer.measuring.comparing.nothing_learned import NothingLearned
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.judge import HALF, Floats, PackChange, PairChange, of_packs, pack_changes
-from explorer.measuring.scores.metrics import SPEARMAN
-from explorer.measuring.scores.verdict import (
-    BETTER,
-    CHANCE,
-    CHOSE,
-    MIXED,
-    UNKNOWN,
-    UNLEARNED,
-    WORSE,
-    Verdict,
-)
+from explorer.measuring.scores.verdict import BETTER, CHANCE, CHOSE, MIXED, UNKNOWN, UNLEARNED, WORSE, Verdict
 
 SHOWN = 3  # pairs
 
@@ -38,13 +25,8 @@ class Learned:
     """
 
     packs: tuple[PackChange, ...] = ()
-    score: Verdict | None = None
+    main: verdicts.ElsewhereVerdict | None = None  # the score, and the evaluation set that it is on
     tuned: bool = True  # whether one model was trained from the other
-    measure: str = SPEARMAN  # of the score, and the evaluation set by its name, with its number of items
-    on: str = ""
-    size: int = 0
-    item: str = PAIR  # what its items are
-    pool: int = 0  # how many passages each query is searched among
     optimistic: bool = False  # the training text holds sentences of the set, or the dev set holds rows of it
     pairs: tuple[PairChange, ...] = ()  # of the packs, to show what changed
     why_none: str = ""  # why no packs are judged
@@ -52,6 +34,11 @@ class Learned:
     poolings: str = ""  # which layer & pooling took the place of which, if that is a part of what changed
     nothing: NothingLearned | None = None  # why the tuned model equals the base, if it does
     optimistic_more: tuple[str, ...] = ()  # the names of the further test sets of which the same is true
+
+    @property
+    def score(self) -> Verdict | None:
+        """The verdict on the main set."""
+        return self.main.verdict if self.main else None
 
     @property
     def judged_by(self) -> Verdict | None:
@@ -62,12 +49,6 @@ class Learned:
     def is_chosen_by_score(self) -> bool:
         """Whether the only score is on a set that chose the model."""
         return self.score is not None and self.score.kind == CHOSE
-
-    @property
-    def general(self) -> bool:
-        """Whether the set is the sample or a published one, and not a user's own."""
-        given = sources.identity(self.on)
-        return given.is_scored and given.kind != SetKind.UPLOADED
 
     @property
     def learned(self) -> tuple[PackChange, ...]:
@@ -84,12 +65,8 @@ class Learned:
     @property
     def scores(self) -> tuple[verdicts.ElsewhereVerdict, ...]:
         """The verdicts on every set but one that chose the model: the main one first, then those elsewhere."""
-        main = [] if self.judged_by is None else [self.main(self.judged_by)]
+        main = [self.main] if self.main and self.judged_by else []
         return (*main, *(one for one in self.elsewhere if one.verdict.after is not None and not one.verdict.chose))
-
-    def main(self, score: Verdict) -> verdicts.ElsewhereVerdict:
-        """The verdict on the main set, in the form of the others."""
-        return verdicts.ElsewhereVerdict(self.on, self.size, self.size, self.measure, score, self.item, self.pool)
 
     def scored(self, kind: str) -> tuple[verdicts.ElsewhereVerdict, ...]:
         """The sets with a verdict of this kind, the largest change first."""
@@ -125,35 +102,29 @@ class Learned:
 
 def of_run(
     verdict: verdicts.RunVerdict,
-    sets: Mapping[str, Mapping[str, Any]],
+    scored: Mapping[str, verdicts.ElsewhereVerdict],
     poolings: str = "",
     nothing: NothingLearned | None = None,
 ) -> Learned:
     """What a run learned, by its test set; without one its dev set has the score, which is a verdict unless it chose.
 
-    `sets` are the fields that say what a score is of, by `test`, `dev` and `test 2`; `poolings` says which layer &
-    pooling took the place of which.
+    `scored` are its verdicts with the sets that they are on, by `test`, `dev` and `test 2`; `poolings` says which layer
+    & pooling took the place of which.
     """
     if nothing is not None:
         return Learned(nothing=nothing)
-    more = [
-        verdicts.ElsewhereVerdict(about["on"], about["size"], about["size"], about["measure"], found, about["item"])
-        for use, found in verdict.by_use.items()
-        if use not in ("test", "dev") and (about := sets.get(use))
-    ]
     rest = Learned(
         verdict.packs,
         pairs=verdict.pairs,
-        elsewhere=(*more, *verdict.elsewhere),
+        elsewhere=(*(one for use, one in scored.items() if use not in ("test", "dev")), *verdict.elsewhere),
         poolings=poolings,
-        optimistic_more=tuple(sets[use]["on"] for use in verdict.optimistic_more if use in sets),
+        optimistic_more=tuple(scored[use].name for use in verdict.optimistic_more if use in scored),
     )
-    for use, found in (("test", verdict.test), ("dev", verdict.dev)):
-        if found is not None:
-            if found.kind == UNKNOWN:  # not scored yet, or it can have no score
-                break
-            return replace(rest, score=found, optimistic=verdict.is_optimistic(use), **sets[use])
-    return rest
+    use = "test" if verdict.test is not None else "dev"
+    main = scored.get(use)
+    if main is None or main.verdict.kind == UNKNOWN:  # not scored yet, or it can have no score
+        return rest
+    return replace(rest, main=main, optimistic=verdict.is_optimistic(use))
 
 
 NOTHING = Learned()

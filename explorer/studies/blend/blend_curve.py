@@ -107,12 +107,7 @@ class BlendCurve:
             packs = pack_items_changes(self.before[PACKS], self.at(alpha)[PACKS], as_trained)
         return replace(
             packs,
-            score=self.against_base(use, alpha),
-            measure=judge.measure,
-            on=judge.name,
-            size=len(judge),
-            item=judge.item,
-            pool=judge.pool,
+            main=Elsewhere(judge.name, judge, len(judge)).verdict(self.against_base(use, alpha)),
             optimistic=use in self.optimistic,
             elsewhere=tuple(
                 Elsewhere(one.name, one, len(one)).verdict(self.against_base(name, alpha))

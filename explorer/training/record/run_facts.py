@@ -14,10 +14,10 @@ from explorer.data.set_items import counted
 from explorer.data.shared_rows import SharedRows
 from explorer.data.watched_pairs import WatchedPair
 from explorer.encoding.read.head_facts import HeadFacts
-from explorer.measuring.comparing import learned_facts as learning
+from explorer.measuring.comparing import learned_facts
 from explorer.measuring.comparing.nothing_learned import NothingLearned
 from explorer.measuring.scores.metrics import SPEARMAN, item_by_main, no_score_in_words
-from explorer.measuring.scores.verdict import RunVerdict, by_use
+from explorer.measuring.scores.verdict import ElsewhereVerdict, RunVerdict, Verdict, by_use
 from explorer.measuring.sentences.cut_texts import CutTexts
 from explorer.training.loop import measured_facts
 from explorer.training.loop.computed import Computed
@@ -235,11 +235,13 @@ class RunFacts(EvaluationFacts):
         return {name: value for name, value in asdict(self).items() if value not in (None, "", ()) or name == "test"}
 
 
-def learned(facts: RunFacts, verdict: RunVerdict) -> learning.Learned:
+def learned(facts: RunFacts, verdict: RunVerdict) -> learned_facts.Learned:
     """What a run learned, by its held-out probe packs and its test set."""
 
-    def of(use: str) -> dict[str, Any]:
-        about = facts.measure_of(use), facts.set_of(use), facts.size_of(use), facts.item_of(use), facts.pool_of(use)
-        return dict(zip(("measure", "on", "size", "item", "pool"), about, strict=True))
+    def on_set(use: str, found: Verdict) -> ElsewhereVerdict:
+        size = facts.size_of(use)
+        about = facts.measure_of(use), found, facts.item_of(use), facts.pool_of(use)
+        return ElsewhereVerdict(facts.set_of(use), size, size, *about)
 
-    return learning.of_run(verdict, {use: of(use) for use in verdict.by_use}, facts.poolings, facts.nothing)
+    scored = {use: on_set(use, found) for use, found in verdict.by_use.items()}
+    return learned_facts.of_run(verdict, scored, facts.poolings, facts.nothing)

@@ -69,8 +69,8 @@ def figure(compared: comparing.Compared, changes: Learned | None) -> bool:
         return True
     learned = compared.verdict.learned(changes)
     scores = learned.scores
-    if not scores and learned.score is not None:  # on a set that chose the model: without an interval
-        scores = (learned.main(learned.score),)
+    if not scores and learned.main is not None:  # on a set that chose the model: without an interval
+        scores = (learned.main,)
     sets = [SetChange(headline.capitalised(headline.subject(learned, one)), one.verdict) for one in scores]
     sides = (1 - compared.after, compared.after)
     left, right = st.columns((3, 2), gap="medium") if sets else (st.container(), None)

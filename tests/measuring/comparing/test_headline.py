@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer.data.set_items import QUERY
+from explorer.data.set_items import PAIR, QUERY
 from explorer.measuring.comparing.headline import line, short
 from explorer.measuring.comparing.learned_facts import Learned
 from explorer.measuring.comparing.nothing_learned import NO_RATE, NothingLearned
@@ -37,6 +37,11 @@ def pack(name, before, after, training=None):
     gap = after - before
     sides = (Share(share, max(0.0, share - 0.05), min(1.0, share + 0.05)) for share in (before, after))
     return PackChange(name, 60, *sides, gap - half, gap + half, training)
+
+
+def on_main(verdict):
+    """A verdict on the main set; None if it has none."""
+    return None if verdict is None else ElsewhereVerdict("STS-B test", 9, 9, SPEARMAN, verdict, PAIR)
 
 
 def there(ends, name="Sample search", measure="nDCG@10", item=QUERY):
@@ -158,7 +163,7 @@ OUTCOMES = {
 def test_the_headline_of_every_outcome(outcome):
     (packs, scored, elsewhere), kind, told, untold = OUTCOMES[outcome]
     verdict = score(scored) if isinstance(scored, tuple) else scored
-    found = Learned(packs, verdict, on="STS-B test", size=9, elsewhere=elsewhere)
+    found = Learned(packs, on_main(verdict), elsewhere=elsewhere)
     headline = line(found)
     assert headline.kind == kind
     places = [headline.text.find(part) for part in told]
@@ -174,7 +179,7 @@ def test_the_headline_of_every_outcome(outcome):
 def test_a_headline_is_green_only_over_certain_gains_and_names_every_kind_of_loss(outcome):
     (packs, scored, elsewhere), *_ = OUTCOMES[outcome]
     verdict = score(scored) if isinstance(scored, tuple) else scored
-    found = Learned(packs, verdict, on="STS-B test", size=9, elsewhere=elsewhere)
+    found = Learned(packs, on_main(verdict), elsewhere=elsewhere)
     scores = [one for one in (verdict, *(one.verdict for one in elsewhere)) if one is not None and not one.chose]
     fell = [one for one in packs if one.high < 0] + [one for one in scores if one.high < 0]
     rose = [one for one in packs if one.low > 0] + [one for one in scores if one.low > 0]
@@ -191,7 +196,7 @@ def test_a_headline_is_green_only_over_certain_gains_and_names_every_kind_of_los
 
 
 def test_b_is_not_said_to_have_learned():
-    found = Learned((NEGATION, SWAP), score(DOWN), tuned=False, on="STS-B test", size=9)
+    found = Learned((NEGATION, SWAP), on_main(score(DOWN)), tuned=False)
     assert line(found).text.startswith("B notices more often than A: negation")
     assert "earned" not in line(found).text
 

@@ -9,14 +9,25 @@ from explorer.data import sample
 from explorer.data.sample import PARAPHRASE
 from explorer.data.set_items import PAIR, QUERY, ROW, TRIPLET
 from explorer.measuring.comparing.comparison_report import where
-from explorer.measuring.comparing.headline import line, short
+from explorer.measuring.comparing.headline import is_general, line, short
 from explorer.measuring.comparing.learned import as_json, lines, sure
 from explorer.measuring.comparing.learned_facts import Learned, of_run, probe_changes, shown_pairs
 from explorer.measuring.comparing.pair_words import differing
 from explorer.measuring.comparing.verdict_sentence import rendered
 from explorer.measuring.scores.judge import PackChange, PairChange, Share, of_packs, pack_changes
 from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, SPEARMAN
-from explorer.measuring.scores.verdict import BETTER, CHANCE, CHOSE, MIXED, UNKNOWN, WORSE, RunVerdict, Verdict, of_uses
+from explorer.measuring.scores.verdict import (
+    BETTER,
+    CHANCE,
+    CHOSE,
+    MIXED,
+    UNKNOWN,
+    WORSE,
+    ElsewhereVerdict,
+    RunVerdict,
+    Verdict,
+    of_uses,
+)
 
 PACKS = sample.judged_packs()
 
@@ -27,12 +38,17 @@ def pack(name, before, after, low, high, *, width=0.1):
     return PackChange(name, 60, *sides, low, high)
 
 
-def learned(packs=(), edges=None, tuned=True, **about):
+def learned(packs=(), edges=None, tuned=True, name="STS-B test", **about):
     """What was learned, by these packs and a score whose difference has this interval."""
     if edges is None:
         return Learned(packs, tuned=tuned)
     score = Verdict(80.0, None, 80.0 + sum(edges) / 2, sum(edges) / 2, *edges)
-    return Learned(packs, score, tuned, **({"on": "STS-B test", "size": 9} | about))
+    return Learned(packs, on(name, score, **about), tuned)
+
+
+def on(name, score, size=9, measure=SPEARMAN, item=PAIR):
+    """A verdict on a set."""
+    return ElsewhereVerdict(name, size, size, measure, score, item)
 
 
 LEARNED = pack("negation", 0.1, 0.7, 0.4, 0.8)
@@ -74,22 +90,20 @@ def test_good_and_bad_news_make_the_kind(packs, edges, kind):
 
 def test_a_run_is_judged_on_its_test_set_else_on_its_dev_set_and_not_without_an_interval():
     known, unknown = Verdict(70.0, 70.0, 72.0, 2.0, 1.0, 3.0), Verdict(70.0, 70.0)
-    sets = {
-        "test": {"on": "STS-B test", "size": 5},
-        "dev": {"on": "mine.csv", "size": 7, "measure": "accuracy", "item": TRIPLET},
-    }
-    tested = of_run(RunVerdict(known, unknown, True), sets)
-    assert (tested.on, tested.general, tested.size, tested.optimistic) == ("STS-B test", True, 5, True)
-    chosen = of_run(RunVerdict(None, known, True), sets)
-    assert (chosen.on, chosen.general, chosen.measure, chosen.optimistic) == ("mine.csv", False, "accuracy", False)
-    assert chosen.item == TRIPLET
-    assert of_run(RunVerdict(unknown, unknown, packs=(LEARNED,)), sets) == Learned((LEARNED,))
-    assert of_run(RunVerdict(Verdict(70.0, 70.0, 72.0)), sets).score is None
+    test, dev = on("STS-B test", known, 5), on("mine.csv", known, 7, "accuracy", TRIPLET)
+    tested = of_run(RunVerdict(known, unknown, True), {"test": test})
+    assert (tested.main, is_general(tested, test), tested.optimistic) == (test, True, True)
+    chosen = of_run(RunVerdict(None, known, True), {"dev": dev})
+    assert (chosen.main, is_general(chosen, dev), chosen.optimistic) == (dev, False, False)
+    unscored = {use: on(use, unknown) for use in ("test", "dev")}
+    assert of_run(RunVerdict(unknown, unknown, packs=(LEARNED,)), unscored) == Learned((LEARNED,))
+    without_interval = Verdict(70.0, 70.0, 72.0)
+    assert of_run(RunVerdict(without_interval), {"test": on("STS-B test", without_interval)}).score is None
 
 
 def test_a_score_on_what_chose_the_model_is_no_news_and_is_said_to_be_no_test():
     chose = Verdict.of_choice(70.0, 74.5)
-    sets = {"dev": {"on": "STS-B dev", "size": 1500}}
+    sets = {"dev": on("STS-B dev", chose, 1500)}
     alone = of_run(RunVerdict(dev=chose), sets)
     assert (alone.kind, alone.judged_by, alone.score) == (CHOSE, None, chose)
     assert "STS-B dev chose the model" in line(alone).text
@@ -206,14 +220,14 @@ def text(packs, edges=None, tuned=True, **about):
     ],
 )  # fmt: skip
 def test_the_score_is_named_by_what_the_items_of_its_set_are(item, measure, told, of):
-    found = learned((), (1.0, 2.0), item=item, measure=measure, on="own")
+    found = learned((), (1.0, 2.0), item=item, measure=measure, name="own")
     assert line(found).text.startswith(told)
     assert sure(found).startswith(of)
     assert as_json(found)["scored_on"] == {"measure": measure, "set": "own", "items": 9, "item": item}
 
 
 def test_a_score_on_trained_sentences_is_optimistic_and_chance_named_only_where_an_interval_includes_0():
-    assert "optimistic" in line(learned((LEARNED,), (1.0, 2.0), optimistic=True)).text
+    assert "optimistic" in line(replace(learned((LEARNED,), (1.0, 2.0)), optimistic=True)).text
     for packs in ((LEARNED,), (STILL_MISSED,), (UNCHANGED,)):
         found = line(learned(packs, (1.0, 2.0), tuned=False)).text
         assert "earned" not in found
@@ -227,11 +241,12 @@ def test_a_score_on_trained_sentences_is_optimistic_and_chance_named_only_where_
 def test_the_smallest_gain_that_the_items_tell_is_named_where_it_is_known():
     found = learned((), (-1.0, 2.0), item=QUERY)
     assert "would show" not in sure(found)
-    found = replace(found, score=replace(found.score, smallest_gain=6.04))
+    score = replace(found.score, smallest_gain=6.04)
+    found = replace(found, main=replace(found.main, verdict=score))
     assert sure(found).endswith(
         "(9 queries): could be chance, its 95 % CI includes 0. A gain of 6.0 points would show in 80 % of samples."
     )
-    certain = replace(learned((), (1.0, 2.0)), score=replace(found.score, low=1.0))
+    certain = replace(found, main=replace(found.main, verdict=replace(score, low=1.0)))
     assert "would show" not in sure(certain), "it did"
 
 
@@ -288,8 +303,8 @@ def test_lines_and_json_say_the_same_and_a_text_is_escaped_piece_by_piece():
 def test_a_further_test_set_is_optimistic_by_itself():
     known = Verdict(70.0, 70.0, 72.0, 2.0, 1.0, 3.0)
     sets = {
-        "test": {"on": "STS-B test", "size": 5, "measure": "Spearman", "item": PAIR},
-        "test 2": {"on": "mine.csv", "size": 7, "measure": "accuracy", "item": TRIPLET},
+        "test": on("STS-B test", known, 5),
+        "test 2": on("mine.csv", known, 7, "accuracy", TRIPLET),
     }
     for uses in ((), ("test",), ("test 2",), ("test", "test 2")):
         found = of_run(of_uses({"test": known, "test 2": known}, uses), sets)
