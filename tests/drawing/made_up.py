@@ -40,7 +40,8 @@ def scores(gold: tuple[float, ...], seed: int, last: int = 2) -> LayerScores:
     cosines[0, 0] = 1
     own = (np.array(gold) * 0.1 + random.normal(size=len(gold)) * 0.1).astype(np.float32)
     told = {"precision": "float32", "device": "cpu", "max_length": 64, "truncated": 3, "sentences": 99, "seconds": 1.0}
-    return LayerScores(rows(last), cosines, own, "<i>own</i> title", np.array(gold), ("",) * len(gold), **told)
+    told |= {"own_title": "<i>own</i> title", "gold": np.array(gold), "parts": ("",) * len(gold)}
+    return LayerScores(rows=rows(last), cosines=cosines, own=own, **told)
 
 
 def geometry(last: tuple[int, int] = (2, 2)) -> LayerGeometry:

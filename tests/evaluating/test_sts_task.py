@@ -33,7 +33,9 @@ def of_cosines(own, gold, parts, grid=None):
     """Scores of a model with one layer, whose model default has these cosines."""
     own = None if own is None else np.asarray(own, dtype=float)
     cosines = np.zeros((1, 3, len(gold))) if grid is None else grid
-    return LayerScores((Row((0,)),), cosines, own, "", np.asarray(gold, float), parts, "float32", "cpu", 64, 0, 0, 0.0)
+    how = {"precision": "float32", "device": "cpu", "max_length": 64, "truncated": 0, "sentences": 0, "seconds": 0.0}
+    given = {"gold": np.asarray(gold, float), "parts": parts}
+    return LayerScores(rows=(Row((0,)),), cosines=cosines, own=own, own_title="", **given, **how)
 
 
 def pairs_of(gold, parts):

@@ -61,8 +61,9 @@ TWIN_PAIRS = tuple(
 def scores_of(number: int, grid: tuple[str, ...]) -> LayerScores:
     """Scores that tell a number by the seconds that they took."""
     cosines = np.zeros((1, len(grid), 1), dtype=np.float32)
-    how = "float32", "cpu", 8, 0, 1, float(number), grid
-    return LayerScores((Row((0,)),), cosines, None, "", np.zeros(1), ("",), *how)
+    how = {"precision": "float32", "device": "cpu", "max_length": 8, "truncated": 0, "sentences": 1}
+    given = {"rows": (Row((0,)),), "poolings": grid, "gold": np.zeros(1), "parts": ("",)}
+    return LayerScores(cosines=cosines, own=None, own_title="", seconds=float(number), **given, **how)
 
 
 def digest_of(desk: Desk, x: Any) -> Hashable:

@@ -21,8 +21,9 @@ from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, Reading, Row
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import as_tensor, encoded, titles_of
 from explorer.measuring.scores.judge import DETAILS, Judge
-from explorer.measuring.scores.layer_scores import ARE_NOT_FINITE, NOT_FINITE, LayerScores
+from explorer.measuring.scores.layer_scores import LayerScores
 from explorer.measuring.scores.metrics import DISTINGUISHED, MEAN
+from explorer.measuring.scores.pair_cosines import ARE_NOT_FINITE, NOT_FINITE
 from explorer.places import cache_folder, write_whole
 from explorer.progress import Progress, Work
 
@@ -60,7 +61,7 @@ class ItemGrid:
         return ItemGrid(self.grid[..., rows], own, {one: each[rows] for one, each in self.also.items()})
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ItemScores(LayerScores):
     """What each item gets, from 0 to 1, in place of cosines: those of the main measure, and those of `others`.
 

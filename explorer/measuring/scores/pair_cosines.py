@@ -1,4 +1,4 @@
-"""Take the cosine of the two sentences of every pair, under every layer and pooling of an encoder, in float64.
+"""Take the cosine of the two sentences of every pair, under every layer & pooling of an encoder, in float64.
 
 The cosines of [CLS] in low layers differ by 2e-6 and are close to 1, where float32 has steps of 6e-8: their order, and
 with it Spearman's ρ, would be lost. Vectors are float32, as the encoder gives them.
@@ -8,15 +8,19 @@ Every sentence is encoded once, and vectors are dropped when their pairs are don
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.text_sets import GradedPairs
-from explorer.encoding.read.pooling import OWN, Reading
+from explorer.encoding.read.head_facts import UNLIMITED
+from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, Reading, Row, cell_of
+from explorer.errors import BadChoice
+from explorer.measuring.scores.correlation import ROUNDOFF
 from explorer.progress import Phase, Progress, Work
 
 if TYPE_CHECKING:
@@ -30,6 +34,115 @@ SENTENCES = 1024
 
 Cosines = NDArray[np.float64]
 Places = NDArray[np.intp]
+
+# why a layer & pooling has no score, by precision
+NOT_MEASURABLE = "not measurable in {}: switch precision to float32"
+NOT_MEASURED = "Not measurable in {}: {}. Switch precision to float32."  # of several, by precision
+NOT_FINITE = "not a number: the model gives some sentences vectors with NaN or infinite numbers"
+ARE_NOT_FINITE = (  # of several
+    "Not a number: {}. The model gives some sentences vectors with NaN or infinite numbers: copy or download it again, "
+    "or choose another layer & pooling."
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EncodedWith:
+    """The settings that sentences were encoded with, and what became of long ones."""
+
+    precision: str
+    device: str
+    max_length: int
+    truncated: int
+    sentences: int
+    seconds: float
+    in_windows: int = 0  # passages that are longer than the limit, and were read in several windows
+
+    @property
+    def limit(self) -> int | None:
+        """The tokens that were read of a sentence at most; None of vectors that another program computed."""
+        return None if self.max_length == UNLIMITED else self.max_length
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GridCosines(EncodedWith):
+    """One cosine per (row, pooling, pair).
+
+    `also` has the cosines (pair) of layers & poolings outside of the grid that were asked for. The cosines of a layer &
+    pooling that the precision cannot measure are NaN, and so are those of vectors that are `not_finite`.
+    """
+
+    rows: tuple[Row, ...]
+    cosines: Cosines
+    own: Cosines | None  # (pair), under the model default, if one is declared
+    own_title: str
+    poolings: tuple[str, ...] = GRID_POOLINGS
+    also: Mapping[Reading, Cosines] = field(default_factory=dict)
+    not_finite: tuple[Reading, ...] = ()
+
+    @property
+    def last(self) -> int:
+        """The number of the last layer."""
+        return max(row.layers[-1] for row in self.rows)
+
+    @property
+    def grid(self) -> tuple[Reading, ...]:
+        """Every cell of the grid, in its order."""
+        return tuple(Reading(row, pooling) for row in self.rows for pooling in self.poolings)
+
+    def place(self, reading: Reading) -> tuple[int, int] | None:
+        """The position of a layer & pooling in the grid; None if it is not in it."""
+        return cell_of(reading, self.rows, self.poolings)
+
+    def cosines_of(self, reading: Reading) -> Cosines:
+        """The cosines (pair) of one layer & pooling."""
+        if reading == OWN:
+            if self.own is None:
+                raise BadChoice("This model declares no model default. Choose a layer & pooling.")
+            return self.own
+        cell = self.place(reading)
+        if cell is not None:
+            of_cell: Cosines = self.cosines[cell]
+            return of_cell
+        if reading not in self.also:
+            raise BadChoice(
+                f"'{reading.title}' was not scored: it is not a cell of the grid ({', '.join(self.poolings)} of each "
+                "layer and of pairs). Ask for it when the model is scored."
+            )
+        return self.also[reading]
+
+    def lacks(self, readings: Sequence[Reading]) -> bool:
+        """Whether one of these is neither a cell of the grid, nor the model default, nor was asked for."""
+        return any(one != OWN and self.place(one) is None and one not in self.also for one in readings)
+
+    def only(self, readings: Sequence[Reading]) -> Self:
+        """The same with no other layers & poolings outside of the grid than the given ones."""
+        kept = {one: self.also[one] for one in readings if one in self.also}
+        return self if kept.keys() == self.also.keys() else replace(self, also=kept)
+
+    def is_measured(self, reading: Reading) -> bool:
+        """Whether the pairs can be ranked; if not, cosines are missing."""
+        return not np.isnan(self.cosines_of(reading)).any()
+
+    def why_not_measured(self, reading: Reading) -> str:
+        """The reason why the pairs cannot be ranked: the vectors, or the rounding of the precision."""
+        return NOT_FINITE if self._is_not_finite(reading) else NOT_MEASURABLE.format(self.precision)
+
+    def _is_not_finite(self, reading: Reading) -> bool:
+        return reading in self.not_finite or self.precision not in ROUNDOFF
+
+    @cached_property
+    def not_measured(self) -> tuple[Reading, ...]:
+        """The layers & poolings under which the pairs cannot be ranked."""
+        own = (OWN,) if self.own is not None else ()
+        return tuple(reading for reading in (*self.grid, *self.also, *own) if not self.is_measured(reading))
+
+    @property
+    def not_measured_text(self) -> str:
+        """What cannot be measured and what to do; "" if everything is measured."""
+        broken = ", ".join(reading.title for reading in self.not_measured if self._is_not_finite(reading))
+        rounded = ", ".join(reading.title for reading in self.not_measured if not self._is_not_finite(reading))
+        parts = (ARE_NOT_FINITE.format(broken) if broken else "", NOT_MEASURED.format(self.precision, rounded))
+        return " ".join(filter(None, parts if rounded else parts[:1]))
 
 
 def pair_cosines(

@@ -10,7 +10,7 @@ from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import OWN, Reading, Row, parse
 from explorer.errors import BadChoice
-from explorer.measuring.scores import layer_scores, pair_cosines
+from explorer.measuring.scores import pair_cosines
 from explorer.measuring.scores.layer_scores import score_layers, score_rows, why_missing
 from explorer.measuring.scores.measure import store_scores, stored_scores
 from explorer.measuring.scores.metrics import agreement
@@ -151,7 +151,7 @@ def test_vectors_that_are_not_finite_are_the_reason_and_no_precision_is_advised(
             assert (reading in one.not_finite) is broken
             if broken:
                 assert np.isnan(one.score(reading))
-                assert why_missing(one, reading) == layer_scores.NOT_FINITE
+                assert why_missing(one, reading) == pair_cosines.NOT_FINITE
         assert "mean of layer 0" in one.not_measured_text
         assert "copy or download it again" in one.not_measured_text
         assert "Switch precision" not in one.not_measured_text.partition("Not measurable")[0]

@@ -22,8 +22,9 @@ from explorer.measuring.comparing.comparison_verdict import BASE, BASE_AS_TRAINE
 from explorer.measuring.comparing.pair_changes import traits
 from explorer.measuring.geometry.layer_geometry import MEASURES
 from explorer.measuring.scores.best_cell import CHOSEN_ON
-from explorer.measuring.scores.layer_scores import NO_SCORE, NOT_MEASURABLE, NOT_MEASURED, for_people
+from explorer.measuring.scores.layer_scores import NO_SCORE, for_people
 from explorer.measuring.scores.measure import Settings, measure
+from explorer.measuring.scores.pair_cosines import NOT_MEASURABLE, NOT_MEASURED
 from explorer.measuring.scores.verdict import NO_TEST
 from explorer.progress import finish
 from explorer.training.record import run_results

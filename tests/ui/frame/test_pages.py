@@ -18,7 +18,7 @@ from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.pooling import Reading, Row, parse
-from explorer.measuring.scores import best_cell, layer_scores
+from explorer.measuring.scores import best_cell, layer_scores, pair_cosines
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.measuring.scores.metrics import LEAST_PAIRS, TOO_FEW, no_score_in_words
@@ -45,7 +45,7 @@ from tests.visits import (
     words,
 )
 
-NOT_MEASURED = layer_scores.NOT_MEASURED.partition(": ")[0]
+NOT_MEASURED = pair_cosines.NOT_MEASURED.partition(": ")[0]
 
 
 def test_every_page_of_the_folder_is_in_the_menu():
@@ -427,7 +427,7 @@ def test_a_set_of_too_few_pairs_has_no_score_and_says_why(furnished, place, page
 
 def test_what_bfloat16_cannot_measure_is_empty_with_its_reason(app, tmp_path):
     save_tiny("bert", tmp_path / "tiny")  # as its weights are made up, every [CLS] is almost the same
-    title, reason = "cls of layer 1", layer_scores.NOT_MEASURABLE.format("bfloat16")
+    title, reason = "cls of layer 1", pair_cosines.NOT_MEASURABLE.format("bfloat16")
     opened(app, "layers", model=str(tmp_path / "tiny"), precision="bfloat16", reading=title)
     assert layer_table(app)[layers.CHOSEN].score == layer_scores.NO_SCORE
     assert layer_table(app)[layers.CHOSEN].cell == reason
