@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from explorer.data.text_sets import Kind
 from explorer.errors import BadChoice, at
+from explorer.typed_json import READS
 from explorer.typed_numbers import number_of, number_text, part_in
 
 Value = TypeVar("Value")
@@ -59,6 +60,7 @@ class Knob:
     optional: bool = False  # whether it may be None although its default is not
     of: type[Knobs] | None = None  # the class that states it, or each value of a list
     listed: bool = False  # whether it is a list although its default is not
+    nested: bool = False  # whether it is a list of lists
     typed: bool = True  # else it is of files alone: it has no flag and no field
     excludes: tuple[str, ...] = ()  # settings that have no effect with it
     needs: str = ""  # the setting without which it has no effect
@@ -112,7 +114,7 @@ class Knob:
             return f"a {_ITEMS.get(self.item, 'value')} for each name"
         if self.of is not None:
             return f"{', '.join(self.of.declared)}, by name"
-        if self.item is tuple:
+        if self.nested:
             return "texts, or lists of texts"
         if self.choices:
             return f"{'any' if self.many else 'one'} of {', '.join(self.choices)}"
@@ -151,7 +153,7 @@ class Knob:
 
     def parsed(self, value: object) -> Any:
         """The value that a file, a flag or a field states: its text is parsed, and one value may stand for a list."""
-        is_plain = self.of is None and not self.is_mapping and self.item is not tuple
+        is_plain = self.of is None and not self.is_mapping and not self.nested
         if is_plain and isinstance(value, str) and (self.kind is not str or (self.many and not self.repeated)):
             return self.checked(value)
         return self.accepted(tuple(value) if isinstance(value, list) else value)
@@ -169,7 +171,7 @@ class Knob:
             if not self.many:
                 return value
             found = tuple(parts)
-        elif self.item is tuple:
+        elif self.nested:
             found = tuple(self._texts(part, value) for part in parts)
         else:
             if self.kind is str and not all(isinstance(part, (str, self.item)) for part in parts):
@@ -182,12 +184,12 @@ class Knob:
             raise self._refused(value)
         return found
 
-    def _texts(self, part: object, value: object) -> tuple[str, ...]:
-        """A list of text; one text may stand for it."""
-        texts = (part,) if isinstance(part, str) else part
-        if not isinstance(texts, tuple | list) or not all(isinstance(one, str) for one in texts):
+    def _texts(self, part: object, value: object) -> tuple[Any, ...]:
+        """A list of what texts make; one text may stand for it."""
+        given = part if isinstance(part, tuple | list) else (part,)
+        if not all(isinstance(one, (str, self.item)) for one in given):
             raise self._refused(value)
-        return tuple(texts)
+        return tuple(map(self._read, given))
 
     def _mapping(self, value: object) -> Mapping[str, Any]:
         """A mapping from names to values of the type."""
@@ -233,7 +235,7 @@ class Knob:
     @property
     def usual(self) -> str:
         """The default in words; what an empty value stands for if there is none."""
-        return self.empty if self.default in (None, (), "", {}) else self.text(self.default)
+        return self.empty if self.default in (None, {}) else self.text(self.default) or self.empty
 
     @staticmethod
     def text(value: Any) -> str:
@@ -252,7 +254,7 @@ _ITEMS = {str: "text", NUMBER_OR_TEXT: "number, a text, on or off"}
 def knob(default: Value, *, help: str, **stated: Any) -> Value:
     """State a setting in a subclass of Knobs, with any field of `Knob`; for the type checker it is its value."""
     how: dict[str, Any] = {"default_factory": dict} if isinstance(default, dict) else {"default": default}
-    found: Value = field(**how, metadata={"knob": Knob("", default, help, **stated)})
+    found: Value = field(**how, metadata={"knob": Knob("", default, help, **stated), READS: stated.get("reads", str)})
     return found
 
 
@@ -296,9 +298,8 @@ class Knobs:
         An error begins with `where`: the file, or the part of it.
         """
         if not isinstance(stated, Mapping):
-            raise BadChoice(
-                f"{where or 'This'} cannot be {stated!r:.200}. Give any of {', '.join(cls.declared)}, by name."
-            )
+            allowed = f"Give any of {', '.join(cls.declared)}, by name."
+            raise BadChoice(f"{where or 'This'} cannot be {stated!r:.200}. {allowed}")
         values: dict[str, Any] = {}
         for name, value in stated.items():
             with at(where):

@@ -35,7 +35,8 @@ def _of_plans() -> str:
 
 
 def _stated(setting: Knob, written: str) -> str:
-    value, about = flags._METAVARS.get(setting.kind, "…"), flags._help(replace(setting, repeated=False))
+    value = "…" if setting.nested else flags._METAVARS.get(setting.kind, "…")
+    about = flags._help(replace(setting, repeated=False))
     return f"| `{written.format(f'{setting.name}: {value}')}` | {_plain(about)} |\n"
 
 

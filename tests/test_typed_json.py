@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -27,6 +28,13 @@ class Whole:
 class Renamed:
     size: float | None = typed_json.field_as("old_size")
     parts: tuple[Part, ...] = ()
+
+
+@dataclass(frozen=True)
+class Named:
+    one: Fraction | None = field(default=None, metadata={typed_json.READS: Fraction})
+    several: tuple[Fraction, ...] = field(default=(), metadata={typed_json.READS: Fraction})
+    inside: tuple["Named", ...] = ()
 
 
 FITTING = {"name": "a", "rate": 1, "parts": [{"size": 2}, {}], "notes": {"a": None}, "rest": [3], "later": 1}
@@ -85,3 +93,14 @@ def test_a_field_with_another_name_in_json_is_written_read_and_found_to_misfit_b
     assert typed_json.read(Renamed, {"size": 2.0}) == Renamed()
     assert typed_json.misfit(Renamed, stated) is None
     assert typed_json.misfit(Renamed, {"old_size": "2"}) == "its 'old_size' is '2', which must be a number or null"
+
+
+def test_a_value_that_is_text_in_json_is_read_and_written_by_its_field_and_no_other_type_is_taken_for_it():
+    named = Named(Fraction(1, 3), (Fraction(2), Fraction(3, 4)), (Named(),))
+    stated = {"one": "1/3", "several": ["2", "3/4"], "inside": [{"one": None, "several": [], "inside": []}]}
+    assert typed_json.written(named) == stated
+    assert typed_json.read(Named, stated) == named
+    for one in (3, ["1/3"], {"numerator": 1}):
+        assert typed_json.read(Named, {"one": one}) == Named()
+    for several in ("2", [2], {"2": "3"}, None):
+        assert typed_json.read(Named, {"several": several}) == Named()

@@ -44,13 +44,13 @@ def similarity(options: argparse.Namespace) -> None:
         raise BadChoice("--other-reading is of B, but one encoder is named. Name B after A, or leave it out.")
     settings = flags.read(options, Settings)
     wanted = flags.read(options, calibration.MatchOptions)
-    source = asked.sts or (None if asked.text else sets.SAMPLE.written)
-    if source is None and wanted != calibration.MatchOptions():
+    given = asked.sts or (None if asked.text else sets.SAMPLE)
+    if given is None and wanted != calibration.MatchOptions():
         raise BadChoice(
             "--match, --at-precision and --at-recall are of scored or labelled pairs, and none are named. Name them "
             "with --sts, or leave these flags out."
         )
-    pairs = None if source is None else _divided(source, asked.dev, options.online)
+    pairs = None if given is None else _divided(given, asked.dev, options.online)
     text = _text(asked.text, options.online) if asked.text else None
     if text is None and pairs is not None:
         text = corpora.of_pairs(pairs.whole or pairs.test)
@@ -84,22 +84,22 @@ def _text(source: str, online: bool) -> text_sets.Sentences:
         raise
 
 
-def _divided(source: str, dev_source: str | None, online: bool) -> sets.Divided:
+def _divided(given: sets.SetIdentity, given_dev: sets.SetIdentity | None, online: bool) -> sets.Divided:
     """Dev pairs and test pairs."""
-    if dev_source:
+    if given_dev:
         dev, test = (
-            only_scored_pairs(flag, one, online, named_set)[0]
-            for flag, one in (("--dev", dev_source), ("--sts", source))
+            only_scored_pairs(flag, str(one), online, named_set)[0]
+            for flag, one in (("--dev", given_dev), ("--sts", given))
         )
         if shared := shared_rows.check(dev, test):
             output.say(shared.words)
         return sets.Divided(dev, test)
-    pairs, report = only_scored_pairs("--sts", source, online, named_set)
+    pairs, report = only_scored_pairs("--sts", str(given), online, named_set)
     if report is not None:
         output.say(report)
-    found = sets.divided(sources.identity(source), pairs, online=online)
+    found = sets.divided(given, pairs, online=online)
     if found.why:
-        output.say(f"{found.why} Without both, {source} is divided into two halves.")
+        output.say(f"{found.why} Without both, {given} is divided into two halves.")
     return found
 
 

@@ -312,7 +312,7 @@ def _fitting(data: Sequence[SetIdentity]) -> str:
 
     method, suggestion = text_defaults.fitting(data)
     if _first():
-        output.say(suggestion.sentence(" + ".join(sources.shown(str(one)) for one in data), method))
+        output.say(suggestion.sentence(" + ".join(map(sources.shown, data)), method))
     return method
 
 

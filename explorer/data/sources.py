@@ -6,11 +6,13 @@ Addresses, recipes, plans and flags name a set by a text. Here alone the text be
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import Any
 
 from explorer.data import retrieval_sets, sample, uploads
 from explorer.data.graded import question_pairs, sets, sts
-from explorer.data.graded.sets import SetIdentity, SetKind
+from explorer.data.graded.sets import UNNAMED, SetIdentity, SetKind
 from explorer.data.retrieval_sets import Passages, RetrievalSet, of_pairs
 from explorer.data.tables import text_rows
 from explorer.data.tables.columns import are_unlabelled_pairs, guess
@@ -35,8 +37,13 @@ _PATH = re.compile(r"[/~.\\]|[A-Za-z]:[\\/]")  # the start of a path on this mac
 
 def identity(source: str) -> SetIdentity:
     """The identity of the set or uploaded file that a source names; a recipe names the file by its path."""
-    uploaded = uploads.name_and_mark(source)
-    return SetIdentity(SetKind.UPLOADED_FILE, *uploaded, named=source) if uploaded else sets.read(source)
+    return uploaded(source) or sets.read(source)
+
+
+def uploaded(path: str) -> SetIdentity:
+    """The identity of an uploaded file; none of any other source."""
+    found = uploads.name_and_mark(path)
+    return SetIdentity(SetKind.UPLOADED_FILE, *found, named=path) if found else UNNAMED
 
 
 def text(source: str) -> SetIdentity:
@@ -49,10 +56,24 @@ def texts(named: Iterable[str]) -> tuple[SetIdentity, ...]:
     return tuple(map(text, named))
 
 
+OF_SETS: dict[str, Any] = {"item": SetIdentity, "reads": identity, "metavar": "FILE|NAME"}  # settings that name sets
+OF_TEXTS: dict[str, Any] = {**OF_SETS, "reads": text, "repeated": True}
+
+
+def with_texts(value: Any) -> Any:
+    """A value as `asdict` gives it, with the text of every set in place of its identity."""
+    if isinstance(value, SetIdentity):
+        return str(value)
+    if is_dataclass(value):
+        return {one.name: with_texts(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, Mapping):
+        return {name: with_texts(one) for name, one in value.items()}
+    return tuple(map(with_texts, value)) if isinstance(value, tuple) else value
+
+
 def label(source: str) -> str:
     """What names an uploaded file in an address and in a menu, instead of its path; any other source unchanged."""
-    uploaded = uploads.name_and_mark(source)
-    return SetIdentity(SetKind.UPLOADED_FILE, *uploaded).written if uploaded else source
+    return uploaded(source).written or source
 
 
 def located(given: SetIdentity) -> str:
@@ -87,22 +108,22 @@ def is_folder(source: str) -> bool:
 
 
 def _is_scored(source: str) -> bool:
-    """Whether a source names scored pairs, or nothing at all, and so no file."""
-    return not source or identity(source).is_scored
+    """Whether a source names scored pairs, or nothing at all, and so no file; an uploaded file is a path."""
+    return not source or sets.read(source).is_scored
 
 
-def shown(source: str) -> str:
+def shown(source: str | SetIdentity) -> str:
     """The name of a source as shown: of an uploaded file its name, of a path on this machine its last part."""
-    uploaded = uploads.name_of(source)
-    if uploaded is not None:
-        return uploaded
-    return re.split(r"[\\/]", source.rstrip("\\/"))[-1] if _PATH.match(source) else source
+    text = str(source)
+    if given := uploaded(text):
+        return given.name
+    return re.split(r"[\\/]", text.rstrip("\\/"))[-1] if _PATH.match(text) else text
 
 
-def at_hand() -> tuple[str, ...]:
+def at_hand() -> tuple[SetIdentity, ...]:
     """Sets of general similarity and search that need no download: those of the sample, and one published set."""
     there = {f"{name} {split}" for name, split in sts.available()}
-    return *MAYBE_AT_HAND[:2], *[name for name in MAYBE_AT_HAND[2:] if name in there][:1]
+    return tuple(map(identity, (*MAYBE_AT_HAND[:2], *[name for name in MAYBE_AT_HAND[2:] if name in there][:1])))
 
 
 def retrieval_set(source: str) -> RetrievalSet | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from explorer.data import sample, sources
 from explorer.data.graded.sets import AT_HAND, CROSS_FITTED, SetIdentity, halves
+from explorer.data.sources import OF_SETS, OF_TEXTS
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, StrataError
@@ -22,8 +23,6 @@ MOST_SEEDS = 100
 MOST_STAGES = 9  # before the recipe's own training
 MOST_TESTS = 20
 NONE = "none"  # in place of a set
-OF_SETS: dict[str, Any] = {"item": SetIdentity, "reads": sources.identity, "metavar": "FILE|NAME"}  # settings
-OF_TEXTS: dict[str, Any] = {**OF_SETS, "reads": sources.text, "repeated": True}
 COLUMNS = "The columns of the text by their roles, where they are detected wrongly."
 SETTINGS = "Settings of the method."
 # the settings that a command states first, always, and those that differ, before any others
@@ -133,7 +132,7 @@ class Recipe(Knobs):
     def consistent(self) -> None:
         """Check the settings by the method, sets, folds and stages; settings that are the default are left out."""
         knobs = knobs_of(load(self.method))
-        tests = self.judged_on[1:]
+        tests = tuple(map(str, self.tests))
         if self.more_tests and (self.test is None or len(set(tests)) < len(tests)):
             raise BadChoice(
                 f"Test sets cannot be {', '.join(tests) or 'left out'}: give different ones, the main one first."
@@ -141,7 +140,7 @@ class Recipe(Knobs):
         # held-out rows are others each time, and a cross-fitted row is judged by a model that it did not choose
         if not self.dev.is_own_rows and (same := [one for one in self.tests if one == self.dev]):
             raise BadChoice(
-                f"The dev set and the test set cannot both be '{sources.shown(str(same[0]))}': a set cannot test what "
+                f"The dev set and the test set cannot both be '{sources.shown(same[0])}': a set cannot test what "
                 "it chose. Name another dev set, or another test set."
             )
         if len(self.seeds) > 1 and not self.trains:
@@ -175,7 +174,7 @@ class Recipe(Knobs):
             return
         if self.dev != CROSS_FITTED:
             raise BadChoice(
-                f"dev cannot be {sources.shown(str(self.dev))!r} where a test set is '{sources.CROSS_FITTED}': the "
+                f"dev cannot be {sources.shown(self.dev)!r} where a test set is '{sources.CROSS_FITTED}': the "
                 f"folds choose the number of updates. Set dev to '{sources.CROSS_FITTED}', too."
             )
         if self.stages:
@@ -271,16 +270,6 @@ class Recipe(Knobs):
         return (*([self.test] if self.test else []), *self.more_tests)
 
     @property
-    def texts(self) -> tuple[str, ...]:
-        """The texts that name what is trained on."""
-        return tuple(map(str, self.data))
-
-    @property
-    def judged_on(self) -> tuple[str, ...]:
-        """The texts that name the dev set and the test sets."""
-        return tuple(map(str, (self.dev, *self.tests)))
-
-    @property
     def kind(self) -> type[Method]:
         """The method."""
         return load(self.method)
@@ -306,7 +295,7 @@ class Recipe(Knobs):
     def command(self) -> str:
         """The command that repeats the run."""
         words = ["python", "-m", "explorer", "train", self.method, "--model", self.model]
-        words += [word for text in self.texts for word in ("--data", text)]
+        words += [word for text in self.data for word in ("--data", str(text))]
         words += [word for role, column in self.columns.items() for word in ("--column", f"{role}={column}")]
         for stage, own in zip(self.stages, self.chain, strict=False):
             words += ["--stage", stage.method, *(word for text in stage.data for word in ("--stage-data", str(text)))]
@@ -379,7 +368,7 @@ def naming(recipe: Recipe, number: int) -> Iterator[None]:
         if not recipe.stages or error.stage:
             raise
         own = recipe.stages[number - 1] if number <= len(recipe.stages) else recipe
-        text = " + ".join(sources.shown(str(one)) for one in own.data or recipe.data)
+        text = " + ".join(map(sources.shown, own.data or recipe.data))
         named = type(error)(f"Stage {number} of {len(recipe.stages) + 1} ({own.method} on {text}): {error}")
         named.stage = number
         raise named from error

@@ -114,7 +114,7 @@ def _curve(run: Run, shares: Iterable[float]) -> BlendCurve | None:
 
 def _key(run: Run, shares: Iterable[float]) -> str:
     name, recipe = run_folder.model_name(run.name), run.recipe()
-    names = (name, recipe.model, *recipe.judged_on)
+    names = (name, recipe.model, *map(str, (recipe.dev, *recipe.tests)))
     return key_of(names, cached.found(name).digest, recipe.made_with, tuple(shares))
 
 

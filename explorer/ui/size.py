@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer import in_words, places, progress
-from explorer.data import corpora, text_sets
+from explorer.data import corpora, sources, text_sets
 from explorer.data.graded import sts
 from explorer.data.graded.sets import SetIdentity
 from explorer.data.set_items import ItemSet
@@ -117,7 +117,7 @@ def request(choice: sidebar_choice.Choice, model: Found, row: DeltaGenerator) ->
         options = SizeOptions(**controls.checked(typed, SizeOptions.knobs))
     named = sidebar.set_of(choice, on)
     given = set_choice.evaluated_on(named)
-    sentences, with_these = cached_texts.searched(text), tuple(map(cached.found, others))
+    sentences, with_these = cached_texts.searched(sources.text(text)), tuple(map(cached.found, others))
     if given is None:
         return None
     return SizeRequest(model, given, named, sentences, options, with_these, choice.settings.max_length)

@@ -48,7 +48,8 @@ def few_pairs(place):
     """Every run evaluates on the halves of the sample, and elsewhere; many lengths take longer than its steps."""
     whole = {half.piece: sets.load(half) for half in sets.halves()}
     few = {piece: (pairs.name, partial(pairs.taken, range(5), pairs.name)) for piece, pairs in whole.items()}
-    with mock.patch.dict(sets._SAMPLES, few), mock.patch.object(sources, "at_hand", return_value=(str(place.dev),)):
+    at_hand = mock.patch.object(sources, "at_hand", return_value=(sources.identity(str(place.dev)),))
+    with mock.patch.dict(sets._SAMPLES, few), at_hand:
         yield
 
 
@@ -332,7 +333,7 @@ def test_the_figure_of_domains_trains_each_method_on_both_texts(scale, place):
         "SG-OPT, trained on other text": (75.40, 72.99),
     }
     (plan,) = reproduction(table, replace(scale, other_text=str(place.triplets))).plans.values()
-    texts = [(cell.recipe.method, cell.recipe.texts) for cell in cells(plan) if cell.seed == 1]
+    texts = [(cell.recipe.method, tuple(map(str, cell.recipe.data))) for cell in cells(plan) if cell.seed == 1]
     assert texts == [(method, (str(text),)) for method in ("flow", "sg-opt") for text in (place.text, place.triplets)]
     asked = [line.why_not for line in reproduction(table, scale).lines if line.why_not]
     assert len(asked) == 2
@@ -343,6 +344,8 @@ def test_text_that_is_asked_for_and_models_that_are_not_on_this_disk_are_named_i
     options = ReproductionOptions(data=("sample",), dev="sample dev", test="sample test")
     found = reproduction(paper_table("sg-bert-7"), options)
     assert not found.plans
+    (plan,) = reproduction(paper_table("sg-bert-1"), replace(options, model="all-MiniLM-L6-v2")).plans.values()
+    assert plan.name == "sg-bert-1-8bbef2", "of the texts that name its sets, as in every version"
     reasons = [line.why_not for line in found.lines]
     assert "'bert-base-uncased' is neither a folder here nor in the local cache" in reasons[1]
     found = reproduction(paper_table("conisi-7"), ReproductionOptions(model="all-MiniLM-L6-v2"))

@@ -117,11 +117,11 @@ def test_items_with_a_text_that_the_run_uses_are_left_out(tmp_path):
 def test_what_is_at_hand_needs_no_download(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_DATA", str(tmp_path))
     shipped = (sample.PAIRS, sample.SEARCH)
-    assert sources.at_hand() == shipped
+    assert tuple(map(str, sources.at_hand())) == shipped
     for folder, name in (("STSB", "STS-B test"), ("SICK", "SICK-R test")):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "test.tsv").write_text("not as published")
-        assert sources.at_hand() == (*shipped, name)
+        assert tuple(map(str, sources.at_hand())) == (*shipped, name)
     found, (left_out,) = choose((sets.AT_HAND, sets.SAMPLE), 0, set(), online=False)
     assert [one[0] for one in found] == list(shipped)
     assert left_out.startswith("elsewhere, SICK-R test is left out: ")
@@ -169,10 +169,10 @@ def test_a_run_resumes_with_the_sets_that_it_began_with(place, run, tmp_path, mo
 
 def test_a_run_that_is_broken_off_once_its_base_is_scored_resumes_with_the_same_sets(place, monkeypatch):
     one = new(place, "simcse", elsewhere=(sources.AT_HAND,), elsewhere_most=MOST, settings=QUICK)
-    monkeypatch.setattr(sources, "at_hand", lambda: (sample.PAIRS,))
+    monkeypatch.setattr(sources, "at_hand", lambda: (sets.SAMPLE,))
     break_off_after(one, "base scores")
     assert one.recipe().made_with["elsewhere"] == [sample.PAIRS]
-    monkeypatch.setattr(sources, "at_hand", lambda: (sample.PAIRS, sample.SEARCH))
+    monkeypatch.setattr(sources, "at_hand", lambda: (sets.SAMPLE, sources.identity(sample.SEARCH)))
     train(one)
     assert [found.name for found in one.status().verdict.elsewhere] == [sample.PAIRS]
 
@@ -188,7 +188,7 @@ def test_a_run_goes_on_without_a_set_that_is_gone_and_every_other_set_keeps_its_
     first, named = tmp_path / "first.csv", tmp_path / "named.csv"
     for path in (first, named):
         path.write_text(place.triplets.read_text().replace("a", path.name))
-    monkeypatch.setattr(sources, "at_hand", lambda: (str(first), sample.PAIRS))
+    monkeypatch.setattr(sources, "at_hand", lambda: (sources.identity(str(first)), sets.SAMPLE))
     chosen = {"elsewhere": (sources.AT_HAND, str(named)), "elsewhere_most": MOST, "seeds": (1, 2)}
     chosen |= {"settings": {"pooling": "cls"}}  # of which the second seed is the best
     whole, broken = train(new(place, "simcse", **chosen)), new(place, "simcse", **chosen)
@@ -224,7 +224,7 @@ def test_a_run_goes_on_without_a_set_that_is_gone_and_every_other_set_keeps_its_
 def test_a_recipe_is_repeated_without_what_was_at_hand_but_not_without_what_was_named(place, tmp_path, monkeypatch):
     text = tmp_path / "there.csv"
     text.write_text(place.triplets.read_text())
-    monkeypatch.setattr(sources, "at_hand", lambda: (str(text), sample.PAIRS))
+    monkeypatch.setattr(sources, "at_hand", lambda: (sources.identity(str(text)), sets.SAMPLE))
     quick = {"elsewhere_most": MOST, "settings": QUICK}
     one = train(new(place, "simcse", elsewhere=(sources.AT_HAND,), **quick))
     named = train(new(place, "simcse", elsewhere=(str(text), sample.PAIRS), **quick))

@@ -89,7 +89,7 @@ def test_the_paper_s_values_are_no_changes_however_they_are_typed():
 )
 def test_a_train_part_is_evaluated_on_what_belongs_to_it(flags, dev, test):
     found = _recipe(_options(["train", *flags]))
-    assert found.judged_on == (dev, *([test] if test else []))
+    assert [*map(str, (found.dev, *found.tests))] == [dev, *([test] if test else [])]
 
 
 def test_a_set_is_the_same_under_every_name_and_files_and_commands_keep_the_one_that_was_given():
@@ -337,8 +337,8 @@ def test_a_file_that_is_not_there_or_no_text_or_too_large_is_refused(tmp_path):
 def test_the_demonstration_is_a_whole_recipe_that_goes_through_shipped_text_half_to_three_times():
     recipe = demonstration()
     assert recipe == Recipe.read(recipe.stated())
-    assert set(recipe.texts) <= set(SHIPPED)
-    assert recipe.judged_on == (sample.DEV, sample.TEST)
+    assert {*map(str, recipe.data)} <= set(SHIPPED)
+    assert (str(recipe.dev), str(recipe.test)) == (sample.DEV, sample.TEST)
     assert from_yaml(recipe.as_yaml(), "a run").settings == recipe.settings
     rows, schedule = corpus(recipe.data, recipe.kind.rows)[0], recipe.schedule()
     assert 0.5 <= schedule.updates(len(rows)) * schedule.batch_size / len(rows) <= 3

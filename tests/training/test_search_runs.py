@@ -12,7 +12,8 @@ from sentence_transformers.sentence_transformer.evaluation import InformationRet
 from explorer.__main__ import _options
 from explorer.commands.train import _recipe
 from explorer.data import corpora
-from explorer.data.sources import CROSS_FITTED, HELD_OUT, identity
+from explorer.data.graded import sets
+from explorer.data.sources import HELD_OUT, identity
 from explorer.data.text_sets import PAIRS, TRIPLETS, Corpus
 from explorer.errors import BadChoice, TooFewRows
 from explorer.evaluating.kinds import run_set
@@ -246,16 +247,18 @@ def test_few_own_pairs_are_cross_fitted_and_of_more_some_are_held_out_unless_a_s
         return _recipe(_options(["train", *words]))
 
     few = recipe("contrast", "--data", str(pairs))
-    assert few.judged_on == (CROSS_FITTED, CROSS_FITTED)
+    assert (few.dev, few.test) == (sets.CROSS_FITTED, sets.CROSS_FITTED)
     staged = recipe("contrast", "--data", str(pairs), "--stage", "tsdae", "--stage-data", str(pairs))
-    assert staged.judged_on == (HELD_OUT, HELD_OUT)
+    assert (staged.dev, staged.test) == (sets.HELD_OUT, sets.HELD_OUT)
     monkeypatch.setattr(corpora, "FEW", 2)
     text_defaults._of_text.cache_clear()
     usual = recipe("contrast", "--data", str(pairs))
-    assert usual.judged_on == (HELD_OUT, HELD_OUT)
+    assert (usual.dev, usual.test) == (sets.HELD_OUT, sets.HELD_OUT)
     named = recipe("contrast", "--data", str(pairs), "--dev", "Sample search")
-    assert named.judged_on == ("Sample search", HELD_OUT)
-    assert HELD_OUT not in (*recipe("contrast").judged_on, *recipe("simcse", "--data", str(pairs)).judged_on)
+    assert (str(named.dev), named.test) == ("Sample search", sets.HELD_OUT)
+    assert not any(
+        sets.HELD_OUT in (one.dev, *one.tests) for one in (recipe("contrast"), recipe("simcse", "--data", str(pairs)))
+    )
 
 
 @pytest.mark.parametrize("pooled", [True, False], ids=["pooled", "left out"])

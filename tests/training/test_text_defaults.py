@@ -11,7 +11,6 @@ from explorer.__main__ import _options
 from explorer.commands.train import _recipe
 from explorer.data import sources
 from explorer.data.graded import sets
-from explorer.data.sources import CROSS_FITTED, HELD_OUT
 from explorer.data.text_sets import SENTENCES
 from explorer.methods import few_rows, load
 from explorer.run_folder import Evaluation, TrainingStep
@@ -120,9 +119,9 @@ def test_steps_0_is_a_choice_too(texts):
 
 def test_a_named_dev_set_leaves_rows_to_hold_out_and_a_named_test_set_stays(texts, place):
     named = of(["contrast", "--data", texts["pairs"], "--dev", str(place.dev)])
-    assert named.judged_on == (str(place.dev), HELD_OUT)
+    assert (str(named.dev), named.test) == (str(place.dev), sets.HELD_OUT)
     tested = of(["contrast", "--data", texts["pairs"], "--test", str(place.test)])
-    assert tested.judged_on == (CROSS_FITTED, str(place.test))
+    assert (tested.dev, str(tested.test)) == (sets.CROSS_FITTED, str(place.test))
     assert of(words_of(tested)[1:]) == tested
 
 
@@ -173,7 +172,7 @@ def test_the_text_sample_is_another_one_than_the_sample_pairs():
     text, pairs = (Recipe("simcse", data=(name,)) for name in ("sample", "Sample pairs"))
     assert text != pairs
     rows = [text_defaults.of_text("simcse", one.data).rows for one in (text, pairs)]
-    assert rows == [len(named_texts.corpus(one.texts, SENTENCES)[0]) for one in (text, pairs)]
+    assert rows == [len(named_texts.corpus(map(str, one.data), SENTENCES)[0]) for one in (text, pairs)]
     assert rows[0] > rows[1]
 
 

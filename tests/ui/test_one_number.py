@@ -192,7 +192,7 @@ def of_json(run):
 
 def of_results(run):
     frame = opened(run, "results", suite=filters.RUNS).dataframe[0].value
-    column = f"{Path(run.status().facts.test).name} ({run.status().facts.measure_of('test')})"
+    column = f"{Path(str(run.status().facts.test)).name} ({run.status().facts.measure_of('test')})"
     known = {row["model"]: row[column] for row in frame.to_dict("records")}
     base, name = run.recipe().model, f"simcse on {sources.shown(run.recipe().model)}"
     tuned = next(score for model, score in known.items() if model.startswith(name) and "probed" in model)

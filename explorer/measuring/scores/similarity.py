@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.data.graded.sets import SetIdentity
 from explorer.data.set_items import counted
+from explorer.data.sources import OF_SETS
 from explorer.encoding.locate import layout
 from explorer.errors import TooFewRows
 from explorer.in_words import rounded
@@ -47,16 +49,16 @@ _PLACE = 'print("top", numpy.interp(cosine, known["random_pairs"]["cosine"], kno
 class SimilarityOptions(Knobs):
     """The pairs and the text that say what a cosine means, and the cosines in question."""
 
-    sts: str | None = knob(
+    sts: SetIdentity | None = knob(
         None,
-        metavar="FILE|NAME",
+        **OF_SETS,
         empty="the sample, or with --text none",
         help="Scored or labelled pairs: a file, or a set by name. Curves and thresholds are of its dev set, and are "
         "tested on its test set; a set without them is divided into two halves.",
     )
-    dev: str | None = knob(
+    dev: SetIdentity | None = knob(
         None,
-        metavar="FILE|NAME",
+        **OF_SETS,
         needs="sts",
         help="Pairs for curves and thresholds; --sts is then the test set.",
     )

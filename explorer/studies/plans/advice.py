@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 
 from explorer import places, typed_json
 from explorer.data import sources
+from explorer.data.graded.sets import UNNAMED, SetIdentity
+from explorer.data.sources import OF_SETS
 from explorer.data.text_sets import KINDS, digest_of
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, StrataError
@@ -42,15 +44,15 @@ class AdviceOptions(Knobs):
         help="How long the trainings may take. Seeds and rows are chosen so that they fit; no training is started that "
         "is not expected to end within the limit.",
     )
-    dev: str = knob(
-        "",
-        metavar="FILE|NAME",
+    dev: SetIdentity = knob(
+        UNNAMED,
+        **OF_SETS,
         empty="a part of the text",
         help="The set that chooses checkpoint, share of the tuned weights, and method.",
     )
-    test: str = knob(
-        "",
-        metavar="FILE|NAME",
+    test: SetIdentity = knob(
+        UNNAMED,
+        **OF_SETS,
         empty="a part of the text, or the sample's test half for text without labels",
         help="The set that the answer is of.",
     )
@@ -133,8 +135,8 @@ def _too_short(data: OwnData, options: AdviceOptions, costs: Mapping[str, Traini
     """The error for a limit that allows no training, with what would."""
     seconds, rows = min((_seconds(costs.values(), 1, amount), amount.rows) for amount in amounts.amounts(data))
     example = ""
-    if data.tested.is_scored and data.test_items > own_data.FEW:
-        example = f", or evaluation sets with fewer items, such as '{data.tested.drawn(own_data.FEW)}'"
+    if data.test.is_scored and data.test_items > own_data.FEW:
+        example = f", or evaluation sets with fewer items, such as '{data.test.drawn(own_data.FEW)}'"
     return BadChoice(
         f"{options.minutes:g} minutes do not suffice: {', '.join(costs)} on {rows:,} rows with one seed takes about "
         f"{seconds / 60:.1f} minutes. Raise the time limit, or choose a smaller model{example}."
@@ -171,15 +173,15 @@ def usual_name(data: OwnData, options: AdviceOptions) -> str:
     """The name of the plan, the same for the same text, model and options, so that it goes on where it ended."""
     word = re.sub(r"[^A-Za-z0-9]+", "-", sources.shown(data.source)).strip("-")[:30] or "text"
     model = model_names.find(options.model).digest
-    stated = {name: value for name, value in asdict(options).items() if value is not None}
-    return f"advice-{word}-{digest_of((json.dumps([asdict(data), stated, model]),))[:6]}"
+    stated = {name: value for name, value in typed_json.written(options).items() if value is not None}
+    return f"advice-{word}-{digest_of((json.dumps([typed_json.written(data), stated, model]),))[:6]}"
 
 
 def begin(found: Proposal, *, of_app: bool = False) -> PlanFolder:
     """Make the folder of a proposed plan."""
     execution.check(found.plan)
     folder = plan_folder.new(found.plan, of_app=of_app)
-    text = json.dumps(asdict(found.advice), ensure_ascii=False, indent=1)
+    text = json.dumps(typed_json.written(found.advice), ensure_ascii=False, indent=1)
     places.write_whole(folder.folder / ADVICE, lambda file: file.write(text.encode("utf-8", "surrogatepass")))
     given = found.advice
     expected = {label: cost.seconds(given.amount) for label, cost in given.costs.items()}

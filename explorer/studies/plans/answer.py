@@ -13,6 +13,7 @@ from typing import Any
 
 from explorer import in_words, typed_json
 from explorer.data import sources, text_sets
+from explorer.data.graded.sets import CROSS_FITTED
 from explorer.drawing.reports import standalone
 from explorer.measuring.comparing.nothing_learned import BELOW, IN_FOLDS
 from explorer.measuring.comparing.verdict_sentence import Sentence, elsewhere
@@ -148,7 +149,7 @@ def _word(
         return NO, "tried, and each method makes the model worse."
     if gap.high <= (LARGE if gap.difference <= 0 else COARSE):
         return NO, f"tried, and not better by more than {in_words.bound(gap.high)} {measure}."
-    items, rows = advice.data.test_items, "rows" if advice.data.test == sources.CROSS_FITTED else "test items"
+    items, rows = advice.data.test_items, "rows" if advice.data.test == CROSS_FITTED else "test items"
     shows = (
         f"could show a gain of {in_words.number(smallest, 1)} {measure} or more"
         if smallest is not None
@@ -257,8 +258,8 @@ def helps(advice: Advice, measure: str, before: float, model: str) -> tuple[str,
         )
     if not data.own_test and not advice.options.test:
         texts.append(
-            f"The answer is of {sources.shown(data.test)}, not of your text. Score 50 or more pairs of your own text, "
-            "and name them as the test set."
+            f"The answer is of {sources.shown(data.test)}, not of your text. Score 50 or more pairs of your own "
+            "text, and name them as the test set."
         )
     if not texts:
         wrong = " or rows that the base gets wrong" * (data.of_kind != text_sets.LABELLED_TEXTS)
@@ -287,7 +288,7 @@ def as_json(found: Answer, advice: Advice, status: PlanStatus, table: PlanTable)
         "difference": found.gap and asdict(found.gap),
         "smallest_gain": found.smallest,
         "items_needed": found.needed,
-        "data": asdict(advice.data),
+        "data": typed_json.written(advice.data),
         "state": status.state,
         "left_out": status.left_out,
         "failures": dict(status.failures),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from statistics import median
 
 from explorer import methods
 from explorer.data import corpora, reference_scores, sources, text_sets
 from explorer.data.graded import sets
-from explorer.data.graded.sets import SetIdentity, SetKind
+from explorer.data.graded.sets import UNNAMED, SetIdentity, SetKind
 from explorer.data.text_sets import Kind
 from explorer.encoding.locate import lookup
 from explorer.errors import BadChoice
@@ -17,6 +17,7 @@ from explorer.knobs import Values
 from explorer.methods import MODEL_DEFAULT
 from explorer.training.loop.training_texts import read_texts
 from explorer.training.recipe import Recipe
+from explorer.typed_json import READS
 
 FEW = 100  # test items below which only a large gain differs from chance
 MOST_CHOOSING = 500  # items of a dev set; every training evaluates them a dozen times, for checkpoints and blends
@@ -32,9 +33,9 @@ class OwnData:
 
     source: str  # as its user named it
     kind: str = ""
-    train: str = ""  # what is trained on, as a recipe names it
-    dev: str = ""
-    test: str = ""
+    train: SetIdentity = field(default=UNNAMED, metadata={READS: sources.text})  # what is trained on
+    dev: SetIdentity = field(default=UNNAMED, metadata={READS: sources.identity})
+    test: SetIdentity = field(default=UNNAMED, metadata={READS: sources.identity})
     rows: int = 0  # that are left to train on
     folds: int = 0  # that judge every row; 0 if rows are not cross-fitted
     test_items: int = 0  # pairs, triplets, queries or labelled texts
@@ -47,18 +48,12 @@ class OwnData:
     @property
     def is_folded(self) -> bool:
         """Whether folds of its rows choose."""
-        return self.dev == sources.CROSS_FITTED
+        return self.dev == sets.CROSS_FITTED
 
     @property
     def own_test(self) -> bool:
         """Whether it is tested on rows of the text itself."""
-        trained, tested = map(sources.identity, (self.train, self.test))
-        return tested.is_own_rows or (self.train != self.test and trained.whole == tested.whole)
-
-    @property
-    def tested(self) -> SetIdentity:
-        """The test set."""
-        return sources.identity(self.test)
+        return self.test.is_own_rows or (self.train != self.test and self.train.whole == self.test.whole)
 
     @property
     def of_kind(self) -> Kind:
@@ -70,29 +65,20 @@ class OwnData:
         """The facts in words, a line each."""
         length = f"{self.words:g} words in a sentence (median), at most {self.most_words:,}"
         repeated = f"{self.duplicates:,} rows repeat an earlier one" if self.duplicates else "no row occurs twice"
-        items = "" if self.tested.items else f", {self.test_items:,} items"
+        items = "" if self.test.items else f", {self.test_items:,} items"
         tested = "rows of your own that are not trained on" if self.own_test else "not of this text"
-        judged = f"dev set: {sources.shown(self.dev)}; test set: {sources.shown(self.test)}{items} ({tested})"
-        if self.test == sources.CROSS_FITTED:
+        dev, test = map(sources.shown, (self.dev, self.test))
+        judged = f"dev set: {dev}; test set: {test}{items} ({tested})"
+        if self.test == sets.CROSS_FITTED:
             judged = f"every row is judged, by the one of {self.folds} models that was not trained on it"
         few = "so few test items that only a large gain can be told from chance" if self.test_items < FEW else ""
         seen = f"{self.overlap:,} of the test sentences are in the training text" if self.overlap else ""
-        return tuple(
-            filter(
-                None,
-                [
-                    f"{sources.shown(self.source)}: {self.rows:,} rows of {self.of_kind.title} to train on; {repeated}",
-                    length,
-                    judged,
-                    few,
-                    seen,
-                    *self.notes,
-                ],
-            )
-        )
+        rows = f"{self.rows:,} rows of {self.of_kind.title} to train on"
+        first = f"{sources.shown(self.source)}: {rows}; {repeated}"
+        return tuple(filter(None, (first, length, judged, few, seen, *self.notes)))
 
 
-def read(source: str, model: str = lookup.BUNDLED, dev: str = "", test: str = "") -> OwnData:
+def read(source: str, model: str = lookup.BUNDLED, dev: SetIdentity = UNNAMED, test: SetIdentity = UNNAMED) -> OwnData:
     """What a file or a set holds; an error if no method trains on it, or nothing of it could be tested.
 
     Of a text of one's own with at most `MOST_FOLDED` rows, and of labelled texts, all rows are cross-fitted; of more a
@@ -102,20 +88,19 @@ def read(source: str, model: str = lookup.BUNDLED, dev: str = "", test: str = ""
     given = sources.text(source)
     kind, *_ = corpora.kind_of((given,))
     trained, own_dev, own_test = _divided(given, kind)
-    train = str(trained)
-    if test in (source, train):
+    if str(test) in (source, str(trained)):
         raise BadChoice(
             f"The test set cannot be {sources.shown(test)}, which is trained on. Leave it out, or name another."
         )
     if dev and own_test == sets.CROSS_FITTED:  # the folds would choose, too
         if not kind.is_judged:
             raise BadChoice(
-                f"The dev set cannot be {sources.shown(dev)}: {kind.title} are judged in folds, which also choose. "
-                "Leave out the dev set."
+                f"The dev set cannot be {sources.shown(dev)}: {kind.title} are judged in folds, which also "
+                "choose. Leave out the dev set."
             )
         own_test = sets.HELD_OUT
-    dev, test = dev or str(_at_most(MOST_CHOOSING, own_dev)), test or str(_at_most(MOST_TESTED, own_test))
-    data = OwnData(source, kind.name, train, dev, test)
+    dev, test = dev or _at_most(MOST_CHOOSING, own_dev), test or _at_most(MOST_TESTED, own_test)
+    data = OwnData(source, kind.name, trained, dev, test)
     method = candidates(kind, folded=data.is_folded)[0]
     least = {"batch_size": 2}  # the settings follow from the rows that are left, whose batches are no larger than they
     texts = read_texts(recipe(data, method, model, least))
@@ -123,7 +108,7 @@ def read(source: str, model: str = lookup.BUNDLED, dev: str = "", test: str = ""
     sentences = list(chain.from_iterable(corpus.texts))
     lengths = [text.count(" ") + 1 for text in sentences]
     (tested,) = texts.tests
-    seen = set() if data.test == sources.CROSS_FITTED else set(tested.sentences).intersection(sentences)
+    seen = set() if data.test == sets.CROSS_FITTED else set(tested.sentences).intersection(sentences)
     return replace(
         data,
         rows=len(corpus),

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from explorer.data import sources
-from explorer.data.graded.sets import CROSS_FITTED, HELD_OUT, UNNAMED, SetIdentity
+from explorer.data.graded.sets import AT_HAND, CROSS_FITTED, HELD_OUT, UNNAMED, SetIdentity, SetKind
+from explorer.data.sources import OF_SETS, OF_TEXTS
 from explorer.encoding.load import hardware
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, StrataError
@@ -71,7 +72,9 @@ class Variant(Knobs):
     label: str = needed(help="The name of its row.")
     settings: Values = knob({}, item=NUMBER_OR_TEXT, help="Its settings.")
     method: str | None = knob(None, empty="the plan's", help="Its method.")
-    data: tuple[str, ...] | None = knob(None, listed=True, repeated=True, empty="the plan's", help="Its training text.")
+    data: tuple[SetIdentity, ...] | None = knob(
+        None, listed=True, **OF_TEXTS, empty="the plan's", help="Its training text."
+    )
     stages: tuple[recipes.Stage, ...] | None = knob(
         None, listed=True, of=recipes.Stage, title="Stage", empty="the plan's", help="Trained before it."
     )
@@ -82,10 +85,10 @@ class Fitted(Knobs):
     """The defaults that a method has for a text, as they were when the plan began: the text may change, or be gone."""
 
     method: str = needed(help="The method.")
-    data: tuple[SetIdentity, ...] = knob((), **recipes.OF_TEXTS, help="The training text.")
+    data: tuple[SetIdentity, ...] = knob((), **OF_TEXTS, help="The training text.")
     settings: Values = knob({}, item=NUMBER_OR_TEXT, help="The settings that the text decides.")
-    dev: SetIdentity = knob(UNNAMED, **recipes.OF_SETS, help="The dev set.")
-    test: SetIdentity = knob(UNNAMED, **recipes.OF_SETS, help="The test set.")
+    dev: SetIdentity = knob(UNNAMED, **OF_SETS, help="The dev set.")
+    test: SetIdentity = knob(UNNAMED, **OF_SETS, help="The test set.")
 
 
 @dataclass(frozen=True)
@@ -100,9 +103,11 @@ class Plan(Knobs):
         title="Base models",
         help="Every method fine-tunes a copy of every model. Choose models on this disk, or type a folder.",
     )
-    data: tuple[tuple[str, ...], ...] = knob(
-        (("sample",),),
-        item=tuple,
+    data: tuple[tuple[SetIdentity, ...], ...] = knob(
+        (recipes.Recipe.data,),
+        item=SetIdentity,
+        reads=sources.text,
+        nested=True,
         title="Training text",
         help="Choose a name, or type the path of a file on this machine and press Enter. Several texts are joined. "
         "All methods of the plan are trained on this text.",
@@ -118,10 +123,10 @@ class Plan(Knobs):
     seeds: tuple[int, ...] = knob(
         (1,), item=int, low=0, high=LARGEST_SEED, help="Whole numbers, one for each training of a row."
     )
-    dev: str = knob("", empty="the default of a run", help="The dev set.")
-    test: str = knob("", empty="the default of a run", help=f"The test set, or '{NO_TEST}'.")
-    elsewhere: tuple[str, ...] = knob(
-        (sources.AT_HAND,), repeated=True, help="Sets that runs are scored on, but not trained for."
+    dev: SetIdentity = knob(UNNAMED, **OF_SETS, empty="the default of a run", help="The dev set.")
+    test: SetIdentity = knob(UNNAMED, **OF_SETS, empty="the default of a run", help=f"The test set, or '{NO_TEST}'.")
+    elsewhere: tuple[SetIdentity, ...] = knob(
+        (AT_HAND,), **OF_SETS, repeated=True, help="Sets that runs are scored on, but not trained for."
     )
     values: str = knob(
         DEFAULTS,
@@ -203,10 +208,11 @@ def cells(plan: Plan) -> tuple[PlanCell, ...]:
     return tuple(found)
 
 
-def sets_of(every: Sequence[PlanCell]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def sets_of(every: Sequence[PlanCell]) -> tuple[tuple[SetIdentity, ...], tuple[SetIdentity, ...]]:
     """The dev sets and the test sets of trainings, each once; a training without a test set has `NO_TEST`."""
-    dev = dict.fromkeys(str(cell.recipe.dev) for cell in every)
-    return tuple(dev), tuple(dict.fromkeys(str(cell.recipe.test or NO_TEST) for cell in every))
+    none = SetIdentity(SetKind.OTHER, NO_TEST)
+    tests = dict.fromkeys(cell.recipe.test or none for cell in every)
+    return tuple(dict.fromkeys(cell.recipe.dev for cell in every)), tuple(tests)
 
 
 def begun(plan: Plan) -> Plan:
@@ -223,7 +229,7 @@ def _fitted(plan: Plan, method: str, data: tuple[SetIdentity, ...]) -> Fitted:
         usual = text_defaults.of_text(method, data)
     except StrataError:  # its rows fail by themselves, with the same error
         return Fitted(method, data)
-    judged_by = usual.sets_with(sources.identity(plan.dev) if plan.dev else None) or (UNNAMED, UNNAMED)
+    judged_by = usual.sets_with(plan.dev or None) or (UNNAMED, UNNAMED)
     return Fitted(method, data, usual.settings if plan.values == DEFAULTS else {}, *judged_by)
 
 
@@ -239,7 +245,8 @@ def _check(plan: Plan) -> None:
             f"A plan cannot be called {plan.name!r}. Use up to 60 letters, digits, '-', '_' or '.', a letter or digit "
             "first."
         )
-    lists: dict[str, tuple[Any, ...]] = {"models": plan.models, "data": plan.data, "seeds": plan.seeds}
+    texts = tuple(tuple(map(str, one)) for one in plan.data)
+    lists: dict[str, tuple[Any, ...]] = {"models": plan.models, "data": texts, "seeds": plan.seeds}
     lists |= {f"grid.{name}": values for name, values in plan.grid.items()}
     if not plan.variants:
         lists["methods"] = plan.methods
@@ -274,7 +281,7 @@ def _rows(plan: Plan) -> Iterator[tuple[str, str, recipes.Recipe]]:
     )
     for model, data, variant in product(plan.models, plan.data, variants):
         method = variant.method or plan.methods[0]
-        text = sources.texts(variant.data or data)
+        text = variant.data or data
         of_all_rows = {name: value for name, value in variant.settings.items() if name != TRAINING_ROWS.name}
         parts = [Path(model).name or model] if len(plan.models) > 1 else []
         parts += [" + ".join(Path(str(one)).name for one in text)] if len(plan.data) > 1 else []
@@ -317,8 +324,8 @@ def _recipe(
     # no rows are cross-fitted in stages
     dev, test = (HELD_OUT if stages and one == CROSS_FITTED else one for one in (fitted.dev, fitted.test))
     sets: dict[str, Any] = {"dev": plan.dev or dev or recipes.Recipe.dev, "elsewhere": plan.elsewhere}
-    sets["test"] = (None if plan.test == NO_TEST else plan.test) if plan.test else test or recipes.Recipe.test
-    recipe = recipes.Recipe(
+    sets["test"] = (None if str(plan.test) == NO_TEST else plan.test) if plan.test else test or recipes.Recipe.test
+    return recipes.Recipe(
         method=method,
         model=model,
         data=data,
@@ -329,4 +336,3 @@ def _recipe(
         precision=plan.precision,
         device=plan.device,
     )
-    return recipe

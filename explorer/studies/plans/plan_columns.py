@@ -42,7 +42,7 @@ def written(found: PlanTable) -> tuple[list[TableColumn], list[list[TableCell]]]
             {
                 ROW: row.label,
                 SEEDS: Number(done, text=f"{done} of {count}"),
-                DEV_SET: sources.shown(str(recipe.dev)),
+                DEV_SET: sources.shown(recipe.dev),
                 TEST_SET: sources.shown(str(recipe.test or NO_TEST)),
                 BEFORE: row.before,
                 **{name: row.so_far(name) for name in (TEST, DEV, *found.tasks)},

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from explorer import in_words
 from explorer.data import sources
@@ -240,13 +241,9 @@ def repeating(found: PlanTable) -> list[str]:
         if cell.done is not None
     ]
     plan = found.plan
-    without_folders = replace(
-        plan,
-        models=tuple(map(sources.shown, plan.models)),
-        data=tuple(tuple(map(sources.shown, texts)) for texts in plan.data),
-        dev=plan.dev and sources.shown(plan.dev),
-        test=plan.test and sources.shown(plan.test),
-    )
+    named: dict[str, Any] = {name: sources.shown(getattr(plan, name)) for name in ("dev", "test")}
+    named["data"] = tuple(tuple(map(sources.shown, texts)) for texts in plan.data)
+    without_folders = replace(plan, models=tuple(map(sources.shown, plan.models)), **named)
     used = ", ".join(f"{name} {version}" for name, version in in_words.versions(LIBRARIES).items())
     return [
         standalone.heading("To repeat it"),

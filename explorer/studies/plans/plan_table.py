@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from statistics import fmean
 
 from explorer import typed_json
+from explorer.data.graded.sets import SetIdentity
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import StrataError
@@ -17,12 +18,7 @@ from explorer.evaluating.results.table_formats import Number
 from explorer.evaluating.tasks import column_of
 from explorer.measuring.scores.judge import Gap
 from explorer.measuring.scores.metrics import SPEARMAN, measure_in_words
-from explorer.measuring.scores.verdict import (
-    BETTER,
-    ElsewhereVerdict,
-    RunVerdict,
-    Verdict,
-)
+from explorer.measuring.scores.verdict import BETTER, ElsewhereVerdict, RunVerdict, Verdict
 from explorer.run_folder import model_name
 from explorer.studies.plans import plan_folder
 from explorer.studies.plans.execution import name_of, tasks_of
@@ -165,7 +161,7 @@ class PlanTable:
         return sum(len(row.cells) for row in self.rows)
 
     @property
-    def sets(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def sets(self) -> tuple[tuple[SetIdentity, ...], tuple[SetIdentity, ...]]:
         """The dev sets and the test sets of its rows, each once."""
         return sets_of([one for row in self.rows for one in row.cells])
 
@@ -195,7 +191,7 @@ class PlanTable:
         for given in dict.fromkeys(one for row in self.rows for cell in row.cells for one in cell.recipe.elsewhere):
             for name in map(str, named((given,))):
                 there = [_texts(one.recipe) for one, _, status in done if name in status.scored_elsewhere]
-                asked = [_texts(one.recipe) for one, _, status in done if str(given) in status.facts.elsewhere]
+                asked = [_texts(one.recipe) for one, _, status in done if given in status.facts.elsewhere]
                 for one, run, status in done:
                     texts = _texts(one.recipe)
                     if name not in status.scored_elsewhere and (texts in there or texts not in asked):
@@ -301,8 +297,8 @@ def as_json(found: PlanTable) -> dict[str, object]:
     ]
     return {
         "plan": found.plan.name,
-        "dev_sets": found.sets[0],
-        "test_sets": found.sets[1],
+        "dev_sets": [*map(str, found.sets[0])],
+        "test_sets": [*map(str, found.sets[1])],
         "measures": found.measures,
         "done": found.done,
         "trainings": found.total,

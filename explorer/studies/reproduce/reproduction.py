@@ -1,11 +1,13 @@
 """Turn a table of a paper into a plan for each base model, scaled down if asked for."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from explorer.data import text_sets
+from explorer.data import sources, text_sets
+from explorer.data.graded.sets import SetIdentity, published
 from explorer.data.reference_scores import PrintedRow
+from explorer.data.sources import OF_SETS, OF_TEXTS
 from explorer.encoding.locate import model_names
 from explorer.errors import BadChoice, StrataError
 from explorer.knobs import LARGEST_SEED, Knobs, Values, knob
@@ -23,6 +25,7 @@ BASES = {
     "SBERT-large": "sentence-transformers/bert-large-nli-mean-tokens",
     "MBERT": "bert-base-multilingual-cased",
 }
+_, DEV, TEST = published("STS-B")
 CLS, DEFAULT = "as in the paper", "model default"
 TRAINED_UNDER = {"paper": (CLS,), "default": (DEFAULT,), "both": (CLS, DEFAULT)}
 
@@ -38,15 +41,15 @@ class ReproductionOptions(Knobs):
     """What differs from the paper's setting; a row says so."""
 
     model: str = knob("", metavar="MODEL", help="Use this encoder in place of every base model of the paper.")
-    data: tuple[str, ...] = knob((), metavar="FILE|NAME", repeated=True, help="The training text.")
+    data: tuple[SetIdentity, ...] = knob((), **OF_TEXTS, help="The training text.")
     translations: str = knob("", metavar="FILE", help="Back-translations, for the rows of BT.")
     other_text: str = knob("", metavar="FILE", help="Text of another domain, for rows trained on it.")
     settings: Values = field(default_factory=dict)  # such as the number of steps
     seeds: tuple[int, ...] = knob(
         (1, 2, 3), item=int, low=0, high=LARGEST_SEED, help="One training of each row for each."
     )
-    dev: str = knob("STS-B dev", metavar="FILE|NAME", help="Chooses the best checkpoints.")
-    test: str = knob("STS-B test", metavar="FILE|NAME", help="The test set of each run.")
+    dev: SetIdentity = knob(DEV, **OF_SETS, help="Chooses the best checkpoints.")
+    test: SetIdentity = knob(TEST, **OF_SETS, help="The test set of each run.")
     steps: int | None = knob(None, item=int, low=1, help="Fewer updates than in the paper.")
     pooling: str = knob(
         "paper",
@@ -89,7 +92,7 @@ def reproduction(table: PaperTable, scale: ReproductionOptions) -> Reproduction:
         try:
             if line.method:
                 settings = {**line.settings, **(scale.settings if load(line.method).trains() else {})}
-                data = (getattr(scale, line.text),) if line.text else None
+                data = sources.texts((getattr(scale, line.text),)) if line.text else None
                 variant = Variant(line.trained_as, settings, line.method, data)
                 (cell,) = cells(_plan(table, scale, line.base, (variant,), seeds=(1,)))
                 known.digests(cell.recipe)
@@ -158,7 +161,7 @@ def _setting(table: PaperTable, scale: ReproductionOptions, line: ReproducedRow)
     """How a row differs from the paper's, in words; "as in the paper" if in nothing that is known."""
     other = [f"{scale.model} in place of {line.row.base}"] if scale.model else []
     if line.method:
-        text, own = (scale.other_text, table.other_text) if line.text else (", ".join(scale.data), table.text)
+        text, own = (scale.other_text, table.other_text) if line.text else (", ".join(map(str, scale.data)), table.text)
         other += [f"text: {text} in place of {own}"] if text and own else []
         other += [f"{name} {value}" for name, value in scale.settings.items()]
         other += [f"dev set {scale.dev}"] if scale.dev != ReproductionOptions.dev else []
@@ -173,7 +176,7 @@ def _plan(
     plan = Plan(
         "plan",
         models=(base,),
-        data=(scale.data or (table.data,),),
+        data=(scale.data or sources.texts((table.data,)),),
         variants=variants,
         seeds=seeds or scale.seeds,
         dev=scale.dev,
@@ -181,4 +184,4 @@ def _plan(
         values=PAPER,
         tasks=table.tasks,
     )
-    return replace(plan, name=f"{table.name}-{text_sets.digest_of((repr(asdict(plan)),))[:6]}")
+    return replace(plan, name=f"{table.name}-{text_sets.digest_of((repr(sources.with_texts(plan)),))[:6]}")

@@ -38,7 +38,7 @@ class Elsewhere:
 
 def named(asked: Iterable[SetIdentity], then: Sequence[str] | None = None) -> tuple[SetIdentity, ...]:
     """The sets; 'at hand' stands for those of a run that has begun, or else for those that are at hand now."""
-    at_hand = [sources.identity(one) for one in (sources.at_hand() if then is None else then)]
+    at_hand = sources.at_hand() if then is None else tuple(map(sources.identity, then))
     every = chain.from_iterable(at_hand if one == sets.AT_HAND else (one,) for one in asked)
     return tuple(dict.fromkeys(every))
 

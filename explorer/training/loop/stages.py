@@ -96,7 +96,7 @@ def facts(whole: Prepared) -> StageFacts | None:
         return None
     seed, every = whole.recipe.seeds[0], whole.recipe.chain
     rows = tuple(len(by_seed[seed]) for by_seed in (*whole.stage_rows, whole.rows))
-    return StageFacts(tuple(one.method for one in every), tuple(one.texts for one in every), rows)
+    return StageFacts(tuple(one.method for one in every), tuple(tuple(map(str, one.data)) for one in every), rows)
 
 
 def _on_base(whole: Prepared, number: int, seed: int, encoder: Encoder) -> Prepared:

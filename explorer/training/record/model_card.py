@@ -167,11 +167,8 @@ def _metadata(about: CardFacts) -> dict[str, Any]:
 
 def _what(about: CardFacts) -> str:
     hub = about.on_hub
-    base = (
-        f"[{plain(sources.shown(about.facts.model))}](https://huggingface.co/{hub})"
-        if hub
-        else plain(sources.shown(about.facts.model))
-    )
+    name = plain(sources.shown(about.facts.model))
+    base = f"[{name}](https://huggingface.co/{hub})" if hub else name
     revision = f", revision {plain(about.base_revision)}" if about.base_revision else ""
     cut = f", cut to {plain(about.facts.cut.words)}" if about.facts.cut else ""
     return f"{base}{revision}{cut}, fine-tuned with Strata {_how(about)}SHA-256 of the base: {about.base_digest}."

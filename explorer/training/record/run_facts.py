@@ -7,9 +7,12 @@ field.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
+from explorer import typed_json
+from explorer.data import sources
+from explorer.data.graded.sets import UNNAMED, SetIdentity
 from explorer.data.set_items import counted
 from explorer.data.shared_rows import SharedRows
 from explorer.data.watched_pairs import WatchedPair
@@ -21,10 +24,12 @@ from explorer.measuring.scores.verdict import ElsewhereVerdict, RunVerdict, Verd
 from explorer.measuring.sentences.cut_texts import CutTexts
 from explorer.training.loop import measured_facts
 from explorer.training.loop.computed import Computed
+from explorer.typed_json import READS
 
 if TYPE_CHECKING:
     from explorer.training.loop.loop import Training
 
+OF_SET = {READS: sources.identity}  # facts that name a set
 PAGE, CARD, REPORT = "page", "card", "report"  # where facts are read
 
 
@@ -46,12 +51,12 @@ class ChosenFacts:
 
     method: str = ""
     model: str = ""
-    data: tuple[str, ...] = ()
-    dev: str = ""
-    test: str | None = None
-    more_tests: tuple[str, ...] = ()
+    data: tuple[SetIdentity, ...] = field(default=(), metadata={READS: sources.text})
+    dev: SetIdentity = field(default=UNNAMED, metadata=OF_SET)
+    test: SetIdentity | None = field(default=None, metadata=OF_SET)
+    more_tests: tuple[SetIdentity, ...] = field(default=(), metadata=OF_SET)
     plan: str = ""  # the id of the plan that made the run
-    elsewhere: tuple[str, ...] = ()  # the chosen sets that it is not trained for, by name or 'at hand'
+    elsewhere: tuple[SetIdentity, ...] = field(default=(), metadata=OF_SET)  # the chosen sets, or those at hand
     row: str = ""  # of the plan or of the paper's table that the run was made for
     model_digest: str = ""  # of the saved model, by which the run is known wherever its scores are shown
     # that are trained on
@@ -61,9 +66,9 @@ class ChosenFacts:
     precision: str | None = field(default=None, metadata=fact(lambda training: training.world.precision))
     device: str | None = field(default=None, metadata=fact(lambda training: str(training.world.device)))
 
-    def set_of(self, use: str) -> str:
-        """The evaluation set of a use: `dev`, `test`, `test 2` and so on; "" if there is none."""
-        return by_use(self.dev, (self.test or "", *self.more_tests)).get(use, "")
+    def set_of(self, use: str) -> SetIdentity:
+        """The evaluation set of a use: `dev`, `test`, `test 2` and so on; unnamed if there is none."""
+        return by_use(self.dev, (self.test or UNNAMED, *self.more_tests)).get(use, UNNAMED)
 
 
 @dataclass(frozen=True)
@@ -232,7 +237,8 @@ class RunFacts(EvaluationFacts):
 
     def as_json(self) -> dict[str, Any]:
         """The facts that are known; no test set is a fact too."""
-        return {name: value for name, value in asdict(self).items() if value not in (None, "", ()) or name == "test"}
+        stated = typed_json.written(self).items()
+        return {name: value for name, value in stated if value not in (None, "", []) or name == "test"}
 
 
 def learned(facts: RunFacts, verdict: RunVerdict) -> learned_facts.Learned:
@@ -241,7 +247,7 @@ def learned(facts: RunFacts, verdict: RunVerdict) -> learned_facts.Learned:
     def on_set(use: str, found: Verdict) -> ElsewhereVerdict:
         size = facts.size_of(use)
         about = facts.measure_of(use), found, facts.item_of(use), facts.pool_of(use)
-        return ElsewhereVerdict(facts.set_of(use), size, size, *about)
+        return ElsewhereVerdict(str(facts.set_of(use)), size, size, *about)
 
     scored = {use: on_set(use, found) for use, found in verdict.by_use.items()}
     return learned_facts.of_run(verdict, scored, facts.poolings, facts.nothing)

@@ -105,7 +105,7 @@ def of_one(run: runs.Run, status: Status, *, tuned: bool = True) -> list[Result]
         measure, table = facts.measure_of(use), np.array([[[score]]])
         by = measure.lower() if measure == SPEARMAN else measure
         settings: dict[str, Setting] = {"measure": by, "precision": MEASURED[0], "device": facts.device}
-        name, folder = column_of(facts.set_of(use))
+        name, folder = column_of(str(facts.set_of(use)))
         if name in sources.OWN_ROWS:  # of which every text has some
             name = f"{name} of {' + '.join(map(sources.shown, facts.data))}"
         task = ScoredTask(RUN_TEST, recipe.digest_of(use), settings, name, folder)
@@ -135,9 +135,9 @@ def _test_rows_of(run: runs.Run, status: Status) -> SetIdentity | None:
     facts = status.facts
     labelled = any(one.classes for one in status.results)
     tests = {facts.test, *facts.more_tests}
-    if sources.CROSS_FITTED in tests and labelled:  # all of them are trained on
+    if sets.CROSS_FITTED in tests and labelled:  # all of them are trained on
         return None
-    if tests.intersection(sources.OWN_ROWS) or labelled:
+    if tests & {sets.HELD_OUT, sets.CROSS_FITTED} or labelled:
         return SetIdentity(SetKind.TEST_ROWS, run.name)
     return None
 
@@ -212,7 +212,7 @@ def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:
         measured = replace(measured, nothing=status.facts.nothing) if verdict else measured
         trained = status.facts.base_reading or status.facts.reading
         tuned = Tuning(place, trained, seen, measured, status.facts.listed(REPORT))
-        if pairs != recipe.digest_of("test") or status.facts.test != sources.CROSS_FITTED:
+        if pairs != recipe.digest_of("test") or status.facts.test != sets.CROSS_FITTED:
             return tuned
         of_folds = verdict.test if verdict else None
         return replace(tuned, optimistic=True, folds=of_folds, folds_by=status.facts.measure_of("test"))

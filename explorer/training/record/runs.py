@@ -138,10 +138,8 @@ def new(recipe: Recipe, name: str = "", folder: Path | None = None, *, plan: str
 
     def fill(part: Path) -> None:
         (part / RECIPE).write_text(recipe.as_yaml(), encoding="utf-8")
-        dev, *tests = recipe.judged_on
-        names = dev, tests[0] if tests else None, tuple(tests[1:])
-        elsewhere = tuple(map(str, recipe.elsewhere))
-        facts = RunFacts(recipe.method, recipe.model, recipe.texts, *names, plan, elsewhere, row)
+        judged_on = recipe.dev, recipe.test, recipe.more_tests
+        facts = RunFacts(recipe.method, recipe.model, recipe.data, *judged_on, plan, recipe.elsewhere, row)
         statuses.write(part, Status(seeds=len(recipe.seeds), seed=recipe.seeds[0], facts=facts))
 
     there = work_folder.made(parent, [free_name(name, parent)] if name else _free_names(recipe, parent), fill)

@@ -16,6 +16,8 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from explorer import errors, progress
+from explorer.data import sources
+from explorer.data.graded.sets import SetIdentity
 from explorer.data.set_items import ItemSet
 from explorer.data.text_sets import digest_of
 from explorer.data.vectors import opening, vector_corpus, vector_files
@@ -46,11 +48,11 @@ def found(source: str) -> model_names.Found:
     return model_names.find(source)
 
 
-def inputs_digest(models: Iterable[str], sources: Iterable[str]) -> str:
-    """A digest that changes with any file of models and texts given by name, for keys of what is derived from them."""
-    parts = [repr(stamp(source)) for source in sources]
+def inputs_digest(models: Iterable[str], texts: Iterable[SetIdentity]) -> str:
+    """A digest that changes with any file of models and texts, for keys of what is derived from them."""
+    parts = [repr(stamp(given)) for given in texts]
     for model in models:
-        parts.append(repr(stamp(model)))  # of a file of word vectors, too
+        parts.append(repr(stamp(sources.text(model))))  # of a file of word vectors, too
         with suppress(errors.StrataError):  # what reads it says so
             parts.append(found(model).digest)
     return digest_of(parts)

@@ -9,9 +9,9 @@ from typing import Any, ParamSpec, TypeVar
 import streamlit as st
 
 from explorer import errors, places, run_folder
-from explorer.data import corpora, map_sentences, splitting
-from explorer.data import sources as evaluation_sets
+from explorer.data import corpora, map_sentences, sources, splitting
 from explorer.data.graded import sets
+from explorer.data.graded.sets import SetIdentity
 from explorer.data.set_items import ItemSet
 from explorer.data.tables.columns import guess, table_kind
 from explorer.data.tables.files import read_bytes, read_file
@@ -53,20 +53,22 @@ def by_stamp(
     return decorated
 
 
-def stamp(source: str, *_: object) -> Hashable:
-    """A value that changes when the text of a source does: with a file, one in a folder, or one of a set."""
-    return _of_set(evaluation_sets.identity(source))
+def stamp(given: SetIdentity, *_: object, **__: object) -> Hashable:
+    """A value that changes when a text or set does: with its file, or one in its folder.
 
-
-def _of_set(given: sets.SetIdentity, *_: object, **__: object) -> Hashable:
-    """The stamp of a set; of the test rows of a run, those of its recipe and of its texts."""
+    That of the test rows of a run are the stamps of its recipe and of its texts.
+    """
     if given.kind == sets.SetKind.TEST_ROWS:
         run = runs.find(given.name)
-        return *places.stamps([run.folder / run_folder.RECIPE]), *map(stamp, run.status().facts.data)
+        return *places.stamps([run.folder / run_folder.RECIPE]), *_of_all(run.status().facts.data)
     return corpora.stamp(given)
 
 
-def _of_scored_set(given: sets.SetIdentity, *_: object) -> Hashable:
+def _of_file(file: str, *_: object) -> Hashable:
+    return stamp(sources.text(file))
+
+
+def _of_scored_set(given: SetIdentity, *_: object) -> Hashable:
     return sets.stamp(given)
 
 
@@ -74,18 +76,18 @@ def _of_pairs(pairs: GradedPairs) -> Hashable:
     return pairs.digest, pairs.name
 
 
-def _of_all(sources: tuple[str, ...], *_: object, **__: object) -> Hashable:
-    return tuple(map(stamp, sources))
+def _of_all(text: tuple[SetIdentity, ...], *_: object, **__: object) -> tuple[Hashable, ...]:
+    return tuple(map(stamp, text))
 
 
 @by_stamp(_of_scored_set, entries=16)
-def graded_pairs(given: sets.SetIdentity) -> GradedPairs:
+def graded_pairs(given: SetIdentity) -> GradedPairs:
     """A set of scored pairs: the sample, an uploaded set, or a published set on this disk."""
     return sets.load(given)
 
 
 @by_stamp(_of_scored_set, entries=256)
-def why_not_split(given: sets.SetIdentity, piece: str = splitting.TEST_HALF) -> str:
+def why_not_split(given: SetIdentity, piece: str = splitting.TEST_HALF) -> str:
     """The reason why an uploaded set has no such half or part; "" if it has."""
     return sets.why_not_split(given, piece)
 
@@ -96,8 +98,8 @@ def split_summary(_pairs: GradedPairs) -> splitting.Summary:
     return splitting.summary(_pairs)
 
 
-@by_stamp(_of_set, entries=16, spinner=SET)
-def evaluated_on(given: sets.SetIdentity, for_runs: bool = False) -> ItemSet:
+@by_stamp(stamp, entries=16, spinner=SET)
+def evaluated_on(given: SetIdentity, for_runs: bool = False) -> ItemSet:
     """An evaluation set of any kind: also labelled texts, and the test rows of a run, unless it is `for_runs`."""
     return kinds.run_set(given) if for_runs else run_results.load_set(given)
 
@@ -125,13 +127,13 @@ def described_pairs(_pairs: GradedPairs) -> Sentences:
     return map_sentences.of_pairs(_pairs)
 
 
-@by_stamp(stamp, entries=4, spinner=TEXT)
+@by_stamp(_of_file, entries=4, spinner=TEXT)
 def described_file(file: str, column: str | None) -> Sentences:
     """The sentences in a column of a file, with the other columns as attributes."""
     return map_sentences.of_table(read_file(file), column)
 
 
-@by_stamp(stamp, entries=32)
+@by_stamp(_of_file, entries=32)
 def sentence_column(file: str) -> int:
     """The index of the recognised sentence column of a file."""
     table = read_file(file)
@@ -145,79 +147,78 @@ def table(name: str, digest: str, _data: bytes) -> Table:
 
 
 @by_stamp(stamp, entries=32, spinner=TEXT)
-def serves(source: str, columns: Mapping[str, str]) -> dict[Kind, str]:
-    """For each kind of rows, the reason why a source lacks it; "" if it has it."""
-    return corpora.serves(evaluation_sets.text(source), columns)
+def serves(given: SetIdentity, columns: Mapping[str, str]) -> dict[Kind, str]:
+    """For each kind of rows, the reason why a text lacks it; "" if it has it."""
+    return corpora.serves(given, columns)
 
 
 @by_stamp(_of_all, entries=32, spinner=TEXT)
-def kind_of(sources: tuple[str, ...]) -> tuple[Kind, int, int]:
-    """The richest kind of rows that all sources have, how many sentences are in a row, and the rows of files."""
-    return corpora.kind_of(evaluation_sets.texts(sources))
+def kind_of(text: tuple[SetIdentity, ...]) -> tuple[Kind, int, int]:
+    """The richest kind of rows that all of a text has, how many sentences are in a row, and the rows of files."""
+    return corpora.kind_of(text)
 
 
 @by_stamp(_of_all, entries=32, spinner=TEXT)
 def rows(
-    sources: tuple[str, ...], method: str, columns: Mapping[str, str], keep_duplicates: bool = False
+    text: tuple[SetIdentity, ...], method: str, columns: Mapping[str, str], keep_duplicates: bool = False
 ) -> tuple[int, int, tuple[Report, ...], str]:
-    """The number of rows that a method has in the sources and of duplicates, a report on each source, the division.
+    """The number of rows that a method has in a text and of duplicates, a report on each part, the division.
 
     The text itself is not cached.
     """
     from explorer.methods import load
 
     kind = load(method)
-    given = evaluation_sets.texts(sources)
-    found, reports = corpora.corpus(given, kind.rows, columns, keep_duplicates=keep_duplicates, divide=kind.predicts())
+    found, reports = corpora.corpus(text, kind.rows, columns, keep_duplicates=keep_duplicates, divide=kind.predicts())
     kind.check_rows(found)
     return len(found), found.duplicates, reports, found.division
 
 
 @by_stamp(_of_all, entries=32, spinner=TEXT)
-def sentences_digest(sources: tuple[str, ...], columns: Mapping[str, str]) -> str:
-    """The digest of the sentences in the sources."""
-    return corpora.corpus(evaluation_sets.texts(sources), SENTENCES, columns)[0].digest
+def sentences_digest(text: tuple[SetIdentity, ...], columns: Mapping[str, str]) -> str:
+    """The digest of the sentences in a text."""
+    return corpora.corpus(text, SENTENCES, columns)[0].digest
 
 
 @by_stamp(
-    lambda sources, _, __, evaluated, *___: (_of_all(sources), evaluated.digest),
+    lambda text, _, __, evaluated, *___: (_of_all(text), evaluated.digest),
     entries=32,
     spinner="Comparing the text with dev and test set …",
 )
 def shared(
-    sources: tuple[str, ...],
+    text: tuple[SetIdentity, ...],
     kind: Kind,
     columns: Mapping[str, str],
     _evaluated: ItemSet,
     divide: bool = True,
 ) -> int:
-    """The number of texts of an evaluation set that are in the rows of the sources."""
-    found, _ = corpora.corpus(evaluation_sets.texts(sources), kind, columns, divide=divide)
+    """The number of texts of an evaluation set that are in the rows of a text."""
+    found, _ = corpora.corpus(text, kind, columns, divide=divide)
     return len(set(_evaluated.sentences) & set().union(*found.texts))
 
 
-@by_stamp(lambda sources, _, __, evaluated, ___: (_of_all(sources), *map(_of_set, evaluated)), 32, TEXT)
+@by_stamp(lambda text, _, __, evaluated, ___: (_of_all(text), *_of_all(evaluated)), 32, TEXT)
 def left(
-    sources: tuple[str, ...],
+    text: tuple[SetIdentity, ...],
     kind: Kind,
     columns: Mapping[str, str],
-    evaluated: tuple[sets.SetIdentity, ...],
+    evaluated: tuple[SetIdentity, ...],
     batch: int,
 ) -> tuple[int, str]:
     """The number of rows left for training without the evaluation sets' sentences, and a note on dropped rows."""
-    found, _ = corpora.corpus(evaluation_sets.texts(sources), kind, columns)
+    found, _ = corpora.corpus(text, kind, columns)
     given = [evaluated_on(one, for_runs=True) for one in evaluated]
     kept, dropped = corpora.without_evaluated(found, [one.sentences for one in given], batch)
     return len(kept), dropped
 
 
 @by_stamp(stamp, entries=4, spinner=TEXT)
-def searched(source: str) -> Sentences:
-    """The distinct sentences of a source, for search."""
-    return corpora.of_source(evaluation_sets.text(source))
+def searched(given: SetIdentity) -> Sentences:
+    """The distinct sentences of a text, for search."""
+    return corpora.of_source(given)
 
 
-@by_stamp(stamp, entries=32, spinner=TEXT)
+@by_stamp(_of_file, entries=32, spinner=TEXT)
 def columns_of(file: str) -> tuple[str, ...]:
     """The columns of a file of text."""
     return read_file(file).columns

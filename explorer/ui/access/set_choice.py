@@ -65,13 +65,8 @@ def kind_of(path: str) -> Kind | None:
     return cached_texts.kind_of_file(path) if uploads.name_of(path) else None
 
 
-def evaluation_set(source: str) -> ItemSet | None:
-    """The evaluation set that a field names, of a kind that training reads; None, with the error, if it is not here."""
-    return evaluated_on(sources.identity(source), for_runs=True)
-
-
 def evaluated_on(given: sets.SetIdentity, *, for_runs: bool = False) -> ItemSet | None:
-    """An evaluation set of any kind; None, with the error, if it is not on this disk."""
+    """An evaluation set of any kind, or `for_runs` of those that training reads; None, with the error, if not here."""
     with or_offered(*published(given)[-1:]):  # without a split it is the test split, the last one
         return cached_texts.graded_pairs(given) if given.is_scored else cached_texts.evaluated_on(given, for_runs)
     return None
@@ -104,9 +99,9 @@ def or_offered(*splits: sets.SetIdentity) -> Iterator[None]:
         messages.trouble(error)
 
 
-def text_or_offered(text: Sequence[str]) -> AbstractContextManager[None]:
+def text_or_offered(text: Sequence[sets.SetIdentity]) -> AbstractContextManager[None]:
     """Offer those of the published splits of a text that are not on this disk, if that is the error; show any other."""
-    splits = (split for source in text for split in published(sources.identity(source)))
+    splits = (split for given in text for split in published(given))
     return or_offered(*dict.fromkeys(splits))
 
 

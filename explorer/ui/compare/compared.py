@@ -8,7 +8,7 @@ from itertools import chain
 import streamlit as st
 
 from explorer import in_words
-from explorer.data import sources, text_sets
+from explorer.data import text_sets
 from explorer.data.graded import sets
 from explorer.data.text_sets import related_pairs
 from explorer.drawing.reports.report import report
@@ -175,7 +175,7 @@ def pick(here: text_sets.GradedPairs, choices: Choices, metric: str) -> best_cel
     if name == NOTHING:
         return None
     one, other = (
-        sidebar_choice.scored(replace(choice, evaluation_set=sources.identity(name), reading=None))
+        sidebar_choice.scored(replace(choice, evaluation_set=sidebar.set_of(choice, name), reading=None))
         for choice in choices
     )
     if one is None or other is None or one.graded is None:

@@ -155,9 +155,9 @@ def compare_with_base(run: runs.Run) -> None:
     labelled = any(one.classes for one in run.status().results)
     tests = [facts.set_of(use) for use in ("test", "dev") if facts.set_of(use)]
     # probe packs are on the Compare page whatever the set is
-    unnamed = *sources.OWN_ROWS, sample.PROBE_PACKS
+    unnamed = [one for one in tests if one.is_own_rows or one.name == sample.PROBE_PACKS]
     own = [own_rows] if own_rows and (not tests or tests[0] in unnamed or labelled) else []
-    for chosen in (*own, *(sources.identity(name) for name in tests if name not in unnamed))[:1]:
+    for chosen in (*own, *(one for one in tests if one not in unnamed))[:1]:
         sidebar.choose_set(chosen)
 
 
@@ -188,7 +188,7 @@ def train_on_file(path: str, kind: text_sets.Kind) -> dict[str, str]:
 
     Returns what the address says of it, for a reload.
     """
-    found, texts, rows = cached_texts.kind_of((path,))
+    found, texts, rows = cached_texts.kind_of(sources.texts((path,)))
     method = _fill(path, kind, texts if found == kind else len(kind.texts), rows)
     return {training_form.SOURCES: sources.label(path)} | method
 
@@ -198,7 +198,7 @@ def advise_on(source: str) -> dict[str, str]:
     return {ADVISE: sources.label(source)}
 
 
-def offer_advice(chosen: tuple[str, ...]) -> None:
+def offer_advice(chosen: tuple[sets.SetIdentity, ...]) -> None:
     """A button that asks whether to fine-tune on the text at all."""
     if len(chosen) == 1:
         st.button(
@@ -206,7 +206,7 @@ def offer_advice(chosen: tuple[str, ...]) -> None:
             key="advise on text",
             icon=":material/help:",
             on_click=open_page,
-            args=(named("plans").file, advise_on(chosen[0])),
+            args=(named("plans").file, advise_on(str(chosen[0]))),
             help="Tries the methods that fit this text within a time limit, and answers whether the model becomes "
             "better.",
         )

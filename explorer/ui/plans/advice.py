@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer import in_words
+from explorer import in_words, typed_json
 from explorer.data import corpora, sources
 from explorer.data.graded import sets, sts
 from explorer.progress import Work
@@ -95,12 +95,13 @@ def _fields() -> tuple[str, AdviceOptions | None]:
     if minutes is None:
         return source, None
     model = sidebar_choice.chosen().source
-    return source, AdviceOptions(model=model, minutes=minutes, test=test, max_length=longest)
+    judged_on = knobs["test"].checked(test)
+    return source, AdviceOptions(model=model, minutes=minutes, test=judged_on, max_length=longest)
 
 
 def _proposal(source: str, options: AdviceOptions) -> Proposal | None:
     """What is proposed for a text; None while it is being estimated, with progress shown."""
-    now = cached.inputs_digest((options.model,), filter(None, (source, options.test)))
+    now = cached.inputs_digest((options.model,), filter(None, (sources.text(source), options.test)))
 
     def make() -> Work[Proposal]:
         from explorer.studies.plans import advice, own_data
@@ -108,7 +109,7 @@ def _proposal(source: str, options: AdviceOptions) -> Proposal | None:
         data = own_data.read(source, options.model, test=options.test)
         return (yield from advice.proposal(data, options))
 
-    key = f"advice {now} {source} {asdict(options)}"
+    key = f"advice {now} {source} {typed_json.written(options)}"
     job = jobs.finished_job(key, "reading the text, and measuring a step of each method", make, jobs.TRAINING)
     return None if job is None else job.result
 

@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import corpora, sources
 from explorer.data.graded import sts
+from explorer.data.graded.sets import SetIdentity
 from explorer.evaluating.tasks import published, suites
 from explorer.knobs import Knob
 from explorer.training.record import runs
@@ -144,14 +145,14 @@ def holds(plan: Plan) -> bool:
 def fill(plan: Plan) -> None:
     """Fill the form with a plan; only in a callback."""
     state = st.session_state
-    state[METHODS], state[MODELS], state[TEXT] = list(plan.methods), list(plan.models), list(plan.data[0])
+    state[METHODS], state[MODELS], state[TEXT] = list(plan.methods), list(plan.models), [*map(str, plan.data[0])]
     state[SEEDS], state[VALUES] = ", ".join(map(str, plan.seeds)), plan.values
     state.update({controls.key_of("plan", one): getattr(plan, one) for one in plan.knobs if one not in PLACED})
     state[STEPS], state[BATCH] = plan.settings.get("steps"), plan.settings.get("batch_size")
-    state[set_fields.ELSEWHERE] = list(plan.elsewhere)
-    for key, name in ((DEV, plan.dev), (TEST, plan.test)):
-        if name:
-            set_fields.choose_set(key, name)
+    state[set_fields.ELSEWHERE] = [*map(str, plan.elsewhere)]
+    for key, given in ((DEV, plan.dev), (TEST, plan.test)):
+        if given:
+            set_fields.choose_set(key, str(given))
     state[TASKS], state[MINUTES], state[MOST_STEPS] = list(plan.tasks), plan.budget.minutes, plan.budget.steps
     for number in range(1, tried_values.LISTS + 1):
         state[tried_values.grid_key(number, "setting")] = tried_values.NONE
@@ -162,7 +163,7 @@ def fill(plan: Plan) -> None:
         state[f"{tried_values.grid_key(number, 'values')} {name}"] = ", ".join(map(Knob.text, tried))
 
 
-def _text() -> tuple[str, ...]:
+def _text() -> tuple[SetIdentity, ...]:
     from explorer.studies.plans.plan import Plan
 
     whole = [one.name for one in sts.SETS if len(one.splits) > 1]
@@ -181,13 +182,13 @@ def _text() -> tuple[str, ...]:
         st.session_state[TEXT] = [*before, path]
 
     controls.upload_to_keep("Training text (file)", "plan text file", take)
-    text = tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
+    text = sources.texts(dict.fromkeys(source.strip() for source in chosen if source.strip()))
     if not text:
         messages.trouble(EMPTY.format("training text"))
     return () if unreadable(text) else text
 
 
-def _methods(cards: dict[str, training_form.MethodCard], text: tuple[str, ...]) -> tuple[str, ...] | None:
+def _methods(cards: dict[str, training_form.MethodCard], text: tuple[SetIdentity, ...]) -> tuple[str, ...] | None:
     """The chosen methods; None, with the reasons shown, if one of them cannot be trained on the text."""
     from explorer.studies.plans.plan import Plan
 
@@ -220,19 +221,19 @@ def _methods(cards: dict[str, training_form.MethodCard], text: tuple[str, ...]) 
     return None if wrong else tuple(chosen)
 
 
-def unreadable(text: Sequence[str]) -> bool:
-    """Whether a source cannot be read, with the error shown."""
-    for source in text:
-        with set_choice.text_or_offered([source]):
-            cached_texts.serves(source, {})
+def unreadable(text: Sequence[SetIdentity]) -> bool:
+    """Whether a part of a text cannot be read, with the error shown."""
+    for given in text:
+        with set_choice.text_or_offered([given]):
+            cached_texts.serves(given, {})
             continue
         return True
     return False
 
 
 def _seeds_and_sets(
-    text: tuple[str, ...], cards: tuple[training_form.MethodCard, ...]
-) -> tuple[tuple[int, ...], tuple[str, str, tuple[str, ...]] | None]:
+    text: tuple[SetIdentity, ...], cards: tuple[training_form.MethodCard, ...]
+) -> tuple[tuple[int, ...], tuple[str, str, tuple[SetIdentity, ...]] | None]:
     """The seeds, and the dev set, test set and sets elsewhere by name; none, or None, in place of what is not valid."""
     set_fields.fill_untouched(text, cards, (DEV, TEST))
     held_out = set_fields.held_out_of(cards)

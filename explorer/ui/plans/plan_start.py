@@ -119,7 +119,7 @@ def _checked(plan: Plan) -> tuple[PlanCell, ...]:
         found = cells(plan)
         for cell in found:
             for of in (one for one in cell.recipe.chain if one.kind.trains()):
-                rows, *_ = cached_texts.rows(of.texts, of.method, of.columns, of.keeps_duplicates)
+                rows, *_ = cached_texts.rows(of.data, of.method, of.columns, of.keeps_duplicates)
                 items = partial(of.kind.items, of.settings)
                 if items(rows) < (batch := of.schedule().batch_size):
                     raise errors.BadChoice(TOO_FEW_ROWS.format(cell.row, rows, batch))

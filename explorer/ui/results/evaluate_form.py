@@ -222,7 +222,7 @@ def _tell_estimate(expected: EvaluationResult) -> None:
 
 def estimate_key(choice: EvaluationChoice) -> str:
     """The job key of an estimate, which depends on the files of models and tasks, and on what is saved."""
-    now = cached.inputs_digest(choice.models, choice.tasks), result_files.stamp()
+    now = cached.inputs_digest(choice.models, sources.texts(choice.tasks)), result_files.stamp()
     return f"{ESTIMATE} of {choice} {text_sets.digest_of([repr(now)])}"
 
 

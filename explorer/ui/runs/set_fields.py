@@ -8,7 +8,7 @@ from explorer.data import shared_rows
 from explorer.data.graded import sets
 from explorer.data.sample import PROBE_PACKS
 from explorer.data.set_items import ItemSet
-from explorer.data.sources import AT_HAND, CROSS_FITTED, HELD_OUT, OWN_ROWS, texts
+from explorer.data.sources import AT_HAND, CROSS_FITTED, HELD_OUT, OWN_ROWS
 from explorer.data.text_sets import SCORED_PAIRS
 from explorer.errors import BadChoice, StrataError
 from explorer.evaluating.kinds import shipped
@@ -67,9 +67,10 @@ def choose_set(key: str, name: str) -> None:
 
 
 def _set_field(of: str, key: str, first: list[str], help: str) -> tuple[str | None, ItemSet | None]:
+    knob = setting(of, f"{of.capitalize()} set")
     name: str = controls.draw(
         "",
-        setting(of, f"{of.capitalize()} set"),
+        knob,
         key=key,
         offered=[*first, *every_set()],
         format_func=set_choice.in_menu(),
@@ -77,17 +78,18 @@ def _set_field(of: str, key: str, first: list[str], help: str) -> tuple[str | No
         args=(key,),
         help=f"{help} The path of a file or of a folder in BEIR's layout can be typed.",
     )
-    given = None if name in (NO_TEST, *OWN_ROWS) else set_choice.evaluation_set(name)
+    given = None if name in (NO_TEST, *OWN_ROWS) else set_choice.evaluated_on(knob.checked(name), for_runs=True)
     return name if name in first or given is not None else None, given
 
 
-def elsewhere_field() -> tuple[str, ...] | None:
+def elsewhere_field() -> tuple[sets.SetIdentity, ...] | None:
     """The sets that runs are scored on, but not trained for, chosen once for runs and plans; None if one is missing."""
     options = (AT_HAND, *(name for name in every_set() if name != PROBE_PACKS))
     knob, menu = setting("elsewhere"), set_choice.in_menu()
     names: list[str] = controls.draw("", knob, key=ELSEWHERE, offered=options, format_func=menu, placeholder=NO_TEST)
-    missing = [name for name in names if name != AT_HAND and set_choice.evaluation_set(name) is None]
-    return None if missing else tuple(names)
+    given: tuple[sets.SetIdentity, ...] = knob.checked(tuple(names))
+    missing = [one for one in given if one != sets.AT_HAND and set_choice.evaluated_on(one, for_runs=True) is None]
+    return None if missing else given
 
 
 def every_set() -> list[str]:
@@ -103,17 +105,17 @@ def _by_hand(key: str) -> None:
 
 
 def fill_untouched(
-    sources: tuple[str, ...], cards: Sequence[MethodCard], keys: tuple[str, str], *, staged: bool = False
+    text: tuple[sets.SetIdentity, ...], cards: Sequence[MethodCard], keys: tuple[str, str], *, staged: bool = False
 ) -> None:
     """Set the fields of dev set and test set, given by their keys, to the defaults unless the visitor changed them."""
     state = st.session_state
     untouched = {*keys} - state.get(BY_HAND, set())
-    for key, name in zip(keys, _defaults(sources, cards, staged=staged), strict=True):
+    for key, name in zip(keys, _defaults(text, cards, staged=staged), strict=True):
         if key in untouched and state.get(key) != name:
             state[key] = name
 
 
-def _defaults(sources: tuple[str, ...], cards: Sequence[MethodCard], *, staged: bool) -> tuple[str, str]:
+def _defaults(text: tuple[sets.SetIdentity, ...], cards: Sequence[MethodCard], *, staged: bool) -> tuple[str, str]:
     """The dev set and test set that belong to the text; else the halves of the sidebar's uploaded set; else STS-B.
 
     Of several methods, the sets are those that the text has for one of them and that all of them can use. The
@@ -122,10 +124,9 @@ def _defaults(sources: tuple[str, ...], cards: Sequence[MethodCard], *, staged: 
     from explorer.training.recipe import demonstration
 
     shown = demonstration()
-    if (sources, [card.name for card in cards]) == (shown.texts, [shown.method]) and shown.test is not None:
+    if (text, [card.name for card in cards]) == (shown.data, [shown.method]) and shown.test is not None:
         return str(shown.dev), str(shown.test)
-    data = texts(sources)
-    of_text = (text_defaults(data, card.name) for card in cards)
+    of_text = (text_defaults(text, card.name) for card in cards)
     every = [found.sets_with(None, staged=staged) for found in of_text if found is not None]
     own = held_out_of(cards, staged=staged)
     for dev, test in filter(None, every):
@@ -156,19 +157,19 @@ def are_apart(dev: ItemSet | None, tests: Sequence[ItemSet | None]) -> bool:
 
 
 def warn(
-    sources: tuple[str, ...],
+    text: tuple[sets.SetIdentity, ...],
     columns: dict[str, str],
     card: MethodCard,
     dev: ItemSet | None,
     test: ItemSet | None,
 ) -> None:
     """Warn if the training text shares sentences with the dev set or the test set: scores on them are optimistic."""
-    if not sources or not card.kind.learns() or card.kind.rows == SCORED_PAIRS:  # their shared rows are held out
+    if not text or not card.kind.learns() or card.kind.rows == SCORED_PAIRS:  # their shared rows are held out
         return
     parts = []
     for what, given in (("dev", dev), ("test", test)):
         try:
-            count = given and cached_texts.shared(sources, card.kind.rows, columns, given, card.kind.predicts())
+            count = given and cached_texts.shared(text, card.kind.rows, columns, given, card.kind.predicts())
         except StrataError:
             return  # the text form shows the error
         if given is not None and count:

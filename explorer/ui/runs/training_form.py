@@ -119,14 +119,14 @@ def follow_text() -> None:
     st.session_state[BY_HAND] = set()
 
 
-def lacks(text: Sequence[str]) -> dict[Kind, str]:
+def lacks(text: Sequence[SetIdentity]) -> dict[Kind, str]:
     """For each kind of rows the reason why a text has none; "" if it has some, or cannot be read."""
     found = dict.fromkeys(KINDS, "")
-    for source in text:
+    for given in text:
         with suppress(StrataError):  # the field of the text shows the error
-            for kind, lack in cached_texts.serves(source, {}).items():
+            for kind, lack in cached_texts.serves(given, {}).items():
                 if lack and not found[kind]:
-                    found[kind] = f"{shown(source)} {lack}"
+                    found[kind] = f"{shown(given)} {lack}"
     return found
 
 

@@ -150,8 +150,9 @@ def try_one_step(recipe: Recipe) -> jobs.Job:
 
 def trial_key(recipe: Recipe) -> str:
     """The job key of a recipe's trial step, on its texts and its models as they are."""
-    texts = (source for one in recipe.chain for source in one.texts)
-    now = cached.inputs_digest((recipe.model, *recipe.named_models().values()), (*texts, *recipe.judged_on))
+    texts = (given for one in recipe.chain for given in one.data)
+    sets = recipe.dev, *recipe.tests
+    now = cached.inputs_digest((recipe.model, *recipe.named_models().values()), (*texts, *sets))
     return f"try {now} {recipe.command()}"
 
 
@@ -264,7 +265,7 @@ def estimate_key(plan: Plan) -> str:
 def inputs_digest(plan: Plan) -> str:
     """A digest that changes with any text, evaluation set and base model that a plan names."""
     stages = chain(plan.stages, *(one.stages or () for one in plan.variants))
-    texts = (*plan.data, *(one.data for one in plan.variants if one.data), *(map(str, one.data) for one in stages))
+    texts = (*plan.data, *(one.data for one in plan.variants if one.data), *(one.data for one in stages))
     named = dict.fromkeys((*chain.from_iterable(texts), plan.dev, plan.test))
     return cached.inputs_digest(plan.models, filter(None, named))
 

@@ -90,7 +90,7 @@ def _read(source: str, choice: sidebar_choice.Choice) -> SearchedCorpus | None:
             given = cached_texts.evaluated_on(identity)
             if isinstance(given, retrieval_sets.RetrievalSet):
                 return _of_set(identity, given)
-        return SearchedCorpus(identity, cached_texts.searched(source))
+        return SearchedCorpus(identity, cached_texts.searched(sources.text(source)))
     return None
 
 

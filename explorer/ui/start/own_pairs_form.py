@@ -238,7 +238,7 @@ def show(name: str, data: bytes, table: Table, kind: text_sets.Kind) -> None:
         controls.callback_button(label, keep, key=f"file to {page}", icon=icon, type=shape)
 
     def evaluate(path: str) -> dict[str, str]:
-        sidebar.choose_set(sources.identity(path))
+        sidebar.choose_set(sources.uploaded(path))
         return {}
 
     with st.container(horizontal=True):

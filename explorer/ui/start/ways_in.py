@@ -174,7 +174,7 @@ def _is_scored(choice: sidebar_choice.Choice, uploaded: sets.SetIdentity) -> boo
 
 def _run_on(uploaded: sets.SetIdentity) -> str | None:
     """The newest finished run that was trained on this file."""
-    parts = {one.written for one in (uploaded, sets.parts(uploaded)[0])}
+    parts = {uploaded, sets.parts(uploaded)[0]}
     for run in runs.every()[:LATEST]:
         status = run.status()
         if status.state == statuses.FINISHED and not parts.isdisjoint(status.facts.data) and not status.facts.nothing:

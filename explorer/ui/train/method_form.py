@@ -8,7 +8,8 @@ from pathlib import Path
 import streamlit as st
 
 from explorer import knobs, places, progress
-from explorer.data import corpora, reference_scores, sources, text_sets, wordnet
+from explorer.data import corpora, reference_scores, text_sets, wordnet
+from explorer.data.graded.sets import SetIdentity
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
 from explorer.errors import HubUnreachable, StrataError
@@ -69,7 +70,7 @@ def ready(card: training_form.MethodCard) -> bool:
     return not card.lacks
 
 
-def every(chosen: tuple[str, ...]) -> None:
+def every(chosen: tuple[SetIdentity, ...]) -> None:
     """List the methods by what they train on; those that do not fit the text cannot be chosen, and say why."""
     cards = sorted(training_form.methods().values(), key=lambda card: text_sets.KINDS.index(card.kind.rows))
     missing = training_form.lacks(chosen)
@@ -114,7 +115,9 @@ def _fetch(need: wordnet.Need) -> progress.Work[None]:
     need.fetch()
 
 
-def models_ready(card: training_form.MethodCard, base: str, chosen: tuple[str, ...], settings: knobs.Values) -> bool:
+def models_ready(
+    card: training_form.MethodCard, base: str, chosen: tuple[SetIdentity, ...], settings: knobs.Values
+) -> bool:
     """Whether all models that settings name are here; for a missing one, buttons to fetch it or to make a generator."""
     ready = True
     for knob in card.knobs.values():
@@ -140,7 +143,9 @@ def models_ready(card: training_form.MethodCard, base: str, chosen: tuple[str, .
     return ready
 
 
-def _offer_to_make(card: training_form.MethodCard, knob: knobs.Knob, base: str, chosen: tuple[str, ...]) -> None:
+def _offer_to_make(
+    card: training_form.MethodCard, knob: knobs.Knob, base: str, chosen: tuple[SetIdentity, ...]
+) -> None:
     """Train a copy of the base to predict masked words of the text; offer one that was made of both before."""
     of_roles = columns(chosen, card.kind.rows)
     try:
@@ -170,10 +175,10 @@ def _offer_to_make(card: training_form.MethodCard, knob: knobs.Knob, base: str, 
         )
 
 
-def _make(base: str, texts: tuple[str, ...], of_roles: dict[str, str]) -> progress.Work[None]:
+def _make(base: str, texts: tuple[SetIdentity, ...], of_roles: dict[str, str]) -> progress.Work[None]:
     from explorer.training.generator import make_generator
 
-    text, _ = corpora.corpus(sources.texts(texts), text_sets.SENTENCES, of_roles)
+    text, _ = corpora.corpus(texts, text_sets.SENTENCES, of_roles)
     found = model_names.find(base)
     encoder = loading.load(found, precision="float32")
     yield from make_generator(encoder, text.texts[0], folder_of(found.digest, text.digest))

@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer import knobs
 from explorer.data import text_sets
-from explorer.data.graded.sets import HELD_OUT
+from explorer.data.graded.sets import HELD_OUT, SetIdentity
 from explorer.data.sources import is_file, shown
 from explorer.encoding.locate import layout, model_names
 from explorer.ui import messages
@@ -97,7 +97,7 @@ def recipe(row: DeltaGenerator, answer: DeltaGenerator, panes: Mapping[str, Delt
 def _checked(
     card: training_form.MethodCard,
     model: str | None,
-    sources: tuple[str, ...],
+    sources: tuple[SetIdentity, ...],
     rows: int | None,
     settings: knobs.Values | None,
     judging: Recipe | None,
@@ -140,11 +140,11 @@ def _batch_size(card: training_form.MethodCard, settings: knobs.Values) -> int:
     return int(settings.get("batch_size", card.knobs["batch_size"].default)) if card.kind.trains() else 1
 
 
-def _about(card: training_form.MethodCard, sources: tuple[str, ...]) -> str | None:
+def _about(card: training_form.MethodCard, sources: tuple[SetIdentity, ...]) -> str | None:
     """What the method is, and the columns of the text; the corpus of held-out queries, if one is typed."""
     method_form.about(card)
     text_form.choose_columns(sources, card.kind.rows)
-    corpus = _corpus() if card.kind.rows.pairs_up and any(map(is_file, sources)) else None
+    corpus = _corpus() if card.kind.rows.pairs_up and any(is_file(str(one)) for one in sources) else None
     page_list.offer_advice(sources)
     return corpus
 
@@ -214,12 +214,12 @@ def plan(
     return summary + f" {held:,} rows are held out." * bool(held)
 
 
-def is_demonstration(model: str | None, sources: tuple[str, ...], card: training_form.MethodCard) -> bool:
+def is_demonstration(model: str | None, sources: tuple[SetIdentity, ...], card: training_form.MethodCard) -> bool:
     """Whether the form shows the demonstration: its model, text and method, with the values of its preset."""
     from explorer.training.recipe import demonstration
 
     recipe = demonstration()
-    same = (model, sources, card.name) == (recipe.model, recipe.texts, recipe.method)
+    same = (model, sources, card.name) == (recipe.model, recipe.data, recipe.method)
     return same and {**recipe.every_setting()} == {name: knob_form.value(card, name) for name in recipe.every_setting()}
 
 
@@ -248,20 +248,20 @@ def fill(recipe: Recipe) -> None:
     state = st.session_state
     state[VISITED] = True
     state[training_form.METHOD], state[training_form.METHOD_BY_HAND] = recipe.method, True
-    training_form.choose_text(recipe.texts)
+    training_form.choose_text([*map(str, recipe.data)])
     for role, column in recipe.columns.items():
         state[text_form.column_key(role)] = column
     knob_form.fill(training_form.MethodCard(card.kind, model_names.family(recipe.model)), recipe.every_setting())
     state[PRECISION], state[DEVICE] = recipe.precision, recipe.device
     state[CORPUS] = recipe.corpus
-    state[SEEDS], state[MORE_TESTS] = ", ".join(map(str, recipe.seeds)), list(recipe.judged_on[2:])
+    state[SEEDS], state[MORE_TESTS] = ", ".join(map(str, recipe.seeds)), list(map(str, recipe.more_tests))
     state[set_fields.ELSEWHERE], state[MOST_ELSEWHERE] = list(map(str, recipe.elsewhere)), recipe.elsewhere_most
     stage_form.fill(recipe.stages, model_names.family(recipe.model))
     set_fields.choose_set(DEV, str(recipe.dev))
     set_fields.choose_set(TEST, str(recipe.test or set_fields.NO_TEST))
 
 
-def _judging(sources: tuple[str, ...], card: training_form.MethodCard, answer: DeltaGenerator) -> Recipe | None:
+def _judging(sources: tuple[SetIdentity, ...], card: training_form.MethodCard, answer: DeltaGenerator) -> Recipe | None:
     """A recipe without model and settings, with the values of these fields; None if one of them is invalid."""
     staged = bool(st.session_state.get(stage_form.STAGES))
     set_fields.fill_untouched(sources, (card,), (DEV, TEST), staged=staged)
@@ -280,8 +280,8 @@ def _judging(sources: tuple[str, ...], card: training_form.MethodCard, answer: D
         set_fields.warn(sources, columns, card, dev_set, test_set)
     if not seeds or dev is None or test is None:
         return None
-    others = [None if name in held_out else set_choice.evaluation_set(name) for name in more]
-    missing = any(name not in held_out and one is None for name, one in zip(more, others, strict=True))
+    others = [None if one.is_own_rows else set_choice.evaluated_on(one, for_runs=True) for one in more]
+    missing = any(not one.is_own_rows and read is None for one, read in zip(more, others, strict=True))
     if not set_fields.are_apart(dev_set, (test_set, *others)) or missing or elsewhere is None:
         return None
     from explorer.training.recipe import Recipe
@@ -295,7 +295,7 @@ def _judging(sources: tuple[str, ...], card: training_form.MethodCard, answer: D
     return None
 
 
-def _more_tests(test: str | None, held_out: list[str]) -> tuple[str, ...]:
+def _more_tests(test: str | None, held_out: list[str]) -> tuple[SetIdentity, ...]:
     """Further test sets beside the main one; without one there are none."""
     if test == set_fields.NO_TEST:
         return ()
@@ -305,4 +305,6 @@ def _more_tests(test: str | None, held_out: list[str]) -> tuple[str, ...]:
         state[MORE_TESTS] = chosen
     options = [name for name in (*held_out, *set_fields.every_set()) if name != test]
     knob, menu = training_form.setting("more_tests"), set_choice.in_menu()
-    return tuple(controls.draw("", knob, key=MORE_TESTS, offered=options, format_func=menu, placeholder="none"))
+    names = controls.draw("", knob, key=MORE_TESTS, offered=options, format_func=menu, placeholder="none")
+    found: tuple[SetIdentity, ...] = knob.checked(tuple(names))
+    return found

@@ -11,6 +11,7 @@ import streamlit as st
 
 from explorer import knobs
 from explorer.data import sources, text_sets
+from explorer.data.graded.sets import SetIdentity
 from explorer.errors import StrataError
 from explorer.ui import messages
 from explorer.ui.access import cached_texts, set_choice
@@ -42,7 +43,7 @@ class StageCard(training_form.MethodCard):
 
 
 def stages(
-    own_text: tuple[str, ...], own_columns: dict[str, str], encoders: str, plan: Plan
+    own_text: tuple[SetIdentity, ...], own_columns: dict[str, str], encoders: str, plan: Plan
 ) -> tuple[Stage, ...] | None:
     """The stages of the form in order; None if a field of one is invalid, with the error shown at it.
 
@@ -91,7 +92,7 @@ def _key(number: int, what: str) -> str:
 
 
 def _stage(
-    place: int, number: int, of_run: tuple[tuple[str, ...], dict[str, str]], encoders: str, plan: Plan
+    place: int, number: int, of_run: tuple[tuple[SetIdentity, ...], dict[str, str]], encoders: str, plan: Plan
 ) -> Stage | None:
     from explorer.methods import few_rows
     from explorer.training.recipe import Stage
@@ -122,7 +123,7 @@ def _stage(
         except StrataError as error:
             messages.trouble(error)
             return None
-        return Stage(card.kind.name, sources.texts(text), columns, settings)
+        return Stage(card.kind.name, text, columns, settings)
 
 
 def _method(number: int) -> training_form.MethodCard:
@@ -145,8 +146,8 @@ def _method(number: int) -> training_form.MethodCard:
     return cards[name]
 
 
-def _text(number: int) -> tuple[str, ...]:
-    """The sources of a stage's text; none for the text of the run."""
+def _text(number: int) -> tuple[SetIdentity, ...]:
+    """The text of a stage; none for the text of the run."""
     from explorer.training.recipe import Stage
 
     state = st.session_state
@@ -160,10 +161,10 @@ def _text(number: int) -> tuple[str, ...]:
         on_change=lambda: state.pop(_key(number, "columns"), None),
         help="A name, or the path of a file on this machine. Empty: the text of the run.",
     )
-    return tuple(dict.fromkeys(one.strip() for one in chosen if one.strip()))
+    return sources.texts(dict.fromkeys(one.strip() for one in chosen if one.strip()))
 
 
-def _rows(text: tuple[str, ...], card: StageCard, columns: dict[str, str]) -> int | None:
+def _rows(text: tuple[SetIdentity, ...], card: StageCard, columns: dict[str, str]) -> int | None:
     """The number of rows that the text has for the method; None, with the reason shown, if they do not fit."""
     if not text:
         messages.trouble("No text is chosen for the stage. Choose one, or the text of the run.")

@@ -117,7 +117,7 @@ def _scoring(recipe: Recipe | None) -> jobs.Job | None:
     if recipe is None or text is None or text.rows > PREVIEWED:
         return None
     # what decides it: base, texts and pairs as they are, and how they are read
-    now = cached.inputs_digest((recipe.model,), (*recipe.texts, str(recipe.dev)))
+    now = cached.inputs_digest((recipe.model,), (*recipe.data, recipe.dev))
     parts = (
         recipe.dev,
         recipe.watch,
@@ -187,7 +187,7 @@ def _base_on_test(recipe: Recipe) -> None:
     if not _reads_own(recipe):
         return
     # what decides the score: the models and texts as they are, the rows that are held out, and the device
-    now = cached.inputs_digest((recipe.model,), (*recipe.texts, *recipe.judged_on[1:]))
+    now = cached.inputs_digest((recipe.model,), (*recipe.data, *recipe.tests))
     length = recipe.schedule().max_length if recipe.trains else 0
     parts = recipe.data, sorted(recipe.columns.items()), recipe.tests, recipe.keeps_duplicates, recipe.device, length
     key = f"base on test {now} {recipe.kind.rows} {parts}"

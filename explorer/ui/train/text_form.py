@@ -7,6 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import corpora, sample, sources, splitting, text_sets
 from explorer.data.graded import sets, sts
+from explorer.data.graded.sets import SetIdentity
 from explorer.data.labelled import labelled_sets
 from explorer.errors import StrataError
 from explorer.ui import messages
@@ -22,8 +23,8 @@ ONE_FILE, OTHERS = "Your file", "The training text"
 _NOTED = "_text of the form"
 
 
-def chosen_text() -> tuple[str, ...]:
-    """The chosen names and files."""
+def chosen_text() -> tuple[SetIdentity, ...]:
+    """The chosen texts, by name or as files."""
     filled = st.session_state.pop(training_form.FILLED, False)
     asked = bool(st.session_state.get(training_form.ASKED_FOR_FILE)) and not st.session_state.get(training_form.SOURCES)
     if asked:
@@ -45,7 +46,7 @@ def chosen_text() -> tuple[str, ...]:
     )
     if not asked:
         _upload_box(opened=False)
-    found = tuple(dict.fromkeys(source.strip() for source in chosen if source.strip()))
+    found = sources.texts(dict.fromkeys(source.strip() for source in chosen if source.strip()))
     if found:
         st.session_state[training_form.ASKED_FOR_FILE] = False
     st.session_state[_NOTED] = found  # a later text is compared with it
@@ -66,7 +67,7 @@ def _upload_box(*, opened: bool) -> None:
 
 
 def rows(
-    chosen: tuple[str, ...], card: training_form.MethodCard, keep_duplicates: bool, about: DeltaGenerator
+    chosen: tuple[SetIdentity, ...], card: training_form.MethodCard, keep_duplicates: bool, about: DeltaGenerator
 ) -> int | None:
     """The number of rows the text has for a method, with more on them in `about`.
 
@@ -100,7 +101,7 @@ def rows(
 
 
 def left(
-    chosen: tuple[str, ...], kind: text_sets.Kind, evaluated: tuple[sets.SetIdentity, ...], batch: int
+    chosen: tuple[SetIdentity, ...], kind: text_sets.Kind, evaluated: tuple[SetIdentity, ...], batch: int
 ) -> int | None:
     """The number of scored rows that share no sentence with the dev and test set."""
     try:
@@ -113,13 +114,13 @@ def left(
     return count
 
 
-def columns(chosen: Sequence[str], kind: text_sets.Kind) -> dict[str, str]:
+def columns(chosen: Sequence[SetIdentity], kind: text_sets.Kind) -> dict[str, str]:
     """The columns that the visitor chose instead of the recognised ones, by role."""
     kept = {role: st.session_state.get(column_key(role), GUESSED) for role in (column.role for column in kind.trained)}
     return {role: column for role, column in kept.items() if column != GUESSED} if _files(chosen) else {}
 
 
-def choose_columns(chosen: Sequence[str], kind: text_sets.Kind) -> None:
+def choose_columns(chosen: Sequence[SetIdentity], kind: text_sets.Kind) -> None:
     """A select box for each role that a column of the file can have."""
     files = _files(chosen)
     if not files:
@@ -158,8 +159,8 @@ def offered(chosen: Sequence[str]) -> list[str]:
     return controls.with_uploads([*known, *chosen])
 
 
-def _files(chosen: Sequence[str]) -> list[str]:
-    return [source for source in chosen if source not in corpora.SHIPPED and sources.is_file(source)]
+def _files(chosen: Sequence[SetIdentity]) -> list[str]:
+    return [source for source in map(str, chosen) if source not in corpora.SHIPPED and sources.is_file(source)]
 
 
 def _take(path: str) -> None:
@@ -181,18 +182,18 @@ def follow_text() -> None:
     from explorer.training.recipe import demonstration
 
     state = st.session_state
-    before, chosen = state.get(_NOTED, ()), tuple(state.get(training_form.SOURCES, ()))
+    before, chosen = state.get(_NOTED, ()), sources.texts(state.get(training_form.SOURCES, ()))
     if state.get(training_form.METHOD_BY_HAND) or not chosen:
         return
     shown = demonstration()
-    is_shown = chosen == shown.texts
+    is_shown = chosen == shown.data
     name = shown.method if is_shown else of_text(chosen)
-    if name and (name != state.get(training_form.METHOD) or before in ((), shown.texts) or is_shown):
+    if name and (name != state.get(training_form.METHOD) or before in ((), shown.data) or is_shown):
         state[training_form.METHOD] = name
         knob_form.fill(training_form.methods()[name], shown.every_setting() if is_shown else {}, follow=not is_shown)
 
 
-def of_text(chosen: tuple[str, ...]) -> str:
+def of_text(chosen: tuple[SetIdentity, ...]) -> str:
     """The method that fits a text; "" if none is suggested, or if the text cannot be read."""
     from explorer.methods import suggested
 
@@ -202,13 +203,13 @@ def of_text(chosen: tuple[str, ...]) -> str:
         return ""
 
 
-def explain(chosen: tuple[str, ...], card: training_form.MethodCard, fits: bool) -> None:
+def explain(chosen: tuple[SetIdentity, ...], card: training_form.MethodCard, fits: bool) -> None:
     """Why the method fits the visitor's text; if it does not fit, a button that chooses the one that does."""
     name = of_text(chosen) if chosen else ""
     if not name:
         return
     suggestion = training_form.methods()[name].kind.suggestion
-    if suggestion is None or not any(map(sources.is_file, chosen)):
+    if suggestion is None or not any(sources.is_file(str(one)) for one in chosen):
         return
 
     def use_fitting() -> None:

@@ -13,7 +13,7 @@ from sklearn.metrics import precision_recall_curve
 from explorer import in_words, run_folder
 from explorer.__main__ import main
 from explorer.data import sources
-from explorer.data.sources import CROSS_FITTED
+from explorer.data.graded.sets import CROSS_FITTED, HELD_OUT, halves
 from explorer.data.text_sets import LABELLED_TEXTS
 from explorer.errors import BadChoice
 from explorer.measuring.comparing.nothing_learned import BELOW, IN_FOLDS, NO_RATE, TIED, NothingLearned
@@ -35,7 +35,7 @@ SHORT = {"batch_size": 8, "steps": 2}
 def one_short_set_elsewhere(place):
     """The sample's sentences have many lengths, and take longer than the trainings."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sources, "at_hand", lambda: (str(place.dev),))
+        patch.setattr(sources, "at_hand", lambda: (sources.identity(str(place.dev)),))
         yield
 
 
@@ -98,7 +98,7 @@ def done(worked_off, tmp_path, monkeypatch):
 
 def large(data, rows):
     """The same text with so many rows, of which a part is held out."""
-    return replace(data, rows=rows, folds=0, dev=sources.HELD_OUT, test=sources.HELD_OUT)
+    return replace(data, rows=rows, folds=0, dev=HELD_OUT, test=HELD_OUT)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_a_limit_that_allows_no_training_is_refused_with_what_is_needed(text, as
         return TrainingCost(100.0, 1.0)
 
     monkeypatch.setattr(amounts, "cost", cost)
-    data = replace(own_data.read(text, asked.model), test="Sample pairs, test half", test_items=120)
+    data = replace(own_data.read(text, asked.model), test=halves()[1], test_items=120)
     with pytest.raises(
         BadChoice, match=r"1 minutes do not suffice: .*cosine-regression on 180 rows with one seed .* 3\.3"
     ):

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from explorer.data import sources
-from explorer.data.sources import CROSS_FITTED
+from explorer.data.graded.sets import CROSS_FITTED, HELD_OUT, halves
+from explorer.data.sources import identity, texts
 from explorer.data.text_sets import SCORED_PAIRS, SENTENCES
 from explorer.measuring.scores.in_use import AtRecall, FoundFirst, TooFewMatches
 from explorer.measuring.scores.judge import Gap, Share
@@ -13,7 +13,8 @@ from explorer.measuring.scores.verdict import BETTER, CHANCE, WORSE
 from explorer.studies.plans import advice, amounts, answer, own_data
 from explorer.studies.plans.advice import AdviceOptions
 
-ROWS = own_data.OwnData("text.csv", SCORED_PAIRS.name, "a", CROSS_FITTED, CROSS_FITTED, 60, 5, 60)
+(A,), B = texts(["a"]), identity("b")
+ROWS = own_data.OwnData("text.csv", SCORED_PAIRS.name, A, CROSS_FITTED, CROSS_FITTED, 60, 5, 60)
 
 
 @pytest.mark.parametrize(
@@ -54,9 +55,7 @@ def test_a_gain_of_another_pooling_alone_is_no_yes():
 
 def reached(before, **data):
     """What would help a plan whose base has this score."""
-    known = replace(
-        own_data.OwnData("text.csv", SCORED_PAIRS.name, "a", "b", "Sample pairs, test half", 1000, 0, 500), **data
-    )
+    known = replace(own_data.OwnData("text.csv", SCORED_PAIRS.name, A, B, halves()[1], 1000, 0, 500), **data)
     return answer.helps(advice.Advice(known, amount=amounts.Amount(1000)), "Spearman", before, "tiny")
 
 
@@ -67,7 +66,7 @@ def reached(before, **data):
         (91.0, {}, ["The base already has a Spearman of 91.0", "The answer is of"]),
         (80.0, {"rows": 4000}, ["1,000 of 4,000 rows fit the time limit", "The answer is of"]),
         (80.0, {"kind": SENTENCES.name}, ["Sentences alone teach little", "The answer is of"]),
-        (80.0, {"test": sources.HELD_OUT}, ["Try a base other than tiny, or rows that the base gets wrong."]),
+        (80.0, {"test": HELD_OUT}, ["Try a base other than tiny, or rows that the base gets wrong."]),
     ],
 )
 def test_what_would_help_follows_from_what_was_measured(before, data, helps):
@@ -104,6 +103,6 @@ def test_what_a_product_needs_is_said_in_a_sentence(known, text):
 
 
 def test_who_names_a_test_set_is_not_told_to_name_one():
-    data = own_data.OwnData("text.txt", SENTENCES.name, "a", "b", "own.csv", 1000, 0, 500)
+    data = own_data.OwnData("text.txt", SENTENCES.name, A, B, identity("own.csv"), 1000, 0, 500)
     given = advice.Advice(data, AdviceOptions(test="own.csv"), amount=amounts.Amount(1000))
     assert not any("name them" in line for line in answer.helps(given, "Spearman", 80.0, "tiny"))

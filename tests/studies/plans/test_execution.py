@@ -11,6 +11,7 @@ import pytest
 
 from explorer.__main__ import main
 from explorer.data import sample, sources
+from explorer.data.graded import sets
 from explorer.data.graded.sets import SetIdentity
 from explorer.errors import NotWritable, RunBusy, RunError, RunTooLarge, StrataError, UnreadableFile
 from explorer.progress import WORDS, Phase, Progress, finish
@@ -154,7 +155,7 @@ def test_nothing_is_trained_twice(plan, done):
 
 
 def test_a_run_that_is_used_again_is_named_with_the_sets_elsewhere_that_it_lacks(plan, place, monkeypatch, capsys):
-    monkeypatch.setattr(sources, "at_hand", lambda: (sample.PAIRS,))
+    monkeypatch.setattr(sources, "at_hand", lambda: (sets.SAMPLE,))
     one = replace(plan, name="before", grid={}, seeds=(1,))
     others = (sources.AT_HAND, str(place.triplets), str(place.test))
     more = replace(one, name="asks-for-more", seeds=(1, 2), elsewhere=others)
@@ -169,7 +170,7 @@ def test_a_run_that_is_used_again_is_named_with_the_sets_elsewhere_that_it_lacks
     assert plan_table.as_json(table)["unscored_elsewhere"] == table.unscored
     assert plan_table.table(one).unscored == {}
     assert plan_table.table(replace(one, elsewhere=("none",))).unscored == {}
-    monkeypatch.setattr(sources, "at_hand", lambda: (sample.PAIRS, sample.SEARCH))
+    monkeypatch.setattr(sources, "at_hand", lambda: (sets.SAMPLE, sources.identity(sample.SEARCH)))
     later = replace(more, name="later", seeds=(2, 3), elsewhere=(sources.AT_HAND,))
     executed(plan_folder.new(later))
     assert plan_table.table(later).unscored == {sample.SEARCH: [second]}

@@ -8,6 +8,7 @@ import pytest
 
 from explorer.data import sources
 from explorer.data.graded import sets
+from explorer.data.sources import identity
 from explorer.data.text_sets import LABELLED_TEXTS, SCORED_PAIRS, SENTENCES, TRIPLETS
 from explorer.errors import BadChoice, StrataError, TooFewRows
 from explorer.studies.plans import own_data
@@ -46,7 +47,7 @@ def others(fold, rows):
 def test_train_dev_and_test_rows_of_many_scored_pairs_share_no_sentence(text, place, many):
     data = own_data.read(text, str(place.model))
     assert (data.own_test, data.is_folded, data.overlap) == (True, False, 0)
-    assert (data.dev, data.test) == (sources.HELD_OUT, sources.HELD_OUT)
+    assert (data.dev, data.test) == (sets.HELD_OUT, sets.HELD_OUT)
     texts = read_texts(own_data.recipe(data, "cosent", str(place.model)))
     parts = [set(chain(*texts.corpus.texts[:2])), *({*one.first, *one.second} for one in (texts.dev, *texts.tests))]
     assert not any(one & other for one, other in combinations(parts, 2))
@@ -59,7 +60,7 @@ def test_the_train_split_of_a_published_set_has_its_dev_and_test_split(source, p
         results_by_hand.write_set(tmp_path, f"STSB/{name}.tsv", rows, name + " {}")
     monkeypatch.setenv("STRATA_DATA", str(tmp_path))
     data = own_data.read(source, str(place.model))
-    assert (data.train, data.dev, data.test) == (
+    assert tuple(map(str, (data.train, data.dev, data.test))) == (
         "STS-B train" if source == "STS-B" else source,
         "STS-B dev, 500 items",
         "STS-B test",
@@ -76,13 +77,13 @@ def triplets(tmp_path, rows=120):
 
 def test_many_rows_that_mean_the_same_are_held_out_and_sentences_are_tested_on_the_sample(place, tmp_path, many):
     data = own_data.read(triplets(tmp_path), str(place.model))
-    assert (data.of_kind, data.dev, data.test, data.own_test) == (TRIPLETS, *[sources.HELD_OUT] * 2, True)
+    assert (data.of_kind, data.dev, data.test, data.own_test) == (TRIPLETS, *[sets.HELD_OUT] * 2, True)
     texts = read_texts(own_data.recipe(data, own_data.candidates(TRIPLETS)[0], str(place.model)))
     assert (data.rows, data.test_items) == (len(texts.corpus), len(texts.tests[0]))
     assert data.rows + len(texts.dev) + data.test_items == 120
     assert any("only a large gain" in line for line in data.lines)
-    own = own_data.read(str(place.text), str(place.model), test=str(place.test))
-    assert (own.of_kind, own.dev, own.test) == (SENTENCES, sets.halves()[0].written, str(place.test))
+    own = own_data.read(str(place.text), str(place.model), test=identity(str(place.test)))
+    assert (own.of_kind, own.dev, str(own.test)) == (SENTENCES, sets.halves()[0], str(place.test))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +132,7 @@ def test_rows_that_share_no_sentence_with_the_test_set_are_read_however_few_and_
     text.write_text("\n".join(["score,sentence1,sentence2", *lines]), encoding="utf-8")
     for left in (4, 1):
         shared.write_text("\n".join(["score,sentence1,sentence2", *lines[left:]]), encoding="utf-8")
-        given = str(text), str(place.model), "Sample pairs, dev half", str(shared)
+        given = str(text), str(place.model), sets.halves()[0], identity(str(shared))
         if left == 4:
             assert own_data.read(*given).rows == 4
         else:
@@ -144,15 +145,21 @@ def test_a_test_set_that_is_trained_on_or_chooses_the_method_is_refused(text, pl
     own_triplets, model = triplets(tmp_path), str(place.model)
     for own in (text, own_triplets):
         with pytest.raises(BadChoice, match="which is trained on"):
-            own_data.read(own, model, test=own)
+            own_data.read(own, model, test=identity(own))
         with pytest.raises(BadChoice, match=r"dev set and the test set cannot both be 'test.csv'"):
-            own_data.read(own, model, dev=str(place.test), test=str(place.test))
+            own_data.read(own, model, *[identity(str(place.test))] * 2)
     with pytest.raises(BadChoice, match=r"dev set 'triplets.csv' has all 12 queries of the test set 'held-out rows of"):
-        own_data.read(own_triplets, model, dev=own_triplets)
-    some = own_data.read(str(place.text), model, test="Sample pairs")
+        own_data.read(own_triplets, model, dev=identity(own_triplets))
+    some = own_data.read(str(place.text), model, test=sets.SAMPLE)
     shared = len(sets.load(sets.halves()[0]))
     assert some.notes[-1].startswith(f"{shared} of the 240 test pairs are in the dev set too")
     assert not own_data.read(str(place.text), model).notes
+
+
+def test_the_sample_text_has_no_rows_of_the_sample_pairs(place):
+    data = own_data.read("sample", str(place.model), test=sets.SAMPLE)
+    assert not data.own_test, "the text is triplets and sentences, though both are called sample"
+    assert any("not of this text" in line for line in data.lines)
 
 
 def test_the_methods_that_gained_most_on_such_rows_are_tried():
@@ -168,8 +175,8 @@ def test_a_model_is_trained_under_the_pooling_that_people_use():
 
 
 def test_a_part_of_a_set_is_no_text_to_ask_for(text, place):
-    data = own_data.read(text, str(place.model), test=str(place.test))
+    data = own_data.read(text, str(place.model), test=identity(str(place.test)))
     for part in (sources.HELD_OUT, sources.CROSS_FITTED):
         with pytest.raises(StrataError, match="There is no set"):
             own_data.read(part, str(place.model))
-    assert replace(own_data.read(data.train, str(place.model), test=str(place.test)), source=text) == data
+    assert replace(own_data.read(str(data.train), str(place.model), test=data.test), source=text) == data

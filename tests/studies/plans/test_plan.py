@@ -56,13 +56,13 @@ def test_a_text_that_is_a_split_of_a_published_set_is_developed_and_tested_on_th
     texts = ("STS-B train",), ("SICK-R",), ("sample",)
     own = {("STS-B train",): "STS-B", ("SICK-R",): "SICK-R"}
     for cell in cells(Plan("all", ("cosent", "simcse"), data=texts, settings=STEPS)):
-        name = own.get(cell.recipe.texts)
+        name = own.get(tuple(map(str, cell.recipe.data)))
         if name:
-            assert cell.recipe.judged_on == (f"{name} dev", f"{name} test")
+            assert (str(cell.recipe.dev), str(cell.recipe.test)) == (f"{name} dev", f"{name} test")
         else:
-            assert cell.recipe.judged_on[1] == "Sample pairs, test half"
+            assert str(cell.recipe.test) == "Sample pairs, test half"
     (cell,) = cells(Plan("named", ("cosent",), data=texts[:1], settings=STEPS, dev="sample dev", test="none"))
-    assert cell.recipe.judged_on == ("sample dev",)
+    assert (str(cell.recipe.dev), cell.recipe.tests) == ("sample dev", ())
 
 
 def test_a_plan_starts_from_quick_values_or_those_of_the_paper():

@@ -8,7 +8,7 @@ import torch
 import yaml
 
 from explorer import typed_json
-from explorer.data.sources import shown
+from explorer.data.sources import identity, shown, texts
 from explorer.encoding.read.head import Dense, Head
 from explorer.measuring.scores.judge import PackChange, PairChange, Share
 from explorer.measuring.scores.verdict import RunVerdict, Verdict
@@ -33,9 +33,9 @@ FACTS = CardFacts(
     facts=RunFacts(
         method="simcse",
         model="org/encoder@main",
-        data=("sample",),
-        dev="STS-B dev",
-        test="STS-B test",
+        data=texts(["sample"]),
+        dev=identity("STS-B dev"),
+        test=identity("STS-B test"),
         rows=12345,
         default=Head(("mean",)).facts(),
         pairs={"dev": 1500, "test": 1379},
@@ -70,6 +70,8 @@ STRANGE = "a \"b\" 'c': d\n---\n# e | <b>f</b> [g](h) `i` ``` * _j_ {k}, &amp; $
 
 def changed(**changes: Any) -> CardFacts:
     """What a card shows, with some of it changed, each in whichever part has a field of that name."""
+    sets = {name: identity(changes[name]) for name in ("dev", "test") if changes.get(name)}
+    changes |= sets | ({"data": texts(changes["data"])} if "data" in changes else {})
     facts, method, exported = (
         dataclasses.replace(one, **{name: changes.pop(name) for name in [*changes] if name in one.__dataclass_fields__})
         for one in (FACTS.facts, METHOD, FACTS.exported)

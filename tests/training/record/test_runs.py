@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from explorer import run_folder, work_folder
+from explorer.data.sources import texts
 from explorer.errors import BadChoice, NotWritable, RunBusy, RunNotFound
 from explorer.run_folder import Evaluation, TrainingStep
 from explorer.training.recipe import Recipe
@@ -47,7 +48,7 @@ def test_a_new_run_waits_and_holds_its_recipe(folder):
     status = run.status()
     assert (status.state, status.seeds, status.seed, status.best, status.results) == (WAITING, 2, 3, None, ())
     assert status.facts.method == "sg-opt"
-    assert status.facts.data == ("a.csv",)
+    assert status.facts.data == texts(["a.csv"])
     assert sorted(path.name for path in run.folder.iterdir()) == ["recipe.yaml", "status.json"]
     assert (run.metrics(), run.log_tail(), run.stop_requested()) == ([], "", "")
 

@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from explorer import run_folder, work_folder
+from explorer.data.sources import texts
 from explorer.errors import RunBusy
 from explorer.training import running
 from explorer.training.loop.measured_facts import SeedScores
@@ -172,7 +173,7 @@ def test_a_status_comes_back_as_it_was_written(run):
         step=3,
         best=70.25,
         results=(SeedScores(1, best_step=4),),
-        facts=RunFacts("sg", data=("ü",), rows=3),
+        facts=RunFacts("sg", data=texts(["ü"]), rows=3),
     )
     written = statuses.write(run.folder, status)
     assert statuses.read(run.folder) == written

@@ -132,7 +132,7 @@ def test_the_sets_of_a_new_plan_are_those_of_a_new_run_and_are_named_in_its_file
     assert [form.selectbox(key=key).value for key in (plan_form.DEV, plan_form.TEST)] == ["STS-B dev", "STS-B test"]
     form.button(key=plan_start.START).click().run()
     (made,) = plan_folder.every()
-    assert (made.plan().dev, made.plan().test) == ("STS-B dev", "STS-B test")
+    assert (str(made.plan().dev), str(made.plan().test)) == ("STS-B dev", "STS-B test")
 
 
 def test_a_test_set_that_cannot_be_read_is_named_at_its_field(app):
@@ -181,11 +181,11 @@ def test_a_started_plan_trains_each_of_its_runs_and_shows_verdict_figure_and_tab
     base, *rows = rows
     assert [row["row"] for row in rows] == ["temperature 0.05", "temperature 0.1"]
     assert all(row["seeds"] == "1 of 1" for row in rows)
-    test, gain = (f"{name} ({Path(plan.test).name}, Spearman)" for name in ("test", plan_columns.GAIN))
+    test, gain = (f"{name} ({Path(str(plan.test)).name}, Spearman)" for name in ("test", plan_columns.GAIN))
     subtracted = [float(row[test]) - float(row[gain].split(" ")[0]) for row in rows]
     assert subtracted == pytest.approx([float(base[test])] * 2, abs=0.011), "the base that is subtracted is a row"
     (told,) = (text for text in words(app.caption) if "test set: " in text)
-    assert f"dev set: {Path(plan.dev).name} · test set: {Path(plan.test).name}" in told
+    assert f"dev set: {Path(str(plan.dev)).name} · test set: {Path(str(plan.test)).name}" in told
     assert app.selectbox(key=plan_view.ROW).options == ["temperature 0.05", "temperature 0.1"]
     keys = {button.key for button in app.get("download_button")}
     assert {"plan as csv", "plan as markdown", "plan as latex", "plan as html"} <= keys

@@ -9,6 +9,7 @@ import pytest
 
 from explorer import run_folder
 from explorer.data import uploads
+from explorer.data.sources import identity, texts
 from explorer.evaluating.probes.class_scores import ClassScores
 from explorer.measuring.comparing import headline
 from explorer.measuring.scores.judge import PackChange, PairChange, Share
@@ -63,7 +64,7 @@ def test_start_makes_a_run_that_shows_base_and_best_and_compare_shows_both_on_th
     tiny.switch_page("pages/compare.py").run()
     assert tiny.selectbox(key="model").value == str(place.model), "what is trained next does not change"
     assert tiny.selectbox(key="beside").value == f"run:{run.name}"
-    assert tiny.selectbox(key="sts").value == run.status().facts.test
+    assert tiny.selectbox(key="sts").value == str(run.status().facts.test)
 
 
 def test_a_second_start_of_the_same_recipe_shows_the_run_of_the_first(tiny, paced):
@@ -203,7 +204,7 @@ def test_the_verdict_is_better_worse_or_chance_by_its_interval(app, place, diffe
 
 def test_the_dev_score_of_the_tuned_model_and_that_of_its_best_step_have_a_name_each(app, place):
     dev, steps = Verdict(80.0, 80.0, 84.0, 4.0, 1.0, 7.0), {"best": 82.98, "best_step": 4, "step": 6, "total": 6}
-    facts = RunFacts(blend=0.5, held_out=3, dev="mine.csv", pairs={"dev": 60})
+    facts = RunFacts(blend=0.5, held_out=3, dev=identity("mine.csv"), pairs={"dev": 60})
     run = displayed(app, place, statuses.FINISHED, verdict=RunVerdict(dev, dev), facts=facts, **steps)
     assert "**Dev set**: mine.csv, 60 pairs · Spearman × 100" in words(app.markdown)
     assert cards(app)[f"Dev: {run_card.TUNED}"] == "84.00"
@@ -311,7 +312,7 @@ def test_a_job_that_failed_before_it_could_write_is_a_failed_run(app, place):
 
 def test_whatever_a_folder_says_is_shown_as_it_is_written(app, place):
     nasty = "<script>alert(1)</script> :red[x] ![p](http://example.invalid/x.png)"
-    displayed(app, place, "strange", error=nasty, facts=RunFacts(nasty, nasty, (nasty,), nasty))
+    displayed(app, place, "strange", error=nasty, facts=RunFacts(nasty, nasty, texts([nasty]), identity(nasty)))
     tab(app, run_view.LOG)
     assert any(nasty in told for told in words(app.caption))
 
