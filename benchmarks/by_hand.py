@@ -22,4 +22,5 @@ def prepared(
 
     texts, judge = Texts(rows, dev, ()), PairJudge(dev)
     # a step does not use the file of the model
-    return Prepared(recipe, found, encoder, rows, {seed: rows}, judge, (), (), texts)  # type: ignore[arg-type]
+    given = {"corpus": rows, "rows": {seed: rows}, "texts": texts, "dev": judge, "tests": (), "reports": ()}
+    return Prepared(recipe=recipe, found=found, encoder=encoder, **given)  # type: ignore[arg-type]

@@ -129,7 +129,7 @@ def of_runs(given: Sequence[runs.Run], shares: Iterable[float]) -> Work[tuple[Bl
     prepared = yield from prepare(first, hardware.best_device(), mine=False, resumed=True)
     tuned = [model_names.of_folder(run_folder.model_name(run.name), run.model) for run in given]
     blending = yield from _blending(prepared.encoder, tuned)
-    optimistic, shared = prepared.optimistic, prepared.shared or shared_rows.NONE_SHARED
+    optimistic, shared = prepared.optimistic, shared_rows.total(prepared.texts.shared)
     return blending, (yield from curve(blending, prepared.measured, shares, optimistic=optimistic, shared=shared))
 
 

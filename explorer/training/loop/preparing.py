@@ -12,7 +12,6 @@ from explorer import in_words, methods
 from explorer.data import corpora, sample, shared_rows, sources, splitting, watched_pairs
 from explorer.data.graded.sets import CROSS_FITTED
 from explorer.data.set_items import ItemSet
-from explorer.data.shared_rows import SharedRows
 from explorer.data.tables.columns import scaled
 from explorer.data.text_sets import SCORED_PAIRS, TRIPLETS, Corpus, GradedPairs, Triplets
 from explorer.data.watched_pairs import WatchedPair
@@ -54,26 +53,17 @@ TRAINED_TOO = f"{PROMPTED} and in training"
 UNTRAINED = f"{PROMPTED}; training rows are read without them"
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """Everything a run needs."""
+@dataclass(frozen=True, kw_only=True)
+class PreparedRows:
+    """The rows of a run: those that are trained on, and those of them that judge."""
 
     recipe: Recipe
-    found: model_names.Found
-    encoder: Encoder
     corpus: Corpus  # the rows of the text
     rows: Mapping[int, Corpus]  # those that each seed trains on, with the mined columns
-    dev: Judge
-    tests: tuple[Judge, ...]
-    reports: tuple[str, ...]
     texts: Texts
-    others: Mapping[str, model_names.Found] = field(default_factory=dict)  # models that knobs name
     held_out: Corpus | None = None  # rows that are not trained on, but choose the best checkpoint
-    prompts: RolePrompts = NO_PROMPTS  # of queries and documents
-    others_judged: tuple[Elsewhere, ...] = ()  # sets that it is not trained for
     # what the stages before the last train on, by seed
     stage_rows: tuple[Mapping[int, Corpus], ...] = ()
-    base: Encoder | None = None  # the one that the first stage starts from, if this is a later one
     folds: tuple[tuple[int, ...], ...] = ()  # the rows of each fold, if all rows are cross-fitted
     fold: int | None = None  # of the fold that this training is of, from 1; 0 if it is of all rows, after the folds
     until: int | None = None  # the update after which it ends, as the folds have chosen
@@ -102,6 +92,37 @@ class Prepared:
         return watched_pairs.choose(self.recipe.watch, sentences, set(trained), is_scored=is_scored)
 
     @property
+    def choosing(self) -> tuple[str, ...]:
+        """The evaluation sets that decide in any stage which weights are kept: dev, unless held-out rows alone do."""
+        held = (*(one.held_out for one in self.texts.stages), self.texts.held_out)
+        by_dev = (
+            own.kind.trains() and (rows is None or own.schedule().select_by == "both")
+            for own, rows in zip(self.recipe.chain, held, strict=True)
+        )
+        return ("dev",) if any(by_dev) else ()
+
+    @property
+    def drawn(self) -> measured_facts.DrawnRows | None:
+        """How many rows of the text each seed draws; None if it trains on all of them."""
+        rows, of = len(self.rows[self.recipe.seeds[0]]), len(self.corpus)
+        return None if rows == of else measured_facts.DrawnRows(rows, of)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared(PreparedRows):
+    """Everything a run needs."""
+
+    found: model_names.Found
+    encoder: Encoder
+    dev: Judge
+    tests: tuple[Judge, ...]
+    reports: tuple[str, ...]
+    others: Mapping[str, model_names.Found] = field(default_factory=dict)  # models that knobs name
+    prompts: RolePrompts = NO_PROMPTS  # of queries and documents
+    others_judged: tuple[Elsewhere, ...] = ()  # sets that it is not trained for
+    base: Encoder | None = None  # the one that the first stage starts from, if this is a later one
+
+    @property
     def own_prompts(self) -> RolePrompts | None:
         """The prompts if they are not those of the model; None if they are."""
         return None if self.prompts == self.encoder.role_prompts else self.prompts
@@ -117,16 +138,6 @@ class Prepared:
         """The uses of the evaluation set that is all rows, which the folds judge; none without folds."""
         of_recipe = verdict.by_use(self.recipe.dev, self.recipe.tests)
         return tuple(use for use in self.judged if of_recipe[use] == CROSS_FITTED)
-
-    @property
-    def choosing(self) -> tuple[str, ...]:
-        """The evaluation sets that decide in any stage which weights are kept: dev, unless held-out rows alone do."""
-        held = (*(one.held_out for one in self.texts.stages), self.texts.held_out)
-        by_dev = (
-            own.kind.trains() and (rows is None or own.schedule().select_by == "both")
-            for own, rows in zip(self.recipe.chain, held, strict=True)
-        )
-        return ("dev",) if any(by_dev) else ()
 
     @cached_property
     def packs(self) -> ProbeJudge | None:
@@ -166,17 +177,6 @@ class Prepared:
         return ", ".join(sources.shown(name) for name in asked if name not in there)
 
     @property
-    def drawn(self) -> measured_facts.DrawnRows | None:
-        """How many rows of the text each seed draws; None if it trains on all of them."""
-        rows, of = len(self.rows[self.recipe.seeds[0]]), len(self.corpus)
-        return None if rows == of else measured_facts.DrawnRows(rows, of)
-
-    @property
-    def pools(self) -> dict[str, int] | None:
-        """How many passages the queries of each evaluation set are searched among; None without queries."""
-        return {use: judge.pool for use, judge in self.judged.items() if judge.pool} or None
-
-    @property
     def seen(self) -> measured_facts.TextOverlap | None:
         """How many test sentences are in the text of any stage; None without a test set, or if nothing is learned."""
         trained = (*([self.rows] if self.recipe.kind.learns() else []), *self.stage_rows)
@@ -189,11 +189,6 @@ class Prepared:
         return measured_facts.TextOverlap(
             len(every & text), len(every), tuple(use for use in tests if tests[use] & text)
         )
-
-    @property
-    def shared(self) -> SharedRows | None:
-        """The rows of the test sets that are in the dev set too; None if none are."""
-        return shared_rows.total(self.texts.shared) or None
 
     @property
     def optimistic(self) -> tuple[str, ...]:
@@ -280,15 +275,15 @@ def on_encoder(recipe: Recipe, texts: Texts, found: model_names.Found, encoder: 
         except StrataError as error:  # an encoder that cannot search may be trained
             left_out.append(UNREADABLE.format(sources.shown(name), error))
     return Prepared(
-        recipe,
-        found,
-        encoder,
-        texts.corpus,
-        {},
-        dev,
-        tests,
-        (*reports, *left_out),
-        texts,
+        recipe=recipe,
+        found=found,
+        encoder=encoder,
+        corpus=texts.corpus,
+        rows={},
+        dev=dev,
+        tests=tests,
+        reports=(*reports, *left_out),
+        texts=texts,
         held_out=texts.held_out,
         prompts=prompts,
         others_judged=tuple(others),

@@ -29,7 +29,6 @@ from explorer.measuring.sentences.cut_texts import CutTexts
 from explorer.methods import Method
 from explorer.progress import Phase, Work, in_phase
 from explorer.training.loop import folds, judging, preparing, processes, stages, training_texts
-from explorer.training.loop.computed import Computed
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import (
     SAME,
@@ -40,7 +39,6 @@ from explorer.training.loop.measured_facts import (
     OverriddenSettings,
     SeedScores,
     StageFacts,
-    Ties,
     overridden,
 )
 from explorer.training.recipe import Recipe
@@ -98,7 +96,7 @@ class TrainingFacts:
         """How every row is judged; None if no rows are cross-fitted."""
         if not self.prepared.folds:
             return None
-        done = self._kept_result.folds if self._kept_result else ()
+        done = self.kept.folds if self.kept else ()
         best = tuple(one.best for one in done)
         chosen = folds.chosen(self.prepared, done) if done else None
         return FoldFacts(
@@ -113,8 +111,8 @@ class TrainingFacts:
     @property
     def nothing(self) -> NothingLearned | None:
         """Why the saved model equals the base; None if it does not, or if no weights of the encoder are trained."""
-        if self._kept_result is not None:
-            return self._kept_result.nothing
+        if self.kept is not None:
+            return self.kept.nothing
         return self.nothing_now if self.is_over else None
 
     @property
@@ -135,17 +133,12 @@ class TrainingFacts:
         return NothingLearned(BELOW, len(others), base, max(others), *on, excluded)
 
     @property
-    def ties(self) -> Ties | None:
-        """What decided between evaluations with the best score; None if one of them has it."""
-        return self._kept_result.ties if self._kept_result else None
-
-    @property
     def blend(self) -> float | None:
         """The share of the tuned weights in the saved model; None if they are not blended with the base."""
-        return self._kept_result.blend if self._kept_result else None
+        return self.kept.blend if self.kept else None
 
     @property
-    def _kept_result(self) -> SeedScores | None:
+    def kept(self) -> SeedScores | None:
         """The scores of the seed whose weights the model has; None before it is done."""
         return next((one for one in self.results if one.seed == self.best_seed), None)
 
@@ -168,16 +161,6 @@ class TrainingFacts:
         return tuple(filter(None, (cut, OVERRIDDEN.format(self.overridden.words) * bool(self.overridden))))
 
     @property
-    def computed(self) -> Computed:
-        """Threads and processor, which decide the last bits."""
-        return Computed.by(self.recipe.made_with, self.world.device.type, self.world.precision)
-
-    @property
-    def unscored(self) -> dict[str, str] | None:
-        """Why evaluation sets have no score, by use; None if all have one."""
-        return {use: why for use, one in self.prepared.judged.items() if (why := one.why_no_score)} or None
-
-    @property
     def cut(self) -> Cut | None:
         """What remains of the base's layers and weights; None if all do."""
         return Cut.of(self.prepared.encoder, self.learner.method.exported.encoder) if self.learner else None
@@ -185,7 +168,7 @@ class TrainingFacts:
     @property
     def verdict(self) -> verdicts.RunVerdict:
         """The verdict on the exported weights; of a seed that did not finish, the base's scores."""
-        found = self._kept_result and self._kept_result.verdict
+        found = self.kept and self.kept.verdict
         if found is not None or not self.base:
             return found or verdicts.RunVerdict()
         judged = self.prepared.judged.items()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from explorer import typed_json
-from explorer.data import sources
+from explorer.data import shared_rows, sources
 from explorer.data.graded.sets import UNNAMED, SetIdentity
 from explorer.data.set_items import counted
 from explorer.data.shared_rows import SharedRows
@@ -34,15 +34,20 @@ PAGE, CARD, REPORT = "page", "card", "report"  # where facts are read
 
 
 def fact(
-    of: Callable[[Training], Any], title: str = "", *, page: str = "{title}: {words}", card: str = "{words}"
-) -> dict[str, Any]:
-    """State as a field's metadata where a fact is found, and how people read it.
+    of: Callable[[Training], Any],
+    title: str = "",
+    *,
+    page: str = "{title}: {words}",
+    card: str = "{words}",
+    default: Any = None,
+) -> Any:
+    """State a fact as a field: where a training finds it, and how people read it.
 
     `of` finds it in a training. A fact with a title is listed: in the first line of the run's page, and in a row of the
     card and of the report; `page` and `card` are how it is written there, "" for not at all. One without a title has a
     place of its own.
     """
-    return {"of": of, "title": title, PAGE: page, CARD: card, REPORT: "{words}"}
+    return field(default=default, metadata={"of": of, "title": title, PAGE: page, CARD: card, REPORT: "{words}"})
 
 
 @dataclass(frozen=True)
@@ -60,11 +65,9 @@ class ChosenFacts:
     row: str = ""  # of the plan or of the paper's table that the run was made for
     model_digest: str = ""  # of the saved model, by which the run is known wherever its scores are shown
     # that are trained on
-    rows: int | None = field(
-        default=None, metadata=fact(lambda training: len(training.prepared.rows[training.recipe.seeds[0]]))
-    )
-    precision: str | None = field(default=None, metadata=fact(lambda training: training.world.precision))
-    device: str | None = field(default=None, metadata=fact(lambda training: str(training.world.device)))
+    rows: int | None = fact(lambda training: len(training.prepared.rows[training.recipe.seeds[0]]))
+    precision: str | None = fact(lambda training: training.world.precision)
+    device: str | None = fact(lambda training: str(training.world.device))
 
     def set_of(self, use: str) -> SetIdentity:
         """The evaluation set of a use: `dev`, `test`, `test 2` and so on; unnamed if there is none."""
@@ -76,39 +79,40 @@ class EvaluationFacts(ChosenFacts):
     """What a run is evaluated on, and under which layer & pooling."""
 
     # the layer & pooling that is trained
-    reading: HeadFacts | None = field(default=None, metadata=fact(lambda training: training.reading))
+    reading: HeadFacts | None = fact(lambda training: training.reading)
     # that of the base with which it is compared: without the parts that training adds
-    base_reading: HeadFacts | None = field(
-        default=None, metadata=fact(lambda training: training.learner and training.learner.method.base_head().facts())
+    base_reading: HeadFacts | None = fact(
+        lambda training: training.learner and training.learner.method.base_head().facts()
     )
     # how many test sentences are in the training text
-    seen: measured_facts.TextOverlap | None = field(
-        default=None, metadata=fact(lambda training: training.prepared.seen)
-    )
+    seen: measured_facts.TextOverlap | None = fact(lambda training: training.prepared.seen)
     # how many rows of the test sets are in the dev set too
-    shared: SharedRows | None = field(
-        default=None, metadata=fact(lambda training: training.prepared.shared, "Dev and test set", page="")
+    shared: SharedRows | None = fact(
+        lambda training: shared_rows.total(training.prepared.texts.shared) or None, "Dev and test set", page=""
     )
     # the base's model default
-    default: HeadFacts | None = field(
-        default=None, metadata=fact(lambda training: training.prepared.encoder.default_head.facts())
-    )
+    default: HeadFacts | None = fact(lambda training: training.prepared.encoder.default_head.facts())
     # the size of each evaluation set, by `dev`, `test`, `test 2`, and the name of its score
-    pairs: Mapping[str, int] | None = field(
-        default=None, metadata=fact(lambda training: {use: len(one) for use, one in training.prepared.judged.items()})
+    pairs: Mapping[str, int] | None = fact(
+        lambda training: {use: len(one) for use, one in training.prepared.judged.items()}
     )
-    measures: Mapping[str, str] | None = field(
-        default=None,
-        metadata=fact(lambda training: {use: one.measure for use, one in training.prepared.judged.items()}),
+    measures: Mapping[str, str] | None = fact(
+        lambda training: {use: one.measure for use, one in training.prepared.judged.items()}
     )
     # what the items of each are: `pair`, `query`; runs of version 0.1.0 have none
-    items: Mapping[str, str] | None = field(
-        default=None, metadata=fact(lambda training: {use: one.item for use, one in training.prepared.judged.items()})
+    items: Mapping[str, str] | None = fact(
+        lambda training: {use: one.item for use, one in training.prepared.judged.items()}
     )
     # how many passages the queries of each are searched among; of other items, and of runs of version 0.1.0, none
-    pools: Mapping[str, int] | None = field(default=None, metadata=fact(lambda training: training.prepared.pools))
+    pools: Mapping[str, int] | None = fact(
+        lambda training: {use: one.pool for use, one in training.prepared.judged.items() if one.pool} or None
+    )
     # why an evaluation set has no score, as in `metrics.why_no_score`; only of those that have none
-    unscored: Mapping[str, str] | None = field(default=None, metadata=fact(lambda training: training.unscored))
+    unscored: Mapping[str, str] | None = fact(
+        lambda training: (
+            {use: one.why_no_score for use, one in training.prepared.judged.items() if one.why_no_score} or None
+        )
+    )
 
     def size_of(self, use: str) -> int:
         """The number of items of an evaluation set, such as pairs or queries; 0 if it is not known."""
@@ -154,66 +158,53 @@ class RunFacts(EvaluationFacts):
     """What viewers show of a run without opening its recipe, text or model."""
 
     # rows that choose the best checkpoint
-    held_out: int | None = field(default=None, metadata=fact(lambda training: len(training.prepared.held_out or ())))
+    held_out: int | None = fact(lambda training: len(training.prepared.held_out or ()))
     # the probe packs neither choose it nor are trained on
-    packs_held_out: bool | None = field(
-        default=None, metadata=fact(lambda training: training.prepared.packs is not None)
-    )
+    packs_held_out: bool | None = fact(lambda training: training.prepared.packs is not None)
     # time and memory, as measured before the first step
-    estimate: measured_facts.Estimate | None = field(default=None, metadata=fact(lambda training: training.estimate))
+    estimate: measured_facts.Estimate | None = fact(lambda training: training.estimate)
     # the trainings of the run, if there are several
-    stages: measured_facts.StageFacts | None = field(
-        default=None, metadata=fact(lambda training: training.stages, "Stages", page="{words}")
-    )
+    stages: measured_facts.StageFacts | None = fact(lambda training: training.stages, "Stages", page="{words}")
     # how many rows of the text are drawn; None if all are trained on
-    drawn: measured_facts.DrawnRows | None = field(
-        default=None, metadata=fact(lambda training: training.prepared.drawn, "Training rows", page="trains on {words}")
+    drawn: measured_facts.DrawnRows | None = fact(
+        lambda training: training.prepared.drawn, "Training rows", page="trains on {words}"
     )
-    texts_cut: CutTexts | None = field(  # training texts that are longer than is read of them
-        default=None, metadata=fact(lambda training: training.texts_cut, "Training texts cut", page="cuts {words}")
-    )
+    # training texts that are longer than is read of them
+    texts_cut: CutTexts | None = fact(lambda training: training.texts_cut, "Training texts cut", page="cuts {words}")
     # settings of which another value is used than the recipe states
-    overridden: measured_facts.OverriddenSettings | None = field(
-        default=None, metadata=fact(lambda training: training.overridden or None, "Settings overridden")
+    overridden: measured_facts.OverriddenSettings | None = fact(
+        lambda training: training.overridden or None, "Settings overridden"
     )
     # sets elsewhere that share too many texts with those of the run, or could not be read when it was resumed
-    left_out: str = field(
-        default="",
-        metadata=fact(lambda training: training.prepared.left_out(training.verdict.elsewhere), "Left out elsewhere"),
+    left_out: str = fact(
+        lambda training: training.prepared.left_out(training.verdict.elsewhere), "Left out elsewhere", default=""
     )
     # what remains of the base if layers were removed; the card says it in its first sentence
-    cut: measured_facts.Cut | None = field(
-        default=None, metadata=fact(lambda training: training.cut, "Layers", page="trains {words}", card="")
-    )
+    cut: measured_facts.Cut | None = fact(lambda training: training.cut, "Layers", page="trains {words}", card="")
     # threads and processor, which decide the last bits
-    computed: Computed | None = field(
-        default=None, metadata=fact(lambda training: training.computed, "Computed with", page="{words}")
+    computed: Computed | None = fact(
+        lambda training: Computed.by(training.recipe.made_with, training.world.device.type, training.world.precision),
+        "Computed with",
+        page="{words}",
     )
     # how much of the tuned weights is in the saved model
-    blend: float | None = field(
-        default=None, metadata=fact(lambda training: training.blend, "Share of the tuned weights (α)", card="{words:g}")
-    )
+    blend: float | None = fact(lambda training: training.blend, "Share of the tuned weights (α)", card="{words:g}")
     # how every row was judged, if all are
-    folds: measured_facts.FoldFacts | None = field(
-        default=None, metadata=fact(lambda training: training.fold_facts, "Cross-fitting", page="{words}")
-    )
+    folds: measured_facts.FoldFacts | None = fact(lambda training: training.fold_facts, "Cross-fitting", page="{words}")
     # why the saved model equals the base, if it does
-    nothing: NothingLearned | None = field(default=None, metadata=fact(lambda training: training.nothing))
+    nothing: NothingLearned | None = fact(lambda training: training.nothing)
     # the pairs whose cosines are recorded at every evaluation
-    watched: tuple[WatchedPair, ...] = field(default=(), metadata=fact(lambda training: training.prepared.watched))
+    watched: tuple[WatchedPair, ...] = fact(lambda training: training.prepared.watched, default=())
     # what decided between evaluations with the same score
-    ties: measured_facts.Ties | None = field(
-        default=None, metadata=fact(lambda training: training.ties, "Equal scores", page="{words}")
+    ties: measured_facts.Ties | None = fact(
+        lambda training: training.kept and training.kept.ties, "Equal scores", page="{words}"
     )
     # what holds the trained weights; None for all weights
-    adapters: measured_facts.Adapters | None = field(
-        default=None,
-        metadata=fact(
-            lambda training: training.adapters,
-            "Trained weights",
-            page="{words}",
-            card="{words}; added to the weights of the base",
-        ),
+    adapters: measured_facts.Adapters | None = fact(
+        lambda training: training.adapters,
+        "Trained weights",
+        page="{words}",
+        card="{words}; added to the weights of the base",
     )
 
     @property

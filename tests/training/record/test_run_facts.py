@@ -32,9 +32,7 @@ from tests.trainings import losses, train
 
 ROOT = Path(explorer.__file__).parents[1]
 BEFORE = "    def found_by(self"
-FIELD = """    moon: str | None = field(
-        default=None, metadata=fact(lambda training: f"full, {len(training.results)} seeds", "Phase of the moon")
-    )
+FIELD = """    moon: str | None = fact(lambda training: f"full, {len(training.results)} seeds", "Phase of the moon")
 
 """
 FACTS = RunFacts(
