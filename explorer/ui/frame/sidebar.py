@@ -13,6 +13,7 @@ from explorer.data import sources
 from explorer.data.graded import sets
 from explorer.encoding.load import declared, hardware
 from explorer.encoding.locate import layout, lookup, model_names
+from explorer.encoding.locate.todays_names import TODAYS_NAMES
 from explorer.encoding.read.pooling import MODEL_DEFAULT, POOLINGS, Reading, parse
 from explorer.evaluating.results.scored_task import Options
 from explorer.measuring.scores.layer_scores import LayerScores
@@ -22,7 +23,7 @@ from explorer.ui import messages
 from explorer.ui.access import cached, cached_texts, set_choice, sidebar_choice
 from explorer.ui.widgets import controls, downloads
 
-ANOTHER = "another encoder"
+ANOTHER, OF_TODAY = "another encoder", "encoder of today"
 FOLDED = "Other models and settings"
 TYPED = (
     f"Layers & poolings outside of the grid can be typed: {', '.join([*POOLINGS][:-1])} or {[*POOLINGS][-1]}, of one "
@@ -112,21 +113,35 @@ def _offer_inside(source: str, side: str, choose: Callable[[str], None]) -> None
 
 
 def _another_model() -> None:
-    def choose() -> None:
-        typed = st.session_state[ANOTHER].strip()
-        if typed:
-            choose_encoder(typed)
-            st.session_state[ANOTHER] = ""
+    def choose(key: str, empty: str | None) -> None:
+        name = (st.session_state[key] or "").strip()
+        if name:
+            choose_encoder(name)
+            st.session_state[key] = empty
 
     st.text_input(
         "Another model",
         key=ANOTHER,
         on_change=choose,
+        args=(ANOTHER, ""),
         placeholder="hub id, folder or vectors",
         help="A hub id (`org/name` or `org/name@revision`), its link, or a folder as saved by transformers, "
         "sentence-transformers or SimCSE. Nothing is downloaded before you confirm it. Or sentences with vectors that "
         "another program computed: a .jsonl or .parquet file, a .npy file with a .txt of the same name, or a folder "
         "of such files.",
+    )
+    here = model_names.on_disk()
+    st.selectbox(
+        "Encoders of today",
+        TODAYS_NAMES,
+        index=None,
+        format_func=lambda name: f"{name} · on this disk" if name in here else name,
+        key=OF_TODAY,
+        on_change=choose,
+        args=(OF_TODAY, None),
+        placeholder="choose one from the hub",
+        help="Encoders of the hub whose architecture and files Strata was tried with. One that is not on this disk is "
+        "not downloaded before you confirm it: first you can ask the hub for its size and licence.",
     )
 
 

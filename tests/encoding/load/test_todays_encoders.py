@@ -2,9 +2,10 @@
 
 import pytest
 
+from explorer.encoding.locate.todays_names import TODAYS_NAMES
 from tests import todays_encoders
 from tests.live import ROOT
-from tests.todays_encoders import KINDS, Routed
+from tests.todays_encoders import KINDS, NATIVE, Routed
 
 EQUAL = 1e-5
 REFUSED = [kind for kind in KINDS if isinstance(kind, Routed)]
@@ -38,3 +39,11 @@ def test_what_cannot_be_read_is_refused_with_a_next_step(checked):
 
 def test_the_page_of_encoders_says_what_was_found(checked):
     assert (ROOT / "docs" / "encoders.md").read_text(encoding="utf-8") == todays_encoders.page(checked)
+
+
+def test_those_are_suggested_whose_files_on_the_hub_are_read_as_they_are():
+    elsewhere = NATIVE, "merged"  # remarks on those whose files on the hub are others
+    read = (kind for kind in KINDS if kind not in REFUSED and not kind.remark.startswith(elsewhere))
+    bundled, *others = (name for kind in read for name in kind.names)
+    assert bundled == "sentence-transformers/all-MiniLM-L6-v2"
+    assert list(TODAYS_NAMES) == others

@@ -8,6 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 import streamlit as st
+from huggingface_hub import constants
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 from transformers import AutoTokenizer
@@ -382,6 +383,22 @@ def test_what_is_wrong_with_one_folder_is_not_told_of_another(app, tmp_path):
         (told,) = words(app.error)
         assert str(tmp_path / name) in told
         assert "config.json" in told
+
+
+def test_an_encoder_of_today_is_chosen_from_a_list_that_says_which_are_on_this_disk(app, tmp_path, monkeypatch):
+    name = "intfloat/e5-base-v2"
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    box = app.switch_page("pages/layers.py").run().selectbox(key=sidebar.OF_TODAY)
+    assert name in box.options, "the premise"
+    box.set_value(name).run()
+    assert app.session_state["model"] == name
+    assert app.selectbox(key=sidebar.OF_TODAY).value is None
+    assert any(button.label.startswith("Ask the hub for the size and the licence") for button in app.button)
+    snapshot = tmp_path / f"models--{name.replace('/', '--')}" / "snapshots" / "0"
+    save_tiny("bert", snapshot)
+    (snapshot.parents[1] / "refs").mkdir()
+    (snapshot.parents[1] / "refs" / "main").write_text("0")
+    assert f"{name} · on this disk" in app.run().selectbox(key=sidebar.OF_TODAY).options
 
 
 def test_scores_that_cannot_be_kept_are_shown_and_an_emptied_shelf_is_filled_again(app, tmp_path, monkeypatch):
