@@ -60,9 +60,10 @@ def column(task: str) -> tuple[str, str]:
 
 def recipe(task: str, model: str, options: TuningOptions) -> Recipe:
     """The recipe of the run that fine-tunes a model on a task."""
-    kinds = {name: methods.load(name) for name in methods.names()}
+    kinds = map(methods.load, methods.names())
+    predicting = (kind for kind in kinds if issubclass(kind, methods.PredictedClasses))
     return Recipe(
-        next(name for name, kind in kinds.items() if kind.rows == text_sets.LABELLED_TEXTS and kind.predicts()),
+        next(kind.name for kind in predicting if not kind.classifies_exported),  # its layer is trained with the encoder
         model,
         (sources.text(task),),
         elsewhere=(),  # its result is the score of the test rows

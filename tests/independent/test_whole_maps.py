@@ -378,7 +378,7 @@ def test_two_processes_learn_what_one_would(two_processes, folder, name):
     loss = loss_of(method, columns)
     loss.backward()
     shared, together = two_processes[name]
-    assert shared == pytest.approx(loss.item(), rel=1e-5)
+    assert shared == pytest.approx(loss.item(), rel=1e-5, abs=1e-7), "a divergence near 0 is a sum of larger numbers"
     alone = gradients(method)
     assert together.keys() == alone.keys()
     size = max(gradient.abs().max() for gradient in alone.values())

@@ -142,7 +142,7 @@ def test_the_values_of_a_paper_are_allowed_and_of_every_setting():
         assert settings == {one: value for one, value in found.items() if value != knobs_of(kind)[one].default}
         apart = {
             "pooling", "scale", "guided", "activation", "normaliser", "relu", "reads", "whole_window", "batch_size",
-            "keep_base", "learning_rate",
+            "keep_base", "learning_rate", "margin", "distance", "similarity",
         }  # fmt: skip
         assert settings.keys() <= apart
 

@@ -148,7 +148,7 @@ def test_sets_and_base_are_named_in_every_form_of_the_table(own, place):
     (run,) = runs.every()
     before = run.status().verdict.test.before
     content = plan_table.as_json(found)
-    assert (content["dev_sets"], content["test_sets"]) == ((str(place.dev),), (str(place.test),))
+    assert (content["dev_sets"], content["test_sets"]) == ([str(place.dev)], [str(place.test)])
     ((base,), (row,)) = content["base_rows"], content["rows"]
     assert (base["test_set"], row["test_set"]) == (str(place.test), str(place.test))
     assert base["test"] == before == pytest.approx(row["test"][0] - row["difference"][0])

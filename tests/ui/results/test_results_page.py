@@ -342,7 +342,7 @@ def test_a_finished_run_is_in_the_table(app, place, monkeypatch):
     run = trainings.train(trainings.new(place, "simcse", name="shown", settings={"steps": 2}))
     frame = table(opened(app))
     base = Path(run.recipe().model).name
-    column = Path(run.status().facts.set_of("test")).name
+    column = Path(str(run.status().facts.set_of("test"))).name
     found = run.status().verdict.test
     for name, score in ((f"simcse on {base}", found.after), (run.recipe().model, found.before)):
         assert frame[frame["model"] == name][column].tolist() == [pytest.approx(score)], name
