@@ -7,13 +7,12 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from explorer.encoding.read.batching import in_order
-from explorer.errors import BadChoice
 from explorer.gathering import gathered, text_keys
 from explorer.knobs import knob
 from explorer.losses import orthogonality
-from explorer.methods._adaptive_layers import AdaptiveLayers
 from explorer.methods._additions import ChosenPrompts, pooling_knob
 from explorer.methods._batches import NoDuplicates
+from explorer.methods._matryoshka import AdaptiveLayers
 from explorer.methods._schedule import Sampler, Schedule
 
 
@@ -50,14 +49,6 @@ class InBatchNegatives(AdaptiveLayers, ChosenPrompts):
         help="Sentences encoded at a time, for large batches (gradient caching, Gao and others 2021): memory is that "
         "of one chunk, and loss and gradients are those of the whole batch. Each sentence is encoded twice, so that a "
         "step takes up to two thirds longer. 0: all sentences of a batch at once.",
-    )
-    matryoshka: int = knob(
-        0,
-        low=0,
-        high=100_000,
-        help="Train vectors that can be truncated (Matryoshka learning, Kusupati and others 2022): the loss is summed "
-        "over the whole vector, its first half, its first quarter and so on, down to this many dimensions. 0: the "
-        "whole vector alone.",
     )
     orthogonal_mean: float = knob(
         0.0,
@@ -129,28 +120,6 @@ class InBatchNegatives(AdaptiveLayers, ChosenPrompts):
     def texts_of_a_row(self) -> int:
         """The number of texts of a row in a batch."""
         return len(self.rows.texts)
-
-    def build(self) -> None:
-        """Refuse to train shorter vectors of which there are none."""
-        super().build()
-        whole = self.widths[0]
-        if self.matryoshka and len(self.widths) == 1:
-            raise BadChoice(
-                f"matryoshka cannot be {self.matryoshka}: the vectors have {whole} dimensions, and no half of them has "
-                f"as many. Choose {whole // 2} or less, or 0 to train the whole vector alone."
-            )
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        """The dimensions at which the loss is computed: all, and the halves of halves that are trained too."""
-        whole = self.head().width(self.width)
-        halves = (whole >> times for times in range(1, whole.bit_length())) if self.matryoshka else ()
-        return (whole, *(half for half in halves if half >= self.matryoshka))
-
-    def remark(self) -> str:
-        """To what dimensions the vectors may be truncated."""
-        shorter = ", ".join(map(str, self.widths[1:]))
-        return f"Vectors are trained for these numbers of first dimensions too: {shorter}." if shorter else ""
 
 
 def duplicates(keys: Tensor) -> tuple[Tensor, Tensor]:

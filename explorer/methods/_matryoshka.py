@@ -1,4 +1,4 @@
-"""Adaptive layers: a loss of vectors at every layer, so that an encoder can be cut after any (Li and others 2024)."""
+"""Matryoshka learning in two dimensions: losses of shorter vectors, and of the vectors of every layer."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -15,8 +15,43 @@ from explorer.methods._additions import Pooled
 SOFTENED = 0.3  # temperature of the divergence, as in sentence-transformers
 
 
-class AdaptiveLayers(Pooled):
-    """The loss of the last layer, and if it is set of the layers below."""
+class ShorterVectors(Pooled):
+    """Vectors that can be truncated (Kusupati and others 2022)."""
+
+    matryoshka: int = knob(
+        0,
+        low=0,
+        high=100_000,
+        help="Train vectors that can be truncated (Matryoshka learning, Kusupati and others 2022): the loss is summed "
+        "over the whole vector, its first half, its first quarter and so on, down to this many dimensions. 0: the "
+        "whole vector alone.",
+    )
+
+    def build(self) -> None:
+        """Refuse to train shorter vectors of which there are none."""
+        super().build()
+        whole = self.widths[0]
+        if self.matryoshka and len(self.widths) == 1:
+            raise BadChoice(
+                f"matryoshka cannot be {self.matryoshka}: the vectors have {whole} dimensions, and no half of them has "
+                f"as many. Choose {whole // 2} or less, or 0 to train the whole vector alone."
+            )
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """The dimensions at which the loss is computed: all, and the halves of halves that are trained too."""
+        whole = self.head().width(self.width)
+        halves = (whole >> times for times in range(1, whole.bit_length())) if self.matryoshka else ()
+        return (whole, *(half for half in halves if half >= self.matryoshka))
+
+    def remark(self) -> str:
+        """To what dimensions the vectors may be truncated."""
+        shorter = ", ".join(map(str, self.widths[1:]))
+        return f"Vectors are trained for these numbers of first dimensions too: {shorter}." if shorter else ""
+
+
+class AdaptiveLayers(ShorterVectors):
+    """The loss of the last layer, and if it is set of the layers below (2D Matryoshka, Li and others 2024)."""
 
     adaptive_layers: bool = knob(
         False,
