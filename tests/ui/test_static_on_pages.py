@@ -2,6 +2,7 @@
 
 import pytest
 
+from explorer.ui.layer_attention import pair_view
 from tests.encoding.load.test_static_embedding import saved
 from tests.visits import opened, words
 
@@ -13,5 +14,7 @@ def test_a_page_shows_static_embeddings_or_says_what_it_needs(furnished, place, 
     refused = [error.value for error in furnished.error]
     assert all("StaticModel" in one and "Choose a model" in one for one in refused), "an error says what to choose"
     assert bool(refused) == (page == "layer_attention")
+    if page == "layer_attention":
+        assert any(pair_view.WITHOUT_LAYERS.format("A") in one for one in words(furnished.markdown))
     if page == "start":
         assert "**static** has no layers and encodes texts of any length." in "".join(words(furnished.markdown))

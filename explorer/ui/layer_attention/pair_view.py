@@ -12,6 +12,7 @@ from explorer import in_words
 from explorer.data.text_sets import digest_of
 from explorer.drawing.sentences import heatmaps as drawn
 from explorer.drawing.sentences import pair_figures
+from explorer.encoding.locate import layout
 from explorer.encoding.locate.model_names import Found
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences import attention_weights, sentence_pair
@@ -27,6 +28,9 @@ DRAWN = ("cls", "mean")
 FILE = "Cosines and contributions of {} (CSV)"
 HEIGHT = 390  # pixels
 ADDS_MOST = "{}: layer {} contributes most, {} of the cosine {} (mean)."
+WITHOUT_LAYERS = (
+    "{} is static embeddings, without layers and attention: its cosine is that of the means of token vectors."
+)
 BARS = (
     "Bars: each layer's contribution to the cosine of layer {}; they sum to it ({}). A layer's update is its vector "
     "minus that of the layer below (layer 0: the embeddings). Contribution: inner product of the update in one "
@@ -43,7 +47,9 @@ ALONE = "This model's tokenizer has no separator for two sentences, so each is e
 
 
 def answer(side: Side, sentences: tuple[str, str]) -> str:
-    """Which layer contributes most to the cosine of the last layer, under mean."""
+    """Which layer contributes most to the cosine of the last layer, under mean; or that the model has no layers."""
+    if layout.is_static(side.found.folder):
+        return WITHOUT_LAYERS.format(side.name)
     pair = pair_layers(side.found, *sentences, side.choice.settings)
     contributions = pair.contributions[:, pair.poolings.index("mean")]
     if not np.isfinite(contributions).all():
