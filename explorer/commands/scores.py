@@ -52,8 +52,8 @@ def score(options: argparse.Namespace) -> None:
     """Evaluate every layer & pooling on a set.
 
     The scores (× 100) of every layer & pooling, by the measures of the set: correlations with human scores of scored
-    pairs (average precision and F1 of two labels), nDCG@10 and others of queries, accuracy of triplets and of labelled
-    texts. Higher is better, at most 100.
+    pairs (average precision, F1 and best accuracy of two labels), nDCG@10 and others of queries, accuracy of triplets
+    and of labelled texts. Higher is better, at most 100.
     """
     # what cannot be is refused before minutes of work
     by = flags.read(options, MeasureOptions)

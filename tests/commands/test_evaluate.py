@@ -168,7 +168,7 @@ def test_models_without_a_transformer_are_rows_too(desk, evaluate):
     assert rows["one"]["moods.csv"]
     assert "moods.csv" not in rows["bag-of-words"]
     assert "average of 2" not in rows["one"], "Spearman and accuracy have no average"
-    assert "STS sets and files of scored pairs only" in err
+    assert "STS sets, pair classification and files of scored pairs only" in err
 
 
 def test_searches_are_a_task(desk, evaluate):

@@ -51,7 +51,7 @@ def test_score_prints_average_precision_first_and_has_all_metrics(place, labelle
     assert "Spearman × 100 on 240 pairs" in done("score", place.model)[0]
     readings = answered("score", place.model, "--sts", path, "--json")["readings"]
     (first,) = [one for one in readings if one["reading"] == f"mean of layer {LAYERS}"]
-    assert list(first)[3:] == ["average precision", "F1", "spearman", "pearson"]
+    assert list(first)[3:] == ["average precision", "F1", "best accuracy", "spearman", "pearson"]
     assert first["average precision"] == pytest.approx(precision_of(place.model, rows), abs=1e-2)
 
 

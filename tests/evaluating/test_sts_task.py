@@ -145,7 +145,7 @@ KINDS = tasks.kinds()
 SETTINGS = Settings("float32", "cpu", 12)
 TITLES = ("mean of layer 1", "last of layer 2", "model default")
 NAMES = {"sts": "STS17", "transfer": "moods", "search": "Quora search", "retrieval": sample.SEARCH}
-NAMES["items"] = "triplets.csv"  # each by its kind
+NAMES |= {"items": "triplets.csv", "pair classification": "same"}  # each by its kind
 
 
 @pytest.fixture(scope="module")
@@ -155,6 +155,9 @@ def place(tmp_path_factory):
         patch.chdir(folder)
         rows = (f"a {word},one {word},no word" for word in ("dog", "cat", "bird", "fish"))
         (folder / "triplets.csv").write_text("\n".join(["anchor,positive,negative", *rows]), encoding="utf-8")
+        (folder / "same").mkdir()
+        rows = (f"{at % 2},a {word},one {word}" for at, word in enumerate(("dog", "cat", "bird", "fish", "cow")))
+        (folder / "same/test.csv").write_text("\n".join(["labels,sentence1,sentence2", *rows]), encoding="utf-8")
         patch.setenv("STRATA_DATA", str(folder / "data"))
         patch.setenv("STRATA_CACHE", str(folder / "cache"))
         yield folder
@@ -177,7 +180,7 @@ def test_no_kind_suite_or_task_is_named_twice_and_one_kind_takes_any_file():
     assert [kind.any_file for kind in KINDS].count(True) == KINDS[-1].any_file == 1
     assert all(inspect.getdoc(kind) for kind in KINDS)
     assert [kind.kind for kind in KINDS if not kind.suites] == ["items"], "of files alone"
-    assert list(tasks.suites()) == ["sts", "transfer", "search", "retrieval", "sts-more"]
+    assert list(tasks.suites()) == ["sts", "transfer", "search", "retrieval", "sts-more", "pair-classification"]
 
 
 def test_a_task_is_loaded_by_its_own_kind_and_its_key_states_what_decides_its_scores_and_nothing_else(task, request):

@@ -22,7 +22,7 @@ from explorer.measuring.scores.bootstrap import difference
 from explorer.measuring.scores.calibration import best_threshold
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.measuring.scores.measure import Settings
-from explorer.measuring.scores.metrics import AVERAGE_PRECISION, F1, METRICS, SPEARMAN
+from explorer.measuring.scores.metrics import AVERAGE_PRECISION, BEST_ACCURACY, F1, METRICS, SPEARMAN
 from explorer.measuring.scores.verdict import ElsewhereVerdict, RunVerdict, judged
 from explorer.progress import finish
 from tests.methods.rows import MANY
@@ -308,6 +308,8 @@ def test_labels_have_the_scores_of_the_binary_evaluator_of_sentence_transformers
     theirs, precision, recall, _ = BinaryClassificationEvaluator.find_best_f1_and_threshold(distinct, gold, True)
     found = best_threshold(gold, distinct)
     assert (found.f1, found.precision, found.recall) == pytest.approx((theirs, precision, recall), abs=1e-12)
+    accuracy, _ = BinaryClassificationEvaluator.find_best_acc_and_threshold(distinct, gold, True)
+    assert METRICS[BEST_ACCURACY].of_pairs(gold, distinct) == pytest.approx(accuracy, abs=1e-12)
 
 
 @pytest.mark.parametrize(("metric", "theirs"), [(AVERAGE_PRECISION, average_precision_score), (F1, None)])

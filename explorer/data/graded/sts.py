@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
+from itertools import chain
 from pathlib import Path
 
 from explorer.data.tables.columns import guess, plain
@@ -54,7 +55,7 @@ class PublishedSet:
     tag: str | None = None  # another column with a label of each pair
     about: str = ""  # what the labels mean, how many there are, and the columns of the files
     classes: int = 2
-    columns: str = "label text"
+    columns: str = "score sentence1 sentence2"
 
     @property
     def folds(self) -> bool:
@@ -128,12 +129,19 @@ def load(
     """
     chosen = find(name)
     part = find_split(chosen, split)
+    return load_split(chosen, part, folder, online=online, text=text)
+
+
+def load_split(
+    chosen: PublishedSet, part: Split, folder: Path | None = None, *, online: bool = False, text: str = RAW
+) -> GradedPairs:
+    """Load a split of pairs from the folder, the hub's cache or the hub, and check its counts."""
     if text == SENTEVAL:
         part = replace(part, file=part.file.replace(".tsv", "_senteval.tsv"), on_hub=())
     in_folder = data_folder(folder)
-    file = in_folder / part.file if in_folder else None
+    file = file_of(in_folder, part.file) if in_folder else None
     if file and file.is_file():
-        table: Table | None = read_file(file)
+        table: Table | None = table_in(file)
     else:
         table = hub_table(chosen.hub_id, part.on_hub, online=online) if part.on_hub else None
     if table is None:
@@ -150,12 +158,24 @@ def load(
             hub = f"{chosen.hub_id} is not in the hub's cache, and the download is not allowed (online)"
         raise SetNotFound(
             f"{chosen.name} {part.name} is not available: {reason}, and {hub}. Set {VARIABLE} to a folder with "
-            f"{part.file} in it (tab-separated, first line: score sentence1 sentence2), or use the sample pairs "
+            f"{part.file} in it (tab-separated, first line: {chosen.columns}), or use the sample pairs "
             "that ship with Strata.",
-            # SentEval's text is not what is fetched under the name of the split
-            (chosen.name, part.name) if text == RAW else None,
+            # SentEval's text is not what is fetched under the name of the split, nor has a menu sets of other kinds
+            (chosen.name, part.name) if text == RAW and chosen in SETS else None,
         )
     return _whole(chosen, part, table)
+
+
+def file_of(folder: Path, file: str) -> Path:
+    """The file of a split in a folder: as it is called there, or in the layout of the hub, with another ending."""
+    path = folder / file
+    if path.is_file():
+        return path
+    endings = [f"{ending}{zipped}" for ending in ENDINGS for zipped in ("", ZIPPED)]
+    plain = (path.with_name(f"{path.stem}{ending}") for ending in endings)
+    # the hub cuts a table into parts, whose number is in each name; one part is the whole
+    parts = (found for ending in endings for found in path.parent.glob(f"data/{path.stem}-00000-of-00001*{ending}"))
+    return next((found for found in chain(plain, parts) if found.is_file()), path)
 
 
 def files(name: str) -> tuple[Path, ...]:
@@ -275,13 +295,27 @@ def hub_table(hub_id: str, contains: Sequence[str], *, online: bool) -> Table | 
     if path is None:
         return None
     try:
-        data = gzip.decompress(path.read_bytes()) if path.suffix == ZIPPED else path.read_bytes()
+        return _unzipped(path)
     except (OSError, EOFError, zlib.error) as error:  # no permission, truncated, damaged
         raise UnreadableFile(
             # the file behind the link, else the cache would return it again
             f"{path.name} in the hub's cache cannot be read: {error}. Delete {path.resolve()}, so that it is "
             "downloaded again."
         ) from error
+
+
+def table_in(path: Path) -> Table:
+    """The table in a file of a folder, which may be compressed."""
+    if path.suffix != ZIPPED:
+        return read_file(path)
+    try:
+        return _unzipped(path)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UnreadableFile(f"{path} cannot be read: {error}. Replace it.") from error
+
+
+def _unzipped(path: Path) -> Table:
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ZIPPED else path.read_bytes()
     return read_bytes(path.name.removesuffix(ZIPPED), data)
 
 

@@ -25,6 +25,7 @@ from explorer.places import given_path
 SPLITS = {"train": ("train", "training"), "dev": ("dev", "validation", "valid", "val"), "test": ("test",)}
 FOLDS = 10
 LEAST_ROWS = 10  # rows of a fold, below which its accuracy moves by more than 10 points with one row
+TEXTS, LABELLED_PAIRS = "label text", "label sentence1 sentence2"  # columns of published sets
 MORE = "Add rows, or give a folder with a train, a dev and a test file, which needs no folds."
 
 Columns = Mapping[str, str | None]
@@ -157,7 +158,7 @@ def _splits(folder: str, **rows: int) -> tuple[Split, ...]:
 
 
 def _unsplit(name: str, about: str, *classes: int) -> PublishedSet:
-    return PublishedSet(name, (Split("all", f"{name}/all.tsv", sum(classes), classes),), about=about)
+    return PublishedSet(name, (Split("all", f"{name}/all.tsv", sum(classes), classes),), about=about, columns=TEXTS)
 
 
 # Sizes of the files that SentEval scores (Conneau and Kiela 2018). CR is often given as 3775; SentEval's file has 3771.
@@ -171,22 +172,27 @@ SETS = (
         _splits("SST2", train=67349, dev=872, test=1821),
         about="film reviews, positive or negative, with phrases in train (Socher et al. 2013)",
         also=("sst",),
+        columns=TEXTS,
     ),
     PublishedSet(
-        "TREC", _splits("TREC", train=5452, test=500), about="six types of questions (Li and Roth 2002)", classes=6
+        "TREC",
+        _splits("TREC", train=5452, test=500),
+        about="six types of questions (Li and Roth 2002)",
+        classes=6,
+        columns=TEXTS,
     ),
     PublishedSet(
         "MRPC",
         _splits("MRPC", train=4076, test=1725),
         about="paraphrase or not (Dolan et al. 2004)",
-        columns="label sentence1 sentence2",
+        columns=LABELLED_PAIRS,
     ),
 )
 
 
 def _glue(name: str, about: str, train: int, dev: int, pairs: bool = True, folder: str = "") -> PublishedSet:
     splits = _splits(folder or f"GLUE/{name}", train=train, dev=dev)
-    columns = "label sentence1 sentence2" if pairs else "label text"
+    columns = LABELLED_PAIRS if pairs else TEXTS
     # the names alone are SentEval's for two of them, which have other rows
     also = () if name in ("SST-2", "MRPC") else (plain(name),)
     return PublishedSet(f"GLUE {name}", splits, about=about, columns=columns, also=also)

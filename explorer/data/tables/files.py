@@ -238,7 +238,7 @@ def _stumble(text: str) -> int:
 
 
 def _of_records(name: str, values: Iterable[tuple[int, Any]]) -> Table:
-    """The table of JSON values with their lines, each of which has to be an object."""
+    """The table of JSON values with their lines, each of which has to be an object, or an object of lists."""
     records: list[Record] = []
     for at, value in values:
         if not isinstance(value, dict):
@@ -249,7 +249,7 @@ def _of_records(name: str, values: Iterable[tuple[int, Any]]) -> Table:
         if isinstance(value, _Repeated):
             twice = max(value, key=value.__getitem__)
             raise UnreadableFile(f"{name}, record {at} has {twice!r} twice. Keep one of them.")
-        records.append((at, value))
+        records += [(at, row) for row in _rows_of_lists(value)]
     fields = tuple(dict.fromkeys(field for _, record in records for field in record))
     check_width(name, len(fields))
     nested = {field for _, record in records for field, value in record.items() if isinstance(value, list | dict)}
@@ -259,8 +259,18 @@ def _of_records(name: str, values: Iterable[tuple[int, Any]]) -> Table:
     return Table(name, named(flat), rows, lines=tuple(at for at, _ in records), set_aside=tuple(set_aside))
 
 
+def _rows_of_lists(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of an object whose fields are all lists of one length, as in MTEB's older files; else the object."""
+    columns = list(record.values())
+    if len(columns) < 2 or not all(isinstance(column, list) and column for column in columns):
+        return [record]
+    if len({*map(len, columns)}) > 1 or not any(isinstance(column[0], str) for column in columns):
+        return [record]
+    return [dict(zip(record, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
 def parquet_table(name: str, data: bytes) -> Table:
-    """Read a Parquet file; columns of lists, such as vectors, are set aside unread."""
+    """Read a Parquet file; columns of lists, such as vectors, are set aside unread if there are others."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -268,12 +278,18 @@ def parquet_table(name: str, data: bytes) -> Table:
         of_bytes = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
         return bool(of_bytes or pa.types.is_nested(kind))
 
+    def is_of_texts(kind: Any) -> bool:
+        is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+        return bool(is_list and (pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type)))
+
     try:
         file = pq.ParquetFile(pa.BufferReader(data))
         fields = [field for field in file.schema_arrow if not field.name.startswith("__index_level_")]
         set_aside = [field.name for field in fields if is_set_aside(field.type)]
         flat = [field.name for field in fields if field.name not in set_aside]
         check_width(name, len(fields))
+        if not flat and any(is_of_texts(field.type) for field in fields):
+            return _of_records(name, enumerate(file.read(columns=set_aside).to_pylist(), start=1))
         columns = [column.to_pylist() for column in file.read(columns=flat).columns] if flat else []
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:  # names that are not UTF-8, dates too far
         reason = str(error).partition("\n")[0][:200]

@@ -128,6 +128,7 @@ def stated(options: Options, settings: Settings) -> dict[str, Setting]:
 
 
 STS, TRANSFER, RETRIEVAL, SEARCH = "sts", "transfer", "retrieval", "search"  # kinds of tasks
+PAIR_CLASSIFICATION = "pair classification"
 OF_ENCODING = ("max_length", "precision", "device")  # settings that matter to all of them
 FINE_TUNING, GLUE, RUN_TEST = "fine-tuning", "glue", "run's test set"  # results with the settings of a training
 USUAL = {name: value for name, value in stated(Options(), EVALUATED).items() if name not in ("seeds", "device")}

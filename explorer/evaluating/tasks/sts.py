@@ -25,9 +25,12 @@ class ScoredPairs(ItemSets):
 
     data: text_sets.GradedPairs
     kind = STS
-    suites = Suite("sts", SEVEN, 1, "the seven sets of papers"), Suite("sts-more", OTHERS, 5)
+    suites: ClassVar[tuple[Suite, ...]] = (
+        Suite("sts", SEVEN, 1, "the seven sets of papers"),
+        Suite("sts-more", OTHERS, 5),
+    )
     also: ClassVar[Mapping[str, str]] = {other: known.name for known in published.SETS for other in known.also}
-    decided_by = ("text",)
+    decided_by: ClassVar[tuple[str, ...]] = ("text",)
 
     @classmethod
     def load(cls, name: str, options: Options) -> ScoredPairs:
@@ -52,4 +55,4 @@ class ScoredPairs(ItemSets):
         scores = yield from measure.measure(
             subject.found, self.data, settings, lambda *_: subject.encoder, again=options.again, also=also
         )
-        return of_scores(scores, self.data, options.text)
+        return of_scores(scores, self.data, options.text if "text" in self.decided_by else published.RAW)

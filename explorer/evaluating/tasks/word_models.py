@@ -29,7 +29,16 @@ from explorer.errors import BadChoice, DataError
 from explorer.evaluating import encoded, tasks
 from explorer.evaluating.results import scored_task
 from explorer.evaluating.results.result_files import ScoredModel, revision_of
-from explorer.evaluating.results.scored_task import EVALUATED, RETRIEVAL, STS, Items, Measured, Options, Setting
+from explorer.evaluating.results.scored_task import (
+    EVALUATED,
+    PAIR_CLASSIFICATION,
+    RETRIEVAL,
+    STS,
+    Items,
+    Measured,
+    Options,
+    Setting,
+)
 from explorer.evaluating.tasks.word_vectors import ENDINGS, SPLIT, WordVectors, forms_of, read_word_vectors
 from explorer.measuring.neighbours.rankings import DEPTH, MEASURES, measures
 from explorer.measuring.scores.bootstrap import mean_ends
@@ -124,8 +133,11 @@ class WordSubject:
         if self.source == BM25:
             if task.kind != RETRIEVAL:
                 raise DataError(f"{BM25} is a search: it is scored on retrieval sets only, not on {task.name}.")
-        elif task.kind != STS:
-            raise DataError(f"{self.source} is scored on STS sets and files of scored pairs only, not on {task.name}.")
+        elif task.kind not in (STS, PAIR_CLASSIFICATION):
+            raise DataError(
+                f"{self.source} is scored on STS sets, pair classification and files of scored pairs only, not on "
+                f"{task.name}."
+            )
         return self.every_title
 
     def score(self, task: tasks.Task[Any], options: Options) -> Work[Measured]:
@@ -137,7 +149,7 @@ class WordSubject:
         path = given_path(self.source)
         model = BagOfWords() if self.source == BAG else (yield from read_word_vectors(path, forms))
         given = sources.identity(task.name)  # pairs that are no split of a published set are scored all
-        of_split = given.kind == SetKind.PUBLISHED and not given.items
+        of_split = task.kind == PAIR_CLASSIFICATION or (given.kind == SetKind.PUBLISHED and not given.items)
         return word_scores(model, task.data, given.piece or "test" if of_split else "all")
 
     def cost(self, task: tasks.Task[Any], options: Options) -> Work[encoded.TaskCost | None]:

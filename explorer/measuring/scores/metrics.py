@@ -24,7 +24,7 @@ Measure = Callable[[Floats, Floats], Floats]  # of true and predicted positives 
 
 AGGREGATES = ("all", "mean", "wmean")
 MEAN = "mean of items"
-AVERAGE_PRECISION, F1 = "average precision", "F1"
+AVERAGE_PRECISION, F1, BEST_ACCURACY = "average precision", "F1", "best accuracy"
 # the measures of scored pairs, triplets and probe packs; those of retrieval sets are others, of queries
 SPEARMAN, ACCURACY, DISTINGUISHED = "Spearman", "accuracy", "share distinguished"
 DECIDED = {0.0: "wrong", 100.0: "right"}  # the accuracy × 100 of an item
@@ -78,6 +78,13 @@ def _f1(true: Floats, predicted: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         found = (2 * true / (predicted + true[-1])).max(axis=0)
     return np.asarray(np.where(true[-1] > 0, found, np.nan))
+
+
+def _best_accuracy(true: Floats, predicted: Floats) -> Floats:
+    """The highest share of pairs that one threshold puts on the right side."""
+    positive, count = true[-1], predicted[-1]
+    rejected = count - positive - (predicted - true)  # negative pairs below the threshold
+    return np.asarray((true + rejected).max(axis=0) / count)
 
 
 def _of_thresholds(measure: Measure) -> tuple[OfPairs, OfDraws]:
@@ -219,6 +226,14 @@ METRICS: dict[str, Metric] = {
             *_of_enough(*_of_thresholds(_f1)),
             f"{F1}: the harmonic mean of precision and recall at the threshold that is best on these pairs, × 100, so "
             "it is optimistic. Higher is better, at most 100.",
+            is_binary,
+            leads=True,
+        ),
+        Metric(
+            BEST_ACCURACY,
+            *_of_enough(*_of_thresholds(_best_accuracy)),
+            f"{BEST_ACCURACY}: the share of pairs that are right at the threshold that is best on these pairs, × 100, "
+            "so it is optimistic; chance is the share of the larger class. Higher is better, at most 100.",
             is_binary,
             leads=True,
         ),

@@ -64,7 +64,7 @@ def test_each_cell_of_a_grid_has_the_interval_that_it_has_alone():
 def test_a_metric_that_jumps_keeps_its_percentiles():
     gold, one, other = rows(shape=())
     gold = (gold > 2.5).astype(float)
-    for metric in ("F1", "average precision"):
+    for metric in ("F1", "average precision", "best accuracy"):
         drawn = resampled(gold, np.stack([one, other]), metric=metric)
         assert ends(difference(gold, one, other, metric=metric)) == pytest.approx(
             np.quantile(drawn[1] - drawn[0], [0.025, 0.975])

@@ -38,7 +38,7 @@ def test_five_pairs_are_the_fewest_of_which_a_correlation_can_differ_from_chance
 
 
 @pytest.mark.parametrize("count", range(1, 8))
-@pytest.mark.parametrize("metric", ["Spearman", "Pearson", "average precision", "F1"])
+@pytest.mark.parametrize("metric", ["Spearman", "Pearson", "average precision", "F1", "best accuracy"])
 def test_too_few_pairs_have_no_score_and_no_interval_by_any_metric(count, metric):
     cosines = np.random.default_rng(0).random((3, 8)).astype(np.float32)[:, :count]
     gold = (GRADED if metric in ("Spearman", "Pearson") else BINARY)[:count]
@@ -66,7 +66,7 @@ def test_gold_scores_that_say_nothing_are_the_reason(gold, metric, why):
     assert bool(metrics.no_score_in_words(why, len(gold))) == bool(why)
 
 
-@pytest.mark.parametrize("metric", ["Spearman", "Pearson", "average precision", "F1"])
+@pytest.mark.parametrize("metric", ["Spearman", "Pearson", "average precision", "F1", "best accuracy"])
 def test_cosines_that_are_all_equal_order_no_pairs_and_have_no_score_by_any_metric(metric):
     gold = GRADED if metric in ("Spearman", "Pearson") else BINARY
     equal, others = np.full(len(gold), 0.5), np.random.default_rng(0).random(len(gold))
