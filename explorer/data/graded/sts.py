@@ -135,7 +135,14 @@ def load(
 def load_split(
     chosen: PublishedSet, part: Split, folder: Path | None = None, *, online: bool = False, text: str = RAW
 ) -> GradedPairs:
-    """Load a split of pairs from the folder, the hub's cache or the hub, and check its counts."""
+    """Load a split of pairs, and check its counts."""
+    return _whole(chosen, part, split_table(chosen, part, folder, online=online, text=text))
+
+
+def split_table(
+    chosen: PublishedSet, part: Split, folder: Path | None = None, *, online: bool = False, text: str = RAW
+) -> Table:
+    """Read the table of a split from the folder, the hub's cache, or the hub if allowed."""
     if text == SENTEVAL:
         part = replace(part, file=part.file.replace(".tsv", "_senteval.tsv"), on_hub=())
     in_folder = data_folder(folder)
@@ -163,7 +170,7 @@ def load_split(
             # SentEval's text is not what is fetched under the name of the split, nor has a menu sets of other kinds
             (chosen.name, part.name) if text == RAW and chosen in SETS else None,
         )
-    return _whole(chosen, part, table)
+    return table
 
 
 def file_of(folder: Path, file: str) -> Path:

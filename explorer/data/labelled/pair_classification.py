@@ -9,14 +9,14 @@ from pathlib import Path
 
 from explorer.data.graded import sts
 from explorer.data.graded.sts import PublishedSet, Split
-from explorer.data.labelled.labelled_sets import LABELLED_PAIRS, SPLITS
+from explorer.data.labelled.labelled_sets import LABELLED_PAIRS
+from explorer.data.labelled.split_folders import TEST, table_of_test
 from explorer.data.tables.columns import guess, table_kind
 from explorer.data.tables.text_rows import graded_pairs
 from explorer.data.text_sets import SCORED_PAIRS, GradedPairs
 from explorer.errors import DataError
 
 LABELS = {"0", "1", "0.0", "1.0"}  # as files write them
-TEST = "test.tsv"
 
 
 def _published(name: str, about: str, others: int, same: int) -> PublishedSet:
@@ -53,12 +53,8 @@ def read(folder: Path) -> GradedPairs | None:
 
     A folder with train and test is a classification task: a classifier is trained on its pairs.
     """
-    test = sts.file_of(folder, TEST)
-    names = {path.name.partition(".")[0].lower() for path in folder.iterdir()}
-    if not test.is_file() or names & {*SPLITS["train"]}:
-        return None
-    table = sts.table_in(test)
-    if table_kind(table) != SCORED_PAIRS:
+    table = table_of_test(folder)
+    if table is None or table_kind(table) != SCORED_PAIRS:
         return None
     roles = guess(table, SCORED_PAIRS)
     labels = {cell.strip() for cell in table.column(roles.column("score") or "")}

@@ -92,7 +92,7 @@ class Options(Knobs):
         flag="reading",
         metavar="TITLE",
         repeated=True,
-        empty="all; of transfer tasks, which train a classifier for each, the model default only",
+        empty="all; of transfer and clustering, which fit a classifier or clusters for each, the model default only",
         help="Fewer take less time. On scored pairs the whole grid is always scored. 'all' is every layer & pooling; "
         "one can be typed, such as 'last of layer 3' or 'mean of layers 4-6'.",
     )
@@ -128,7 +128,7 @@ def stated(options: Options, settings: Settings) -> dict[str, Setting]:
 
 
 STS, TRANSFER, RETRIEVAL, SEARCH = "sts", "transfer", "retrieval", "search"  # kinds of tasks
-PAIR_CLASSIFICATION = "pair classification"
+PAIR_CLASSIFICATION, CLUSTERING = "pair classification", "clustering"
 OF_ENCODING = ("max_length", "precision", "device")  # settings that matter to all of them
 FINE_TUNING, GLUE, RUN_TEST = "fine-tuning", "glue", "run's test set"  # results with the settings of a training
 USUAL = {name: value for name, value in stated(Options(), EVALUATED).items() if name not in ("seeds", "device")}
