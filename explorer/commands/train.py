@@ -1,4 +1,4 @@
-"""Fine-tune an encoder, and copy the tuned one from its run."""
+"""Fine-tune an encoder."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _findings(status: Status) -> list[str]:
 
 def _where(run: runs.Run, status: Status, out: Path | None) -> list[str]:
     """The seeds of several, the run, its model, and the command that compares it with its base, as lines."""
-    recipe, lines = run.recipe(), []
+    lines = []
     if len(status.results) > 1:
         for one in status.results:
             scores = {"dev": one.dev, "test": one.test}
@@ -169,10 +169,7 @@ def _where(run: runs.Run, status: Status, out: Path | None) -> list[str]:
     lines.append(f"Run {run.name}: {status.state} in {in_words.duration(status.seconds)}, {run.folder}")
     if not run.has_model:
         return lines
-    rows = run_results.test_rows_of(run)
-    test = rows or recipe.test
-    model = str(run.model) if out else f"run:{run.name}"
-    words = ["compare", recipe.model, model, *(["--on", str(test)] if test else [])]
+    words = run_results.compare_words(run, str(run.model) if out else "")
     return [*lines, f"Model: {run.model}", f"Compare it with its base: python -m explorer {shlex.join(words)}"]
 
 
@@ -314,20 +311,3 @@ def _fitting(data: Sequence[SetIdentity]) -> str:
     if _first():
         output.say(suggestion.sentence(" + ".join(map(sources.shown, data)), method))
     return method
-
-
-def export_flags(verb: argparse.ArgumentParser) -> None:
-    """Take a run, and the folder to write."""
-    verb.add_argument("run", metavar="RUN", help=f"A run: {flags.A_RUN}")
-    verb.add_argument("folder", metavar="DIR", type=given_path, help="The folder to write; it must not exist yet")
-
-
-def export(options: argparse.Namespace) -> None:
-    """Copy the tuned encoder of a run to a folder.
-
-    Copy the model of a run. transformers and sentence-transformers can load the folder.
-    """
-    from explorer.training import saved_model
-
-    saved_model.take(runs.named(options.run), options.folder)
-    print(options.folder)

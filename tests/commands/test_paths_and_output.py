@@ -332,3 +332,9 @@ def test_models_of_one_name_are_each_in_an_estimate_and_json_tells_them_apart(de
     found = json.loads(capsys.readouterr().out)
     assert {one["task"] for one in found} == {"test.tsv"}
     assert len({one["data"] for one in found}) == len({one["folder"] for one in found}) == 3
+
+
+def test_a_gallery_of_named_runs_is_written_and_its_first_page_is_named(done, tmp_path):
+    out, _ = done("gallery", tmp_path / "site", "--run", "example", "--title", "My runs")
+    assert out == f"{tmp_path / 'site' / 'index.html'}\n"
+    assert '<h1 dir="auto">My runs</h1>' in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")

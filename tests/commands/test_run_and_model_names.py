@@ -36,6 +36,7 @@ LINES = {
     ("advise", "--model"): "advise {long} --model {} --method simcse --estimate",
     ("reproduce", "--model"): "reproduce sg-bert-5 --model {} --data {text} --dev {dev} --test {test} --table --csv",
     ("export", "RUN"): "export {} {out}",
+    ("gallery", "--run"): "gallery {out} --run {}",
     ("backtranslate", "--there"): "backtranslate {text} --there {} --back {model} --out {out}.tsv",
     ("backtranslate", "--back"): "backtranslate {text} --there {model} --back {} --out {out}.tsv",
     ("generator", "--model"): "generator --model {} --data {long} --out {out} --steps 1",

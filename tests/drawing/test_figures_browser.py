@@ -1,4 +1,4 @@
-"""Test the canvas of very many sentences, and the report, in a real browser. Skipped without a browser.
+"""Test the canvas of very many sentences, the report and a gallery in a real browser. Skipped without a browser.
 
 The canvas shows density from afar, and points when zoomed in; the report draws every figure and downloads nothing.
 """
@@ -8,6 +8,7 @@ import pytest
 
 from explorer.drawing.reports.report import report
 from explorer.drawing.sentences import sentence_maps as drawing
+from explorer.studies import gallery
 from tests import live
 from tests.drawing import made_up
 from tests.drawing.sentences.test_sentence_maps import NASTY, positions
@@ -135,3 +136,16 @@ def test_pictures_that_share_a_row_are_as_wide_as_their_places(page, file):
         "[...document.querySelectorAll('.js-plotly-plot')].every("
         "one => one.querySelector('.main-svg').clientWidth <= one.closest('figure').clientWidth + 1)"
     )
+
+
+def test_a_gallery_opens_from_the_disk_without_a_network(page, tmp_path):
+    first = gallery.write(tmp_path / "gallery", gallery.GalleryOptions(run=("example",)))
+    asked, wrong = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(first.as_uri())
+    assert page.locator("svg polyline").bounding_box()["width"] > 100
+    page.get_by_role("link", name="example").click()
+    page.locator(".js-plotly-plot .main-svg").first.wait_for()
+    assert asked == [first.as_uri(), first.with_name("run-example.html").as_uri()]
+    assert wrong == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from urllib.parse import quote
 
 import plotly.graph_objects as go
 
@@ -17,8 +18,10 @@ Row = Mapping[str, object]
 LONG = 24  # characters of a text from which on its column has a minimum width
 
 CONFIG = {"displaylogo": False, "responsive": True, "toImageButtonOptions": {"format": "svg", "filename": "strata"}}
+_PLOT = 'class="plotly-graph-div"'  # of the element of a picture
 # nothing may be loaded from the network
-_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+ALONE = "default-src 'none'"
+_POLICY = f"{ALONE}; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 _STYLE = """
 :root { color-scheme: light dark; --ink: #31333f; --quiet: #6b6f7a; --paper: #fff; --line: #d9dbe1; --soft: #f5f6f8 }
 @media screen and (prefers-color-scheme: dark) {
@@ -31,6 +34,7 @@ p.note, figcaption { color: var(--quiet); font-size: .875rem; max-width: 60rem; 
 .cards, .beside { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 19rem), 1fr)) }
 .card { border: 1px solid var(--line); border-radius: .5rem; padding: .75rem 1rem }
 .card b { display: block; font-size: 1.75rem; font-weight: 600; line-height: 1.25 } .card span { color: var(--quiet) }
+.card p { margin: .5rem 0 } .card svg { display: block; width: 100%; height: 5rem }
 figure { margin: 0; min-width: 0 } .wide { overflow-x: auto }
 p.verdict { border-left: .4rem solid var(--quiet); background: var(--soft); padding: .6rem .9rem; font-size: 1.1rem }
 p.verdict.better { border-color: #1a7f37 } p.verdict.worse { border-color: #cf222e }
@@ -70,19 +74,20 @@ addEventListener("afterprint", () => {
 
 
 def page(title: str, body: Sequence[str]) -> bytes:
-    """The page as bytes; `body` is HTML, the title is text."""
+    """The page as bytes; `body` is HTML, the title is text. Without pictures there are no scripts, of megabytes."""
     from plotly.offline import get_plotlyjs
 
     text = escape(title)
+    plotly, script = (get_plotlyjs(), _SCRIPT) if any(_PLOT in piece for piece in body) else ("", "")
     return "\n".join(
         [
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{text}</title><style>{_STYLE}</style><script>{get_plotlyjs()}</script></head><body>",
+            f"<title>{text}</title><style>{_STYLE}</style><script>{plotly}</script></head><body>",
             f'<h1 dir="auto">{text}</h1>',
             *body,
-            f"<script>{_SCRIPT}</script></body></html>",
+            f"<script>{script}</script></body></html>",
         ]
     ).encode("utf-8", "replace")  # replaces lone surrogates, which cannot be encoded
 
@@ -90,6 +95,35 @@ def page(title: str, body: Sequence[str]) -> bytes:
 def card(label: str, number: str, note: str) -> str:
     """A number in large type."""
     return f'<div class="card">{escape(label)}<b>{escape(number)}</b><span>{escape(note)}</span></div>'
+
+
+def linked(title: str, target: str, body: Sequence[str]) -> str:
+    """A card whose title leads to another file of this folder; `body` is HTML."""
+    return f'<div class="card"><a href="{escape(quote(target))}" dir="auto">{escape(title)}</a>{"".join(body)}</div>'
+
+
+def sparkline(lines: Sequence[Sequence[tuple[float, float]]], level: float | None, title: str) -> str:
+    """Lines of points (x, y), and a dashed level, as a small drawing without numbers; its title says what they are."""
+    points = [point for line in lines for point in line]
+    across, up = [x for x, _ in points], [y for _, y in points] + ([] if level is None else [level])
+    if not points:
+        return ""
+
+    def scaled(value: float, among: Sequence[float], length: float) -> float:
+        span = max(among) - min(among)
+        return 2 + length * ((value - min(among)) / span if span else 0.5)
+
+    drawn = []
+    for line in lines:
+        places = " ".join(f"{scaled(x, across, 296):.1f},{80 - scaled(y, up, 76):.1f}" for x, y in line)
+        drawn.append(f'<polyline points="{places}" stroke-width="2" vector-effect="non-scaling-stroke"/>')
+    if level is not None:
+        height = f"{80 - scaled(level, up, 76):.1f}"
+        drawn.append(f'<line x1="0" x2="300" y1="{height}" y2="{height}" stroke-dasharray="6 4" opacity="0.6"/>')
+    return (
+        f'<svg viewBox="0 0 300 80" preserveAspectRatio="none" role="img" aria-label="{escape(title)}" '
+        f'fill="none" stroke="currentColor">{"".join(drawn)}</svg>'
+    )
 
 
 def verdict(sentence: Sentence) -> str:
@@ -130,7 +164,7 @@ def picture(figure: go.Figure, title: str, caption: str = "", among: int = 1, le
     figure.update_xaxes(automargin=True, title_standoff=8, **quiet)
     figure.update_yaxes(automargin=True, title_standoff=8, **quiet)
     drawn: str = figure.to_html(include_plotlyjs=False, full_html=False, config=CONFIG)
-    drawn = drawn.replace('class="plotly-graph-div"', f'class="plotly-graph-div" data-beside="{among}"', 1)
+    drawn = drawn.replace(_PLOT, f'{_PLOT} data-beside="{among}"', 1)
     if least:
         drawn = f'<div class="wide"><div style="min-width: {least}px">{drawn}</div></div>'
     text = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""

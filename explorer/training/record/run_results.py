@@ -131,6 +131,13 @@ def test_rows_of(run: runs.Run) -> SetIdentity | None:
     return _test_rows_of(run, run.status())
 
 
+def compare_words(run: runs.Run, model: str = "") -> list[str]:
+    """The words of the command that compares the model of a run, `run:NAME` or as it is called, with its base."""
+    recipe = run.recipe()
+    test = test_rows_of(run) or recipe.test
+    return ["compare", recipe.model, model or run_folder.model_name(run.name), *(["--on", str(test)] if test else [])]
+
+
 def _test_rows_of(run: runs.Run, status: Status) -> SetIdentity | None:
     facts = status.facts
     labelled = any(one.classes for one in status.results)

@@ -1,4 +1,4 @@
-"""Blend what a run trained with its base, from the command line."""
+"""Use finished runs: blend their models with the base, copy a model, show them as pages."""
 
 import argparse
 import json
@@ -81,3 +81,45 @@ def _with_base(options: argparse.Namespace) -> list[runs.Run]:
         for source, run in zip(options.runs, found, strict=True)
     ]
     return []
+
+
+def export_flags(verb: argparse.ArgumentParser) -> None:
+    """Take a run, and the folder to write."""
+    verb.add_argument("run", metavar="RUN", help=f"A run: {flags.A_RUN}")
+    verb.add_argument("folder", metavar="DIR", type=given_path, help="The folder to write; it must not exist yet")
+
+
+def export(options: argparse.Namespace) -> None:
+    """Copy the tuned encoder of a run to a folder.
+
+    Copy the model of a run. transformers and sentence-transformers can load the folder.
+    """
+    from explorer.training import saved_model
+
+    saved_model.take(runs.named(options.run), options.folder)
+    print(options.folder)
+
+
+def gallery_flags(verb: argparse.ArgumentParser) -> None:
+    """Take the folder to write, and the runs and reports to show."""
+    from explorer.studies.gallery import GalleryOptions
+
+    verb.add_argument(
+        "folder", metavar="DIR", type=given_path, help="The folder to write; an older gallery there is replaced"
+    )
+    flags.add(verb, GalleryOptions)
+
+
+def gallery(options: argparse.Namespace) -> None:
+    """Write runs and reports as a folder of pages.
+
+    Write a page for each finished run, with its verdict, scores, curve, settings and the commands that repeat it, and
+    a first page that lists them. A browser opens it from the disk or from any web server; nothing is loaded from
+    elsewhere.
+    """
+    from explorer.studies import gallery as galleries
+
+    chosen = flags.read(options, galleries.GalleryOptions)
+    if not chosen.run:
+        output.say_unreadable()
+    print(galleries.write(options.folder, chosen))
