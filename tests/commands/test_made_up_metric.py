@@ -78,7 +78,9 @@ def test_commands_take_it_in_any_case_and_name_it_among_those_there_are(place, a
     told = answered("compare", place.model, place.model, "--sts", place.test, "--metric", "concordance", "--json")
     assert told["metric"] == "Concordance"
     err = refused("score", place.model, "--metric", "tau")
-    assert "no metric 'tau'. Choose one of Spearman, Pearson, average precision, F1, Concordance, " in err
+    assert (
+        "no metric 'tau'. Choose one of Spearman, Pearson, average precision, F1, best accuracy, Concordance, " in err
+    )
 
 
 def test_names_are_found_in_any_case():

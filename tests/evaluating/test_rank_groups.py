@@ -12,8 +12,10 @@ from scipy.stats import false_discovery_control, norm, spearmanr
 from explorer.data.graded import sts
 from explorer.evaluating.results.rank_groups import ERROR, holm, letters_of, p_values, ranking
 from explorer.evaluating.results.scored_task import (
+    CLUSTERING,
     EVALUATED,
     FINE_TUNING,
+    PAIR_CLASSIFICATION,
     RETRIEVAL,
     RUN_TEST,
     SEARCH,
@@ -177,6 +179,8 @@ MATTERS = {
     TRANSFER: {"probe", "seeds"},
     RETRIEVAL: {"query_prompt", "document_prompt"},
     SEARCH: {"index"},
+    CLUSTERING: set(),
+    PAIR_CLASSIFICATION: set(),
     "items": set(),
 }
 
