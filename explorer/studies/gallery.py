@@ -6,6 +6,7 @@ import json
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
@@ -240,7 +241,8 @@ def read_report(path: Path) -> CopiedReport:
     except OSError as error:
         raise BadChoice(f"{path} cannot be read: {error.strerror or error}. Give a report that is there.") from error
     outline = _Outline()
-    outline.feed(content.decode("utf-8", "replace"))
+    with suppress(AssertionError):  # of the parser, on markup of no page
+        outline.feed(content.decode("utf-8", "replace"))
     if not outline.policy.lstrip().startswith(standalone.ALONE):
         raise BadChoice(f"{path} is no report of Strata. Give a file that --report or --html has written.")
     sentence = next((text for text in outline.paragraphs if text.strip()), "")

@@ -220,6 +220,7 @@ COMMANDS: Mapping[str, tuple[Sequence[Values], Mapping[str, Values | None], Sequ
     ),
     "methods": ([_of(*METHODS)], {}, ("--json", "--markdown")),
     "export": ([_of("one", "none", "../one", "", "x" * 300), _place], {}, ()),
+    "gallery": ([_place], {"--run": _of("one", "none", ""), "--report": _FILE, "--title": _of("T", "<b>")}, ()),
     "generator": (
         [_of("--model"), _MODEL, _of("--data"), _FILE, _of("--steps"), _FEW, _of("--out"), _place],
         {"--seed": _NUMBER, "--device": _of("cpu", "tpu")},

@@ -135,6 +135,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path):
 def test_what_cannot_be_shown_is_refused_before_anything_is_written(tmp_path, monkeypatch, nasty_run):
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
     (tmp_path / "page.html").write_text("<title>x</title><img src=https://example.org/x.png>")
+    (tmp_path / "broken.html").write_bytes(b"<![no section[" + bytes(range(256)))
     waiting = runs.new(runs.find("example").recipe(), "waiting")
     twin = shutil.copytree(nasty_run, tmp_path / "mine")
     for chosen, error in (
@@ -142,6 +143,10 @@ def test_what_cannot_be_shown_is_refused_before_anything_is_written(tmp_path, mo
         (GalleryOptions(run=("waiting",)), f"'{waiting.name}' is {waiting.status().state}, not finished. Finish it"),
         (GalleryOptions(run=(str(nasty_run), str(twin))), "Two runs are called 'mine'. Rename one of them"),
         (GalleryOptions(run=("example",), report=(str(tmp_path / "page.html"),)), "page.html is no report of Strata"),
+        (
+            GalleryOptions(run=("example",), report=(str(tmp_path / "broken.html"),)),
+            "broken.html is no report of Strata",
+        ),
         (GalleryOptions(run=("example",), report=(str(tmp_path / "none.html"),)), "none.html cannot be read"),
     ):
         with pytest.raises(BadChoice, match=error):

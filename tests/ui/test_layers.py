@@ -71,9 +71,9 @@ def test_layers_says_which_layer_is_best_and_shows_the_judges_numbers(furnished,
 def test_labels_of_0_and_1_have_average_precision_and_a_threshold(furnished, place, own):
     link = {"sts": sources.label(own["pairs.csv"]), "precision": "float32"}
     tab(opened(furnished, "layers", **link), layers.EXPORT)
-    options = furnished.segmented_control(key="metric").options
+    options = furnished.selectbox(key="metric").options
     assert options == ["average precision", "F1", "best accuracy", "Spearman", "Pearson"]
-    assert furnished.segmented_control(key="metric").value == "average precision"
+    assert furnished.selectbox(key="metric").value == "average precision"
     given = kinds.evaluated_on(sources.identity(own["pairs.csv"]))
     scores = finish(kinds.judged(given).measured(find(str(place.model)), Settings("float32")))
     cosines = scores.cosines_of(default_reading(scores))
