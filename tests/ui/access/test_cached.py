@@ -56,7 +56,7 @@ def test_queries_and_judgements_inside_of_a_folder_are_read_again(tmp_path, monk
 
 
 def test_a_published_labelled_set_is_read_again(folder, monkeypatch):
-    known = PublishedSet("MR", (Split("all", "MR/all.tsv", 100, (50, 50)),))
+    known = PublishedSet("MR", (Split("all", "MR/all.tsv", 100, (50, 50)),), columns=labelled_sets.TEXTS)
     monkeypatch.setattr(labelled_sets, "EVERY", (known,))
     (folder / "MR").mkdir(parents=True)
     rows = (f"{at % 2}\ttext {at}" for at in range(100))

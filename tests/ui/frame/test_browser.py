@@ -212,6 +212,7 @@ def test_whatever_has_the_keyboard_focus_has_a_ring_and_choices_come_back_from_a
     keyed(page, "run start").wait_for()
     settle(page)
     assert page.locator(".st-key-reading").count() == 0
+    page.get_by_text("It takes about").wait_for()  # until then the page is drawn again, and what has the focus goes
     focus_rings_can_be_seen_in_light_and_in_dark(page)
     page.get_by_role("link", name="Layers", exact=True).click()
     sees_chosen(page, "mean of layer 2")
