@@ -20,7 +20,14 @@ def prepared(
     from explorer.training.loop.preparing import Prepared
     from explorer.training.loop.training_texts import Texts
 
-    texts, judge = Texts(rows, dev, ()), PairJudge(dev)
-    # a step does not use the file of the model
-    given = {"corpus": rows, "rows": {seed: rows}, "texts": texts, "dev": judge, "tests": (), "reports": ()}
-    return Prepared(recipe=recipe, found=found, encoder=encoder, **given)  # type: ignore[arg-type]
+    return Prepared(
+        recipe=recipe,
+        found=found,  # type: ignore[arg-type]  # a step does not use the file of the model
+        encoder=encoder,
+        corpus=rows,
+        rows={seed: rows},
+        texts=Texts(rows, dev, ()),
+        dev=PairJudge(dev),
+        tests=(),
+        reports=(),
+    )

@@ -30,20 +30,24 @@ VECTORS, SIMILARITIES = "vectors", "similarities"
 COSINE, DOT_PRODUCT = "cosine", "dot product"
 
 
+def _layers_knob(usual: str) -> int:
+    """The setting of how many layers remain; `usual` says what 0 stands for."""
+    return knob(
+        0,
+        low=0,
+        high=1000,
+        front=True,
+        help=f"Layers of the encoder that remain, the lowest ones; the layers above are removed. 0: {usual}",
+    )
+
+
 class Student(Pooled):
     """An encoder that is cut after a layer: what is trained and exported."""
 
     family = "distillation"
     as_published = False
 
-    keep_layers: int = knob(
-        0,
-        low=0,
-        high=1000,
-        front=True,
-        help="Layers of the encoder that remain, the lowest ones; the layers above are removed. 0: half of them, "
-        "rounded up.",
-    )
+    keep_layers: int = _layers_knob("half of them, rounded up.")
     pooling: str = knob(
         "mean",
         choices=(MODEL_DEFAULT, *TRAINED_POOLINGS),
@@ -174,14 +178,7 @@ class ScoreStudent(Student, FrozenGuide, ChosenPrompts):
     schedule = Schedule(batch_size=64, learning_rate=4e-4, max_length=128, warmup=0.1, weight_decay=0.01)
 
     teacher: str = guide_knob("The encoder whose scores are learned.")
-    keep_layers: int = knob(
-        0,
-        low=0,
-        high=1000,
-        front=True,
-        help="Layers of the encoder that remain, the lowest ones; the layers above are removed. 0: half of them, "
-        "rounded up, if the base teaches, and all of them otherwise.",
-    )
+    keep_layers: int = _layers_knob("half of them, rounded up, if the base teaches, and all of them otherwise.")
     similarity: str = knob(
         COSINE,
         choices=(COSINE, DOT_PRODUCT),

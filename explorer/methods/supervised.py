@@ -197,6 +197,19 @@ class ScoredPairsLoss(Pooled):
         return self.of_similarities(self.similarity(one, other), gathered(gold))
 
 
+def _scale_knob(differences: str, source: str) -> float:
+    """How much the loss depends on the pairs most out of order; `source` says where the value is from."""
+    return knob(
+        5.0,
+        low=1.0,
+        high=1000.0,
+        front=True,
+        paper=20.0,
+        help=f"{differences} are multiplied by it. The higher it is, the more the loss depends on the few pairs most "
+        f"out of order. {source}",
+    )
+
+
 class CoSENT(ScoredPairsLoss):
     """CoSENT: train cosines to have the same order as the scores of the pairs.
 
@@ -213,15 +226,10 @@ class CoSENT(ScoredPairsLoss):
         "scored pairs", 2, "cosines learn the order of the scores, which Spearman measures"
     )
 
-    scale: float = knob(
-        5.0,
-        low=1.0,
-        high=1000.0,
-        front=True,
-        paper=20.0,
-        help="Differences of cosines are multiplied by it. The higher it is, the more the loss depends on the few "
-        "pairs most out of order. 20 in the source and in sentence-transformers; 5 is chosen on STS-B dev, where "
-        "all-MiniLM-L6-v2 reaches 89.3 with 5 and 87.4 with 20 (86.7 before).",
+    scale: float = _scale_knob(
+        "Differences of cosines",
+        "20 in the source and in sentence-transformers; 5 is chosen on STS-B dev, where all-MiniLM-L6-v2 reaches 89.3 "
+        "with 5 and 87.4 with 20 (86.7 before).",
     )
 
     def of_similarities(self, similarity: Tensor, score: Tensor) -> Tensor:
@@ -243,15 +251,10 @@ class AnglE(CoSENT):
     paper = cited("li-li-2024-aoe")
     suggestion = None
 
-    scale: float = knob(
-        5.0,
-        low=1.0,
-        high=1000.0,
-        front=True,
-        paper=20.0,
-        help="Differences of similarities are multiplied by it. The higher it is, the more the loss depends on the few "
-        "pairs most out of order. 20 in sentence-transformers; 5 is chosen on STS-B dev, where all-MiniLM-L6-v2 gets "
-        "89.0 with 5, 88.6 with 2 and 87.6 with 20 in 200 updates (86.7 before).",
+    scale: float = _scale_knob(
+        "Differences of similarities",
+        "20 in sentence-transformers; 5 is chosen on STS-B dev, where all-MiniLM-L6-v2 gets 89.0 with 5, 88.6 with 2 "
+        "and 87.6 with 20 in 200 updates (86.7 before).",
     )
 
     def similarity(self, first: Tensor, second: Tensor) -> Tensor:

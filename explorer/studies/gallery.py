@@ -19,7 +19,7 @@ from explorer.errors import BadChoice, NotWritable
 from explorer.knobs import Knob, Knobs, knob
 from explorer.measuring.comparing import headline, learned
 from explorer.measuring.comparing.verdict_sentence import Sentence, elsewhere
-from explorer.measuring.scores.verdict import UNKNOWN, WORDS, ElsewhereVerdict
+from explorer.measuring.scores.verdict import UNKNOWN, WORDS
 from explorer.places import check_regular, given_path, whole_folder
 from explorer.training.record import run_results, runs
 from explorer.training.record.run_facts import REPORT
@@ -149,16 +149,10 @@ def run_page(run: runs.Run, status: Status) -> bytes:
 
 def score_rows(status: Status) -> list[dict[str, object]]:
     """Scores of base and tuned model on each test set, on the dev set, and on sets that it was not trained for."""
-    verdict, facts = status.verdict, status.facts
+    verdict = status.verdict
     if verdict is None:
         return []
-    of_sets = [
-        ElsewhereVerdict(
-            str(facts.set_of(use)), *(facts.size_of(use),) * 2, facts.measure_of(use), one, facts.item_of(use),
-            facts.pool_of(use),
-        )
-        for use, one in verdict.by_use.items()
-    ]  # fmt: skip
+    of_sets = [status.facts.judged(use, one) for use, one in verdict.by_use.items()]
     uses = [*verdict.by_use, *["elsewhere"] * len(verdict.elsewhere)]
     return [
         {

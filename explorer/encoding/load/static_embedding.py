@@ -36,6 +36,7 @@ class StaticModel(nn.Module):
         from transformers import PreTrainedConfig
 
         super().__init__()
+        # torch states no types for it
         made: nn.Embedding = nn.Embedding.from_pretrained(table, freeze=False)  # type: ignore[no-untyped-call]
         self.embedding = made
         self.config = PreTrainedConfig(vocab_size=len(table), hidden_size=table.shape[1], num_hidden_layers=0)

@@ -147,6 +147,12 @@ class EvaluationFacts(ChosenFacts):
         """How many items of what an evaluation set has: `1,379 pairs`, `197 queries among 1,953 passages`."""
         return counted(self.size_of(use), self.item_of(use), self.pool_of(use))
 
+    def judged(self, use: str, found: Verdict) -> ElsewhereVerdict:
+        """The verdict on an evaluation set, with what it is of."""
+        size = self.size_of(use)
+        about = self.measure_of(use), found, self.item_of(use), self.pool_of(use)
+        return ElsewhereVerdict(str(self.set_of(use)), size, size, *about)
+
     def why_no_score(self, use: str) -> str:
         """Why an evaluation set has no score, in words; "" if it has one."""
         why = (self.unscored or {}).get(use, "")
@@ -234,11 +240,5 @@ class RunFacts(EvaluationFacts):
 
 def learned(facts: RunFacts, verdict: RunVerdict) -> learned_facts.Learned:
     """What a run learned, by its held-out probe packs and its test set."""
-
-    def on_set(use: str, found: Verdict) -> ElsewhereVerdict:
-        size = facts.size_of(use)
-        about = facts.measure_of(use), found, facts.item_of(use), facts.pool_of(use)
-        return ElsewhereVerdict(str(facts.set_of(use)), size, size, *about)
-
-    scored = {use: on_set(use, found) for use, found in verdict.by_use.items()}
+    scored = {use: facts.judged(use, found) for use, found in verdict.by_use.items()}
     return learned_facts.of_run(verdict, scored, facts.poolings, facts.nothing)
