@@ -29,6 +29,7 @@ def plan_flags(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument("--table", action="store_true", help="Print the table as it stands now, and stop")
     flags.add(verb, ExecutionOptions)
+    verb.add_argument("--report", type=given_path, metavar="FILE", help="Also write the table as one HTML file")
     flags.add_forms(verb, json="The table as JSON, with the run of each cell")
 
 
@@ -109,6 +110,8 @@ def _print_table(plan: Plan, options: argparse.Namespace) -> None:
         output.say(plan_report.of_rows(curve, len(curves) > 1).text)
     if curves:
         output.say(plan_report.about_rows(curves))
+    if options.report:
+        output.write_report(options.report, plan_report.report(table))
     if options.json:
         numbers = {**plan_table.as_json(table), "row_curves": row_curve.as_json(curves)}
         print(json.dumps(numbers, ensure_ascii=False, indent=1))

@@ -182,6 +182,7 @@ def shrink_flags(verb: argparse.ArgumentParser) -> None:
         help="Write the encoder of the one size that is named by --layers, --poolings, --dimensions and --stored",
     )
     flags.add(verb, Settings, flags.ONLINE)
+    verb.add_argument("--report", type=given_path, metavar="FILE", help="Also write the sizes as one HTML file")
     flags.add_forms(verb, json="The table as json")
 
 
@@ -218,4 +219,8 @@ def shrink(options: argparse.Namespace) -> None:
         fitted_on = picture.besides(text, judge_of(given, encoder))
         judged = small_encoder.cosine_sets(given, on, encoder)
         output.shown(small_encoder.export(encoder, models[0], found, point, fitted_on, judged, options.export))
+    if options.report:
+        from explorer.studies.size import size_report
+
+        output.write_report(options.report, size_report.report(found))
     print(points.as_text(found, flags.form(options) or "text"), end="")

@@ -49,7 +49,8 @@ class GalleryOptions(Knobs):
         (),
         repeated=True,
         metavar="FILE",
-        help="A report to copy beside: of compare or explain (--report), advise (--html), or downloaded from a page.",
+        help="A report to copy beside: of compare, explain, plan or shrink (--report), of advise (--html), or "
+        "downloaded from a page.",
     )
 
 

@@ -17,15 +17,14 @@ from explorer.data.graded import sts
 from explorer.data.graded.sets import SetIdentity
 from explorer.data.set_items import ItemSet
 from explorer.drawing.scores import curves
-from explorer.drawing.scores.costs import SizeMark, size_quality
+from explorer.drawing.scores.costs import size_quality
 from explorer.encoding.load import declared
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating.kinds import judge_of, shipped
 from explorer.evaluating.tasks.transfer import TASKS
 from explorer.measuring.scores.measure import Settings
-from explorer.measuring.scores.verdict import WORSE
-from explorer.studies.size import duration, picture_store, small_encoder
+from explorer.studies.size import duration, picture_store, size_report, small_encoder
 from explorer.studies.size import picture as pictures
 from explorer.studies.size import points as size_points
 from explorer.studies.size.points import COSTS, Picture, Point, ShownSizes, SizeOptions, SizeSubjects, front
@@ -216,23 +215,16 @@ def headline(picture: Picture) -> None:
 
 def chosen_cost() -> str:
     """The menu of costs."""
-    hollow = "Higher is better. A hollow mark: the difference to the whole model could be chance."
-    cost: str = controls.menu("Cost", list(COSTS), default=next(iter(COSTS)), key=COST, width=200, help=hollow)
+    cost: str = controls.menu(
+        "Cost", list(COSTS), default=next(iter(COSTS)), key=COST, width=200, help=size_report.HOLLOW
+    )
     return cost
 
 
 def show(picture: Picture, cost: str) -> None:
     """The figure of size and quality."""
-    numbers = {point: number for number, point in enumerate(picture.points)}
     downloads.draw(
-        size_quality(
-            [_mark(picture, point, number, cost) for point, number in numbers.items()],
-            [numbers[point] for point in front(picture.points, [cost])],
-            picture.whole.score,
-            cost,
-            picture.measure,
-            numbers.get(chosen(picture)),
-        ),
+        size_quality(size_report.marks(picture, cost, chosen(picture)), picture.whole.score, cost, picture.measure),
         presented=PRESENTED,
         key=FIGURE,
         on_select=partial(_choose, picture),
@@ -251,7 +243,12 @@ def table(picture: Picture) -> None:
     rows = [_row(picture, point) for point in picture.points if point in best or not only]
     downloads.table(rows, lines=12, signed=DIFFERENCE)
     made = partial(size_points.as_text, picture, "csv")
-    downloads.file("Table (CSV)", made, "sizes.csv", "text/csv", icon=":material/table:", key="sizes as csv")
+    with st.container(horizontal=True):
+        downloads.file("Table (CSV)", made, "sizes.csv", "text/csv", icon=":material/table:", key="sizes as csv")
+        page = partial(size_report.report, picture)
+        downloads.file(
+            "Report (HTML)", page, "sizes.html", "text/html", icon=":material/description:", key="sizes as html"
+        )
 
 
 def chosen(picture: Picture) -> Point:
@@ -287,19 +284,6 @@ def _row(picture: Picture, point: Point) -> dict[str, object]:
         **dict(zip(DIFFERENCE, (difference, low, high), strict=True)),
         **{name: in_words.rounded(cost(point), 2) for name, cost in COSTS.items()},
     }
-
-
-def _mark(picture: Picture, point: Point, number: int, cost: str) -> SizeMark:
-    named = picture.named(replace(point, model=runs.model_title(point.model)))
-    text = (
-        f"{named}: {in_words.number(point.score)}, difference {point.gap}, "
-        f"{point.sentences_per_second:,.0f} sentences per second, {point.query_ms:.1f} ms per query, "
-        f"{point.vector_bytes:,} bytes per vector"
-    )
-    several = len(picture.models) > 1
-    family = f"{point.size.pooling}, {runs.model_title(point.model)}" if several else point.size.pooling
-    could_be_chance = point.verdict.kind != WORSE
-    return SizeMark(number, family, point.size.stored, COSTS[cost](point), point.score, could_be_chance, text)
 
 
 def export(subject: SizeRequest, picture: Picture) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from explorer.__main__ import main
 from explorer.evaluating.results.table_formats import OF_NUMBERS
+from explorer.studies.gallery import read_report
 from tests.evaluating.results_by_hand import write_set
 from tests.evaluating.test_table_formats import compiled
 from tests.latex import read
@@ -51,9 +52,20 @@ def printed(desk, place):
     plan = "plan", desk / "both.yaml"
     commands = {
         "evaluate": ("evaluate", *models, "--task", "STS17", "--task", task),
-        "plan": (*plan, "--table"),
+        "plan": (*plan, "--table", "--report", desk / "plan.html"),
         "reproduce": ("reproduce", "sg-bert-7", "--model", models[0], "--data", place.text, "--table"),
-        "shrink": ("shrink", models[0], "--on", task, "--dimensions", "8", "--stored", "float32"),
+        "shrink": (
+            "shrink",
+            models[0],
+            "--on",
+            task,
+            "--dimensions",
+            "8",
+            "--stored",
+            "float32",
+            "--report",
+            desk / "sizes.html",
+        ),
     }
     said(*plan, "--csv")
     return {form: {name: said(*words, f"--{form}") for name, words in commands.items()} for form in ("csv", "latex")}
@@ -119,6 +131,18 @@ def test_latex_has_each_cell_in_its_column_and_no_sign_that_an_engine_stops_at(p
         assert {"one_model", "other & more", "50 % α→β_é.tsv (Spearman)"} <= names
     if command == "reproduce":
         assert "[1]" in {row[-1] for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("report", "verdict", "figures"), [("plan.html", "temperature 0", 1), ("sizes.html", "smalle", 4)]
+)
+def test_the_report_of_a_plan_and_of_sizes_opens_with_its_verdict_and_is_one_that_a_gallery_takes(
+    report, verdict, figures, printed, desk
+):
+    found = read_report(desk / report)
+    assert verdict in found.sentence
+    assert found.content.count(b"data-beside=") == figures
+    assert b"model default" in found.content
 
 
 @pytest.mark.parametrize("engine", ["pdflatex", "lualatex"])

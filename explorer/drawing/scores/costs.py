@@ -116,19 +116,18 @@ class SizeMark:
     score: float
     chance: bool  # whether its difference to the whole model could be chance
     text: str
+    on_front: bool  # whether no other point beats it
+    chosen: bool
 
 
-def size_quality(
-    marks: Sequence[SizeMark], front: Sequence[int], whole: float, cost: str, measure: str, chosen: int | None
-) -> go.Figure:
+def size_quality(marks: Sequence[SizeMark], whole: float, cost: str, measure: str) -> go.Figure:
     """Score of every size of an encoder against its cost, with the front that no other size beats.
 
     Higher is better; a dashed line is the score of the whole model, hollow marks could equal it.
     """
     draft = style.Draft()
     draft.level(whole, "whole model", right=True)
-    by_number = {mark.number: mark for mark in marks}
-    on_front = sorted((by_number[number] for number in front), key=lambda mark: mark.cost)
+    on_front = sorted((mark for mark in marks if mark.on_front), key=lambda mark: mark.cost)
     draft.path(
         x=[mark.cost for mark in on_front],
         y=[mark.score for mark in on_front],
@@ -136,13 +135,13 @@ def size_quality(
         line={"color": style.ACCENT, "width": 2},
         hoverinfo="skip",
     )
-    _add_sizes(draft, marks, chosen)
+    _add_sizes(draft, marks)
     draft.x_axes(**cost_axis(cost, [mark.cost for mark in marks]))
     draft.y_axes(title=f"{measure} × 100", zeroline=False)
     return draft.figure(350, showlegend=True, legend={"y": -0.2, "yanchor": "top"})
 
 
-def _add_sizes(draft: style.Draft, marks: Sequence[SizeMark], chosen: int | None) -> None:
+def _add_sizes(draft: style.Draft, marks: Sequence[SizeMark]) -> None:
     """A point for each size, in the colour of its family and with the symbol of how it is stored."""
     for place, family in enumerate(dict.fromkeys(mark.family for mark in marks)):
         of_family = [mark for mark in marks if mark.family == family]
@@ -153,7 +152,7 @@ def _add_sizes(draft: style.Draft, marks: Sequence[SizeMark], chosen: int | None
             customdata=[mark.number for mark in of_family],
             name=style.short_text(family, 40),
             marker={
-                "size": [13 if mark.number == chosen else 8 for mark in of_family],
+                "size": [13 if mark.chosen else 8 for mark in of_family],
                 "symbol": [STORED_AS[mark.stored] + "-open" * mark.chance for mark in of_family],
                 "color": colour,
                 "line": {"width": 1, "color": colour},
