@@ -89,7 +89,7 @@ def is_finished(run: runs.Run) -> bool:
 
 def _of_any_seed(recipe: Recipe) -> str:
     """Every value of a recipe but its seeds and what it is scored on elsewhere, in one text."""
-    return replace(recipe, made_with={}, seeds=(0,), elsewhere=()).as_yaml()
+    return repr(replace(recipe, made_with={}, seeds=(0,), elsewhere=()).content())
 
 
 def _by_recipe() -> dict[str, list[Known]]:

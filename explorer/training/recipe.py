@@ -348,7 +348,11 @@ class Recipe(Knobs):
         return replace(self.trained_on(), seeds=(0,)).as_yaml()
 
     def as_yaml(self) -> str:
-        """The text of recipe.yaml: every setting, default or not."""
+        """The text of recipe.yaml."""
+        return safe_yaml.written(self.content())
+
+    def content(self) -> dict[str, Any]:
+        """What recipe.yaml holds: every setting, default or not."""
         content = self.every() | {"settings": self.every_setting()}
         some = {"elsewhere": self.elsewhere, "elsewhere_most": self.elsewhere, "folds": self.is_cross_fitted}
         some |= {"corpus": self.corpus, "watch": self.watch, "stages": ()}  # the others are always stated
@@ -356,7 +360,7 @@ class Recipe(Knobs):
         if self.stages:
             stages = (Stage(one.method, one.data, one.columns, one.every_setting()) for one in self.chain[:-1])
             content["stages"] = [one.every() for one in stages]
-        return safe_yaml.written(content)
+        return content
 
 
 @contextmanager

@@ -104,7 +104,7 @@ def curves(found: PlanTable) -> tuple[RowCurve, ...]:
             continue
         before = [one.steps for result in done.results[:1] for one in result.stages]
         point = RowPoint(row, done.facts.rows, done.total - max(before, default=0), verdict)
-        by_recipe.setdefault(of_any_rows(recipe).as_yaml(), []).append(point)
+        by_recipe.setdefault(repr(of_any_rows(recipe).content()), []).append(point)
     several = ({one.rows: one for one in points} for points in by_recipe.values())
     return tuple(_curve([by_rows[rows] for rows in sorted(by_rows)]) for by_rows in several if len(by_rows) > 1)
 
