@@ -278,8 +278,8 @@ def whole_folder(folder: Path) -> Iterator[Path]:
                 raise
             reason = os.strerror(int(number[1]))
         raise NotWritable(
-            f"{folder} cannot be written: {reason}. Make room there, or keep runs in a folder on another disk "
-            "(STRATA_RUNS)."
+            f"{folder} cannot be written: {reason}. Make room there, or choose a folder on another disk; for runs, "
+            "STRATA_RUNS names it."
         ) from error
 
 
