@@ -145,6 +145,7 @@ class Evaluation:
     random_pairs: float | None = None  # mean cosine of random pairs
     best: bool = False  # the best of its seed, and stage, so far
     held_out: float | None = None  # the score × 100 of held-out rows: triplets in the right order, or classes
+    every_layer: float | None = None  # the mean dev score × 100 after every layer, if all are trained
     criterion: float | None = None  # what chooses the best checkpoint, if not the dev score alone
     stage: int | None = None  # from 1; None in a run without stages
     cosines: tuple[float, ...] = ()  # of the watched pairs; none in runs of before they were recorded

@@ -11,6 +11,7 @@ from explorer.errors import BadChoice
 from explorer.knobs import knob
 from explorer.losses import score_divergence
 from explorer.methods._additions import Pooled
+from explorer.methods._method import Pool
 
 SOFTENED = 0.3  # temperature of the divergence, as in sentence-transformers
 
@@ -58,7 +59,8 @@ class AdaptiveLayers(ShorterVectors):
         help="Train the vectors of every layer, so that the encoder can be cut after any: to the loss of the last "
         "layer are added the mean of the losses of the layers below and the divergence of their vectors from those of "
         "the last, as sentence-transformers' AdaptiveLayerLoss of all layers. With matryoshka, the vectors of every "
-        "layer can be truncated, too (2D Matryoshka, Li and others 2024).",
+        "layer can be truncated, too (2D Matryoshka, Li and others 2024). The mean of the dev scores after every "
+        "layer chooses the best checkpoint.",
     )
 
     def build(self) -> None:
@@ -75,6 +77,20 @@ class AdaptiveLayers(ShorterVectors):
         """How many layers have a loss; the lowest is the embedding output."""
         return self.base.layers + 1 if self.adaptive_layers else 1
 
+    @property
+    def every_layer(self) -> Pool | None:
+        """What pools every layer as that of an encoder which is cut there: (sentence, layer × width)."""
+        if not self.adaptive_layers:
+            return None
+        head, norm = self.head(), self.base.model.get_submodule(self._last_norm) if self._last_norm else None
+
+        def pooled(hidden: Sequence[Tensor] | Tensor, mask: Tensor) -> Tensor:
+            *below, last = hidden
+            layers = [last, *(below if norm is None else map(norm, below))]
+            return torch.cat([head([layer], mask) for layer in layers], dim=1)
+
+        return pooled
+
     @cached_property
     def _last_norm(self) -> str:
         """The name of the norm that an encoder which is cut has after its last layer; "" for none."""
@@ -84,16 +100,7 @@ class AdaptiveLayers(ShorterVectors):
 
     def encode_layers(self, texts: list[str]) -> Tensor:
         """Vectors of the trained layers side by side: (sentence, layer × width), the last layer first."""
-        if not self.adaptive_layers:
-            return self.encode(texts)
-        head, norm = self.head(), self.base.model.get_submodule(self._last_norm) if self._last_norm else None
-
-        def pooled(hidden: Sequence[Tensor] | Tensor, mask: Tensor) -> Tensor:
-            *below, last = hidden
-            layers = [last, *(below if norm is None else map(norm, below))]
-            return torch.cat([head([layer], mask) for layer in layers], dim=1)
-
-        return self.encode(texts, pooled)
+        return self.encode(texts, self.every_layer)
 
     def of_layers(self, losses: list[Tensor], vectors: list[Tensor]) -> Tensor:
         """The loss of all layers, from that of each and from its vectors (sentence, width), the last layer first."""

@@ -212,7 +212,7 @@ class Method(Described, Updates, Knobs):
     def vectors(
         self,
         sentences: Sequence[str],
-        head: Head | None = None,
+        head: Pool | None = None,
         autocast: Autocast = nullcontext,
         on_states: OnStates | None = None,
     ) -> Work[Tensor]:
@@ -306,6 +306,16 @@ class Method(Described, Updates, Knobs):
     def rows_in_memory(self, rows: int) -> int:
         """Of a batch of so many rows, those whose activations are held at a time: all."""
         return rows
+
+    @property
+    def every_layer(self) -> Pool | None:
+        """If every layer is trained, what pools the vectors of all, side by side and the last layer first."""
+        return None
+
+    @property
+    def trained_layers(self) -> int:
+        """How many layers have a loss."""
+        return 1
 
     def candidates(self) -> Mapping[str, Tunable]:
         """Trained copies by name, among which each evaluation chooses by its score: the base alone."""

@@ -26,6 +26,10 @@ DASHES = ("solid", "dash", "dot", "dashdot")
 HEIGHT = 320
 KEPT = "kept"  # one revision, so that zoom and hidden lines stay when the figure is redrawn
 STEP_HEIGHT = 430
+OTHER_SCORES = (  # that may choose the best checkpoint: field, dash, name in the legend and on hover
+    ("held_out", "dashdot", "dash-dotted: score of held-out rows, which are not trained on", "on held-out rows"),
+    ("every_layer", "dot", "dotted: mean of the dev scores after every layer", "on average after every layer"),
+)
 STEP_MARGIN = {"t": 12}
 _SHADE = "rgba(140, 107, 177, 0.2)"  # the colour of the line, faint
 _MARKED: dict[str, Any] = {  # not a star, which marks the best step in the score figure
@@ -65,15 +69,13 @@ def dev_scores(
         )
         best += {one.stage: one for one in evaluations if one.best}.values()
     _add_stars(draft, best, base)
-    held_out = any(isinstance(line, Evaluation) and line.held_out is not None for line in lines)
-    if held_out:
-        _add_held_out(draft, lines)
+    others = [_add_other_score(draft, lines, *one) for one in OTHER_SCORES]
     _add_base(draft, base, same_reading)
     if at is not None:
         draft.line(x=at, color=ACCENT, width=2)
     step_axis(draft, lines, total, parts)
     draft.y_axes(title=f"{measure} × 100", zeroline=False, range=None if lines else [0, 100])
-    return draft.figure(HEIGHT, showlegend=bool(best) or _several(lines) or held_out, uirevision=KEPT)
+    return draft.figure(HEIGHT, showlegend=bool(best) or _several(lines) or any(others), uirevision=KEPT)
 
 
 def _add_stars(draft: Draft, best: Sequence[Evaluation], base: float | None) -> None:
@@ -236,27 +238,31 @@ def step_axis(draft: Draft, lines: Lines, total: int, parts: Sequence[str], rows
 
 def _chosen_by(best: Sequence[Evaluation]) -> str:
     """What the best checkpoints were chosen by, for the legend; "" if it is the dev score, which is drawn."""
-    known = [one for one in best if one.held_out is not None and one.criterion is not None]
+    known = [one for one in best if one.criterion is not None]
     if not known:
         return ""
+    if all(one.held_out is None for one in known):
+        return ": highest mean of dev scores after every layer"
     alone = all(math.isclose(one.criterion or 0, one.held_out or 0) for one in known)
     return f": highest {'score of held-out rows' if alone else 'mean of dev score and held-out rows'}"
 
 
-def _add_held_out(draft: Draft, lines: Lines) -> None:
-    """The score of held-out rows, if it chooses the best checkpoint: a faint line for each seed."""
-    label = "dash-dotted: score of held-out rows, which are not trained on"
+def _add_other_score(draft: Draft, lines: Lines, field: str, dash: str, label: str, on: str) -> bool:
+    """Another score that chooses the best checkpoint: a faint line for each seed; whether there is any."""
+    drawn = False
     for number, seed, own in by_seed(lines):
-        known = with_gaps([line for line in own if isinstance(line, Evaluation) and line.held_out is not None])
+        known = with_gaps([line for line in own if isinstance(line, Evaluation) and getattr(line, field) is not None])
         if known:
+            drawn = True
             draft.path(
                 x=[one and one.step for one in known],
-                y=[one and one.held_out for one in known],
+                y=[one and getattr(one, field) for one in known],
                 name=f"seed {seed}, {label}" if _several(lines) else label,
                 opacity=0.6,
-                line={**_line(number), "width": 1.5, "dash": "dashdot"},
-                hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.1f}} on held-out rows<extra></extra>",
+                line={**_line(number), "width": 1.5, "dash": dash},
+                hovertemplate=f"seed {seed}, step %{{x}}: %{{y:.1f}} {on}<extra></extra>",
             )
+    return drawn
 
 
 def alignment_and_uniformity(evaluations: Sequence[Evaluation], at: int) -> go.Figure:

@@ -120,6 +120,7 @@ class Checkup:
     probe: NDArray[np.float16]  # (sentence, width)
     layers: NDArray[np.float32] | None = None  # (query layer, key layer), if there is a pooler
     items: Floats | None = None  # what each item of the set gets
+    every_layer: float | None = None  # the mean score × 100 of the vectors of every layer, if all are trained
 
 
 def probe_places(texts: Sequence[str]) -> NDArray[np.intp]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from operator import eq
+from statistics import fmean
 
 import numpy as np
 import torch
@@ -23,12 +24,14 @@ from explorer.errors import DataError, TooFewRows
 from explorer.evaluating.kinds.scored_pairs import PairJudge
 from explorer.evaluating.probes.class_rows import features
 from explorer.evaluating.probes.class_scores import ClassScores, class_scores
+from explorer.measuring.geometry.vector_geometry import Checkup, checkup, probe_places
 from explorer.measuring.scores import bootstrap, calibration, correlation, in_use, pair_cosines, similarity
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.item_store import item_key, keep_items, kept_items
 from explorer.measuring.scores.judge import Floats, Judge
 from explorer.measuring.scores.metrics import in_order
-from explorer.methods import ClassLayer, Method, PredictedClasses, PromptedRows, sow, untouched
+from explorer.measuring.sentences.attention_weights import ProbeWeights
+from explorer.methods import Autocast, ClassLayer, Method, PredictedClasses, PromptedRows, sow, untouched
 from explorer.progress import Phase, Progress, Work
 from explorer.training.loop.measured_facts import MOST_FITTED, SAME, FrozenClasses
 
@@ -186,9 +189,18 @@ def kept_in_use(
     return found
 
 
-def held_out_score(
-    method: Method, held: Corpus, by: str, autocast: Callable[[], AbstractContextManager[object]] = nullcontext
-) -> Work[float]:
+def checked(method: Method, dev: Judge, autocast: Autocast, precision: str) -> Work[Checkup]:
+    """Evaluate the current weights on the dev set, after every layer if all are trained."""
+    probe, pool = ProbeWeights(method.head().attention, probe_places(dev.texts)), method.every_layer
+    vectors = yield from method.vectors(dev.texts, pool, autocast, probe.add)
+    last, *below = vectors.chunk(method.trained_layers, dim=1)
+    found = checkup(dev, last, probe.mean(), precision)
+    if pool is None:
+        return found
+    return replace(found, every_layer=fmean([found.score, *(dev.score(dev.items(one), precision) for one in below)]))
+
+
+def held_out_score(method: Method, held: Corpus, by: str, autocast: Autocast = nullcontext) -> Work[float]:
     """The score × 100 of held-out rows: of triplets their accuracy, of labelled texts the measure `by`."""
     if isinstance(method, PredictedClasses):
         found = yield from method.predicted(held.texts, autocast)

@@ -15,9 +15,8 @@ from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice, Diverged
 from explorer.evaluating.probes.class_rows import RowsJudge
 from explorer.evaluating.probes.class_scores import class_scores
-from explorer.measuring.geometry.vector_geometry import Checkup, checkup, probe_places
+from explorer.measuring.geometry.vector_geometry import Checkup
 from explorer.measuring.scores.judge import Floats, Judge
-from explorer.measuring.sentences.attention_weights import ProbeWeights
 from explorer.methods import Batch, Feed, Fitting, Method, PredictedClasses, sow
 from explorer.progress import Work
 from explorer.training.loop import judging, preparing, processes
@@ -187,13 +186,11 @@ class Learner:
         What judges rows is in float32, as the base and the saved model are.
         """
         exact = self.prepared.fold is not None
-        autocast, precision = (nullcontext, "float32") if exact else (self.world.autocast, self.world.precision)
+        how = (nullcontext, "float32") if exact else (self.world.autocast, self.world.precision)
         found: dict[str, Checkup] = {}
         for name in self.method.candidates():
             self.method.candidate = name
-            probe = ProbeWeights(self.method.head().attention, probe_places(dev.texts))
-            vectors = yield from self.method.vectors(dev.texts, None, autocast, probe.add)
-            found[name] = checkup(dev, vectors, probe.mean(), precision)
+            found[name] = yield from judging.checked(self.method, dev, *how)
             if self.prepared.fold and isinstance(dev, RowsJudge) and isinstance(self.method, PredictedClasses):
                 words = yield from self.method.predicted(dev.rows.texts)
                 score = class_scores(dev.rows.labels, words).measure(self.schedule.validate_by)
@@ -209,11 +206,17 @@ class Learner:
         by = self.schedule.validate_by
         return (yield from judging.held_out_score(self.method, self.held_out, by, self.world.autocast))
 
-    def criterion(self, dev: float, held_out: float | None) -> float:
+    @property
+    def chosen_by_dev(self) -> bool:
+        """Whether the dev score alone chooses the best checkpoint."""
+        return self.held_out is None and self.method.every_layer is None
+
+    def criterion(self, found: Checkup, held_out: float | None) -> float:
         """The score that chooses the best checkpoint: that of the dev set, of held-out rows, or their mean.
 
-        Of labelled texts it is that of the validation rows.
+        Of labelled texts it is that of the validation rows; on the dev set, the mean over all layers that are trained.
         """
+        dev = found.score if found.every_layer is None else found.every_layer
         if held_out is None:
             return dev
         return (dev + held_out) / 2 if self.schedule.select_by == "both" else held_out
@@ -312,7 +315,7 @@ class Learner:
             set_share(alpha)
             checked = yield from self.evaluate(dev)
             held_out = yield from self.held_out_score()
-            score = self.criterion(checked.score, held_out)
+            score = self.criterion(checked, held_out)
             found.append((Blend(alpha, checked.score, score, self.method.candidate), checked.items))
         return found
 

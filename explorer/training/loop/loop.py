@@ -238,13 +238,13 @@ class Training(TrainingFacts):
             return
         found = yield from self._reported(learner.evaluate(learner.prepared.dev), Phase.EVALUATING_DEV)
         if learner.prepared.fold == 0:  # its rows are trained on, and judge nothing
-            found = replace(found, score=math.nan)
+            found = replace(found, score=math.nan, every_layer=None)
         elif found.items is not None and (learner.prepared.fold or learner.starts_as_base):
             learner.judged.append((learner.step, found.items))
         cosines = judging.watched_cosines(learner.method, self.prepared.watched)
         watched = yield from self._reported(cosines, Phase.EVALUATING_DEV)
         held_out = yield from self._reported(learner.held_out_score(), Phase.EVALUATING_HELD_OUT)
-        criterion = learner.criterion(found.score, held_out)
+        criterion = learner.criterion(found, held_out)
         best = learner.record_score(criterion, found.score)
         self._stopped_early = self.world.shared(learner.enough)  # rounding may differ between processes
         news = {"checkup": found, "watched": watched, "held_out": held_out, "criterion": criterion, "best": best}
@@ -271,7 +271,7 @@ class Training(TrainingFacts):
         if self.world.main:
             digest = stages.keep(learner, stages.folder_of(self.folder, learner.seed, self.stage), self.stage)
         best = None if learner.best_step is None else self.numbered(learner.best_step)
-        criterion = learner.best_score if learner.held_out else None
+        criterion = None if learner.chosen_by_dev else learner.best_score
         found = (self.numbered(learner.step), best, learner.best_dev, criterion, self.world.shared(digest))
         self.finished = [*self.finished[: self.stage - 1], StageScores(learner.prepared.recipe.method, *found)]
         yield self._training(learner, message=message + (f": the best step is {best}" if best is not None else ""))

@@ -109,6 +109,12 @@ class TrainingFacts:
         return Adapters.of(self.learner.method.exported) if self.learner else None
 
     @property
+    def layers(self) -> int | None:
+        """How many layers are trained, if the mean of their dev scores chooses the checkpoint."""
+        method = self.learner and self.learner.method
+        return method.trained_layers if method and method.every_layer is not None else None
+
+    @property
     def nothing(self) -> NothingLearned | None:
         """Why the saved model equals the base; None if it does not, or if no weights of the encoder are trained."""
         if self.kept is not None:
@@ -198,9 +204,9 @@ def why_nothing_learned(learner: Learner) -> NothingLearned | None:
     before, after = (None if math.isnan(score) else score for score in (base, best))
     known_items = [of_each for _, of_each in learner.judged]
     excluded = None
-    if why == BELOW and held_out is None and len(known_items) == len(learner.scores):
+    if why == BELOW and learner.chosen_by_dev and len(known_items) == len(learner.scores):
         excluded = excluded_gain(dev, known_items[0], known_items[1:])
-    measure = "" if held_out is not None else dev.measure
+    measure = dev.measure if held_out is None else ""
     return NothingLearned(why, len(later), before, after, on, items, excluded, measure)
 
 

@@ -220,6 +220,7 @@ def _results(about: CardFacts) -> str:
     text = " ".join(_measured(about.facts.measures or {})) + f" The base's model default is: {plain(default)}."
     if about.model.dev is not None:
         by = "the dev set and held-out triplets" if about.facts.held_out else "the dev set"
+        by += f", by the mean of the scores after each of {about.facts.layers} layers" if about.facts.layers else ""
         by = by if about.model.classes is None else "validation rows"
         text += f" {'Step and seed were' if len(about.seeds) > 1 else 'The step was'} chosen on {by}."
     lines = list(zip(*columns, strict=True))

@@ -155,12 +155,14 @@ class Recorder:
             random_pairs=found.random_pairs,
             best=step.best,
             held_out=step.held_out,
-            criterion=None if step.held_out is None else step.criterion,
+            criterion=None if step.held_out is None and found.every_layer is None else step.criterion,
+            every_layer=found.every_layer,
             stage=step.stage,
             cosines=step.watched,
         )
         self._append(run_folder.METRICS, run_folder.metric_text(line))
-        text = "" if step.held_out is None else f", held-out rows {step.held_out:.1f}"
+        text = "" if found.every_layer is None else f", mean of every layer {in_words.number(found.every_layer)}"
+        text += "" if step.held_out is None else f", held-out rows {step.held_out:.1f}"
         best = ", the best so far" * step.best
         self.log(f"seed {step.seed}, step {step.step}: dev {in_words.number(found.score)}{text}{best}")
         if self._can_be_best and _is_better(line, self._best):

@@ -165,6 +165,8 @@ class RunFacts(EvaluationFacts):
 
     # rows that choose the best checkpoint
     held_out: int | None = fact(lambda training: len(training.prepared.held_out or ()))
+    # layers of whose dev scores the mean chooses it
+    layers: int | None = fact(lambda training: training.layers)
     # the probe packs neither choose it nor are trained on
     packs_held_out: bool | None = fact(lambda training: training.prepared.packs is not None)
     # time and memory, as measured before the first step
@@ -217,6 +219,13 @@ class RunFacts(EvaluationFacts):
     def methods(self) -> str:
         """The method, or those of all stages in order: `tsdae, then contrast`."""
         return ", then ".join(self.stages.methods) if self.stages else self.method
+
+    @property
+    def chosen_by(self) -> str:
+        """The score whose highest value chooses checkpoint and seed."""
+        if self.held_out:
+            return "score on held-out rows"
+        return f"mean of the dev scores after each of {self.layers} layers" if self.layers else "dev score"
 
     def found_by(self, training: Training) -> RunFacts:
         """These facts with what a training has found out; what a resumed one does not find again stays."""

@@ -55,8 +55,8 @@ def card(run: Run, status: statuses.Status) -> None:
     cards = st.container(horizontal=True)
     if status.best_step and status.seeds == 1:
         at_best_step = f"{run_status.AT_BEST_STEP.lower()} {in_words.number(status.best)}"
-        by = "score on the rows that are held out to choose it" if status.facts.held_out else "dev score"
-        help = f"The step with the highest {by}, which the saved model is made of. {run_status.HOW_AT_BEST_STEP}"
+        help = f"The step with the highest {status.facts.chosen_by}, which the saved model is made of. "
+        help += run_status.HOW_AT_BEST_STEP
         note = f"of {status.total:,} steps, {at_best_step}"
         messages.number(cards, "Best checkpoint", f"step {status.best_step:,}", note, border=True, help=help)
     if status.seconds:
@@ -103,9 +103,10 @@ def _seeds(status: statuses.Status) -> None:
         ]
         st.dataframe(downloads.with_signs(rows, ("Gain",)), hide_index=True)
         test = spread([one.test for one in status.results])
-        by = "score on held-out rows" if status.facts.held_out else "dev score"
         text = "" if test is None else f"{OF_SEEDS.format(*test)} "
-        st.caption(f"{text}Gain: minus the base under model default. The seed with the best {by} is saved.")
+        st.caption(
+            f"{text}Gain: minus the base under model default. The seed with the best {status.facts.chosen_by} is saved."
+        )
 
 
 def _model(run: Run, status: statuses.Status) -> None:

@@ -103,6 +103,13 @@ def test_the_legend_says_what_the_star_was_chosen_by_if_held_out_rows_took_part(
     assert stars.marker.symbol == "star"
 
 
+def test_the_mean_score_of_every_layer_is_drawn_dotted_where_it_chooses():
+    lines = [replace(line, every_layer=70.0, criterion=70.0) if isinstance(line, Evaluation) else line for line in ONE]
+    figure = run_figures.dev_scores(lines, None)
+    assert set(named(figure, "dotted: mean of the dev scores after every layer").y) == {70.0}
+    assert named(figure, "best checkpoint: highest mean of dev scores after every layer").marker.symbol == "star"
+
+
 def test_each_seed_has_one_colour_in_every_figure_and_then_the_dashes_differ():
     dev, loss = run_figures.dev_scores(TWO, 60.0), run_figures.losses(TWO)
     for seed in (10, 20):
