@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import DataError
 from explorer.evaluating import tasks as known
 from explorer.evaluating.evaluation import EvaluationResult, evaluation
-from explorer.evaluating.results import rank_groups, result_table, scored_task
+from explorer.evaluating.results import rank_groups, rank_verdict, result_table, scored_task
 from explorer.evaluating.tasks import Subject
 from explorer.in_words import rounded
 from explorer.training.record.run_results import scored
@@ -39,7 +40,7 @@ class Evaluation(Shown):
         """A row for each model."""
         return result_table.models(self.result.results)
 
-    @property
+    @cached_property
     def ranking(self) -> rank_groups.Ranking | None:
         """Models in order, with the groups that do not differ significantly; None if they cannot be compared."""
         return rank_groups.ranked(self.rows, self.result.columns)
@@ -90,17 +91,18 @@ class Evaluation(Shown):
         """Scores with intervals and the groups that do not differ, as on Results; of one model the score alone."""
         from explorer.drawing.scores import ranks
 
-        measures = dict.fromkeys(result_table.measure_of(self.rows, task) for task in self.result.columns)
-        measure, ranking = " or ".join(measures), self.ranking
+        measure, ranking = result_table.measures_of(self.rows, self.result.columns), self.ranking
         if ranking is not None:
             return ranks.ranked(ranking, measure, HEIGHT)
         averages = ((row.name, row.average(self.result.columns)) for row in self.rows)
         return ranks.unranked([(name, one.mean) for name, one in averages if one is not None], measure, HEIGHT)
 
     def __repr__(self) -> str:
-        count = counted(len(self.rows), "model")
+        count, ranking = counted(len(self.rows), "model"), self.ranking
         tasks = counted(len(self.result.columns), "task")
-        return " ".join([f"{count} on {tasks}, {MODEL_DEFAULT}, score × 100.", *self.missing, *self.failed])
+        measure = result_table.measures_of(self.rows, self.result.columns)
+        verdict = [rank_verdict.text_of(ranking, measure)] if ranking else []
+        return " ".join([f"{count} on {tasks}, {MODEL_DEFAULT}, score × 100.", *verdict, *self.missing, *self.failed])
 
 
 def evaluate(

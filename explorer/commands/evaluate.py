@@ -18,7 +18,14 @@ from explorer.encoding.locate.model_names import find
 from explorer.evaluating import kinds
 from explorer.evaluating import tasks as known
 from explorer.evaluating.evaluation import AnySubject, EvaluationResult, Sets, evaluation, forecast, loaded
-from explorer.evaluating.results import group_scores, rank_groups, result_table, scored_task, table_formats
+from explorer.evaluating.results import (
+    group_scores,
+    rank_groups,
+    rank_verdict,
+    result_table,
+    scored_task,
+    table_formats,
+)
 from explorer.evaluating.results.result_files import ScoredModel, path_of, read
 from explorer.evaluating.tasks import Subject, retrieval, transfer, word_models
 from explorer.measuring.comparing import splits
@@ -101,8 +108,9 @@ def evaluate(options: argparse.Namespace) -> int:
 
     Score each model on each task under every layer & pooling (on transfer tasks under the model default unless
     --reading names others), write the results in MTEB's layout (STRATA_RESULTS names the folder), and print the scores
-    of the model defaults × 100. Models that share a letter do not differ significantly: paired bootstrap over all
-    tasks, Holm's correction, 5 %. The exit code is 2 if a task has no data.
+    of the model defaults × 100. Models that share a letter do not differ significantly, on these tasks (paired
+    bootstrap of the items of each) or on tasks like these (paired t-test over the tasks); Holm's correction,
+    5 %. The exit code is 2 if a task has no data.
     """
     from explorer.studies import fine_tuning
 
@@ -299,8 +307,8 @@ def _table(evaluated: EvaluationResult, options: argparse.Namespace, groups: Map
         return table_formats.as_json(results, group_scores.as_json(groups))
     rows = result_table.models(results)
     ranking = None if options.measure else rank_groups.ranked(rows, tasks)
-    letters = dict(zip(ranking.names, ranking.letters, strict=True)) if ranking else {}
-    header, cells = result_table.cells(rows, tasks, measure=options.measure, letters=letters)
+    groups_of = ranking.letters if ranking else {}
+    header, cells = result_table.cells(rows, tasks, measure=options.measure, groups=groups_of)
     table = flags.table(options, header, cells)
     if flags.form(options):
         return table
@@ -324,4 +332,6 @@ def _table(evaluated: EvaluationResult, options: argparse.Namespace, groups: Map
         for one in results
         if (why := one.measured.setting.get(scored_task.NO_SCORE))
     ]
-    return table + "".join((*lines, *none)) + group_scores.as_text(results, tasks, groups)
+    measures = result_table.measures_of(rows, tasks)
+    verdict = [f"{table_formats.visible(rank_verdict.text_of(ranking, measures))}\n"] if ranking else []
+    return table + "".join((*verdict, *lines, *none)) + group_scores.as_text(results, tasks, groups)

@@ -72,7 +72,7 @@ def test_each_result_is_a_file_and_a_row(desk, evaluate):
         assert float(row["average of 2"]) == pytest.approx(
             (float(row["STS17"]) + float(row["STS17-es-es"])) / 2, abs=0.011
         )
-        assert row["rank group"]
+        assert row["rank group (these tasks)"]
 
 
 @pytest.mark.parametrize("home", ["data", "."])

@@ -7,10 +7,21 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.stats import false_discovery_control, norm, spearmanr
+from scipy.stats import false_discovery_control, norm, spearmanr, t, ttest_rel
 
+from benchmarks import groups
 from explorer.data.graded import sts
-from explorer.evaluating.results.rank_groups import ERROR, holm, letters_of, p_values, ranking
+from explorer.evaluating.results.rank_groups import (
+    ERROR,
+    THESE,
+    both_claims,
+    difference_variances,
+    fewest_tasks,
+    holm,
+    letters_of,
+    p_values,
+    ranking,
+)
 from explorer.evaluating.results.scored_task import (
     CLUSTERING,
     EVALUATED,
@@ -95,15 +106,17 @@ def test_resamples_are_those_of_the_interval():
 def test_a_p_value_is_that_of_the_difference_in_its_standard_errors():
     random = np.random.default_rng(2)
     draws = np.stack([random.normal(70, 1, 5000), random.normal(68, 2, 5000)])
-    found = p_values(np.array([70.0, 68.0]), draws, np.array([0.0, 0.5]))
-    assert found[0, 1] == pytest.approx(2 * norm.sf(2 / np.sqrt(np.var(draws[0] - draws[1], ddof=1) + 0.5)))
-    assert found[0, 1] == found[1, 0]
+    scores, variance = np.array([70.0, 68.0]), np.var(draws[0] - draws[1], ddof=1)
+    for freedom, wanted in ((np.inf, norm.sf(2 / np.sqrt(variance))), (4, t.sf(2 / np.sqrt(variance), 4))):
+        found = p_values(scores, difference_variances(draws), freedom)
+        assert found[0, 1] == found[1, 0] == pytest.approx(2 * wanted)
+        assert np.isnan(np.diagonal(found)).all()
 
 
 def test_models_that_are_equal_to_the_item_do_not_differ_and_other_items_are_not_compared():
     same = [1.0] * 40 + [0.0] * 10
     found = ranking({name: [[measured(80, items=same)]] for name in ("one", "other")})
-    assert (found.letters, found.p[0, 1]) == (("a", "a"), 1)
+    assert (found.on_these.letters, found.on_these.p[0, 1]) == (("a", "a"), 1)
     one, other = measured(80, items=[1, 0, 1]), measured(70, items=[1, 0, 0], digest="other")
     assert ranking({"one": [[one]], "other": [[other]]}) is None
     assert ranking({"one": [[one]], "other": [[measured(70)]]}) is None
@@ -124,7 +137,7 @@ def test_models_are_ranked_by_their_mean_over_tasks_and_seeds():
     found = ranking({"low": low, "high": high})
     assert found.names == ("high", "low")
     assert found.scores[1] == pytest.approx(np.mean([[one.score() for one in seed] for seed in low]))
-    assert found.letters == ("a", "b")
+    assert found.letters == {THESE: {"high": "a", "low": "b"}}, "of two tasks there is one claim"
 
 
 def test_the_spread_of_seeds_counts():
@@ -137,8 +150,54 @@ def test_the_spread_of_seeds_counts():
 
     steady = ranking({"one": runs((80, 80, 80), right), "other": runs((77.6, 77.6, 77.6), worse)})
     spread = ranking({"one": runs((90, 80, 70), right), "other": runs((87.6, 77.6, 67.6), worse)})
-    assert steady.letters == ("a", "b")
-    assert spread.letters == ("a", "a")
+    assert steady.on_these.letters == ("a", "b")
+    assert spread.on_these.letters == ("a", "a")
+
+
+def test_on_tasks_like_these_a_p_value_is_that_of_a_paired_t_test_but_never_below_that_on_these_tasks():
+    random = np.random.default_rng(7)
+    for tasks in (3, 4, 12):
+        scores = random.normal(0, 3, (3, tasks)) + np.array([[4], [1], [0]])
+        by_items = random.uniform(0.1, 4, (3, 3))
+        by_items += by_items.T
+        pairs = list(combinations(range(3), 2))
+        p = np.full((2, 3, 3), np.nan)
+        for one, other in pairs:
+            gap = abs(scores[one].mean() - scores[other].mean())
+            on_these = 2 * norm.sf(gap / np.sqrt(by_items[one, other]))
+            p[:, one, other] = p[:, other, one] = on_these, max(on_these, ttest_rel(scores[one], scores[other]).pvalue)
+        on_these, on_like = both_claims(scores, by_items, np.zeros(3))
+        assert on_these.p == pytest.approx(holm(p[0]), nan_ok=True)
+        assert on_like.p == pytest.approx(holm(p[1]), nan_ok=True)
+        assert all(on_like.p[pair] >= on_these.p[pair] for pair in pairs)
+        of_seeds = both_claims(scores, by_items, np.array([50.0, 0, 0]))
+        assert all(of_seeds[1].p[0][1:] > on_like.p[0][1:]), "the spread of seeds counts here too"
+
+
+@pytest.mark.parametrize("models", [2, 3, 5, 20])
+def test_models_are_compared_on_tasks_like_these_if_ten_standard_errors_are_enough(models):
+    fewest = fewest_tasks(models)
+    pairs = models * (models - 1) / 2
+    assert 2 * t.sf(10, fewest - 1) <= ERROR / pairs < 2 * t.sf(10, fewest - 2)
+    scores = np.random.default_rng(8).normal(size=(models, fewest))
+    no_noise = np.zeros((models, models)), np.zeros(models)
+    assert both_claims(scores, *no_noise)[1] is not None
+    assert both_claims(scores[:, 1:], *no_noise)[1] is None
+
+
+def test_equal_models_are_rarely_called_different_by_either_claim_where_a_bootstrap_over_tasks_often_does():
+    samples, tasks = 120, groups.Tasks(models=5, tasks=4, spread=3)
+    most = ERROR + 2 * np.sqrt(ERROR * (1 - ERROR) / samples)  # 5 % of the samples, and chance
+    found, exact = (
+        {name: pairs.any(axis=1).mean() for name, pairs in groups.different(tasks, samples, exact=exact).items()}
+        for exact in (False, True)
+    )
+    assert found[groups.ON_LIKE] < most
+    assert exact[groups.ON_THESE] < most
+    assert found[groups.BOOTSTRAP] > 2 * ERROR
+    assert found[groups.ON_THESE] > 0.5, "which is true of these tasks, and of no others"
+    better = groups.different(replace(tasks, gain=15), 40)
+    assert better[groups.ON_LIKE][:, 0].mean() > 0.5, "and a large difference is found"
 
 
 def wrongly_apart(random, models=5, pairs=150):
@@ -147,7 +206,7 @@ def wrongly_apart(random, models=5, pairs=150):
     shared = random.normal(size=pairs)
     runs = {str(at): [[correlated(gold, gold + shared + noisy(random, np.zeros(pairs), 1))]] for at in range(models)}
     found = ranking(runs, resamples=200, seed=int(random.integers(2**31)))
-    return bool((found.p[np.triu_indices(models, 1)] <= ERROR).any())
+    return bool((found.on_these.p[np.triu_indices(models, 1)] <= ERROR).any())
 
 
 def test_a_real_difference_is_found_and_equal_models_are_rarely_called_different():
@@ -158,7 +217,8 @@ def test_a_real_difference_is_found_and_equal_models_are_rarely_called_different
     gold = random.uniform(0, 5, 1000)
     better, worse = (correlated(gold, noisy(random, gold, noise)) for noise in (1.0, 1.6))
     found = ranking({"worse": [[worse]], "better": [[better]]})
-    assert (found.names, found.letters) == (("better", "worse"), ("a", "b"))
+    assert (found.names, found.on_these.letters) == (("better", "worse"), ("a", "b"))
+    assert found.on_these.best_is_clear
 
 
 CPU = replace(EVALUATED, device="cpu")

@@ -164,7 +164,7 @@ def test_the_best_average_comes_first_and_only_models_with_every_task_are_ranked
     scored = ("a", "MR", 90, right), ("b", "MR", 50, wrong), ("c", "CR", 10, wrong)
     results = [result(model, name, score, items=items) for model, name, score, items in scored]
     found = ranked(models(results), [task("MR")])
-    assert (found.names, found.letters) == (("a", "b"), ("a", "b"))
+    assert (found.names, found.on_these.letters) == (("a", "b"), ("a", "b"))
     assert ranked(models(results), [task("MR"), task("CR")]) is None
 
 

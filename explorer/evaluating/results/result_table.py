@@ -189,11 +189,11 @@ def cells(
     tasks: Sequence[ScoredTask],
     title: str = MODEL_DEFAULT,
     measure: str | None = None,
-    letters: Mapping[str, str] | None = None,
+    groups: Mapping[str, Mapping[str, str]] | None = None,
 ) -> tuple[list[TableColumn], list[list[TableCell]]]:
     """The table, header and rows: the best average, or score, first, and None for what is missing.
 
-    `letters` are the rank groups of models by name.
+    `groups` are the letters of the rank groups of models by name, for each claim by what it is about.
     """
     together = len(tasks) > 1 and are_alike(rows, tasks, measure)
     averages = {row.name: row.average(tasks, title, measure) for row in rows} if together else {}
@@ -201,7 +201,7 @@ def cells(
     header = [TableColumn("model", is_text=True)]
     header += [TableColumn(name, words) for name, words in zip(labels(tasks).values(), by, strict=True)]
     header += [TableColumn(AVERAGE.format(len(tasks)), " or ".join(dict.fromkeys(filter(None, by))))] * bool(averages)
-    header += [TableColumn(GROUP, is_text=True)] * bool(letters)
+    header += [TableColumn(GROUP, data=about, is_text=True) for about in groups or {}]
     table: list[list[TableCell]] = []
     sign = 1 if measure in COSTS else -1
 
@@ -211,7 +211,7 @@ def cells(
 
     for row in sorted(rows, key=place):
         scores = [row.cell(task, title, measure) for task in tasks] + ([averages[row.name]] if averages else [])
-        table.append([row.name, *scores, *([letters.get(row.name, "")] if letters else [])])
+        table.append([row.name, *scores, *(letters.get(row.name, "") for letters in (groups or {}).values())])
     return header, table
 
 
@@ -219,6 +219,11 @@ def measure_of(rows: Sequence[ModelRow], task: ScoredTask, measure: str | None =
     """The measure of the scores of a task in words; "" if no row has one."""
     found = {run[task.digest].measures[0] for row in rows for run in row.runs if task.digest in run}
     return " or ".join(sorted(map(measure_in_words, {measure} if measure and found else found)))
+
+
+def measures_of(rows: Sequence[ModelRow], tasks: Sequence[ScoredTask]) -> str:
+    """The main measures of tasks in words, each once."""
+    return " or ".join(dict.fromkeys(measure_of(rows, task) for task in tasks))
 
 
 def are_alike(rows: Sequence[ModelRow], tasks: Sequence[ScoredTask], measure: str | None = None) -> bool:

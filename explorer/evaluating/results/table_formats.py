@@ -81,7 +81,7 @@ def as_csv(header: Header, rows: Rows) -> str:
     are shown and a hyphen for a minus. Notes are left out, and no text is a formula.
     """
     named = [column for column in header if column.is_text and not column.is_note]
-    lines: list[list[object]] = [[*(column.name for column in named), *OF_NUMBERS]]
+    lines: list[list[object]] = [[*map(str, named), *OF_NUMBERS]]
     for row in rows:
         cells = list(zip(header, row, strict=True))
         texts = [cell or "" for column, cell in cells if column in named]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -11,7 +12,14 @@ from explorer import in_words
 from explorer.data import sources, text_sets
 from explorer.drawing.scores.curves import Lines, scores_by_layer
 from explorer.encoding.read.pooling import POOLINGS
-from explorer.evaluating.results import rank_groups, result_files, result_table, scored_task, table_formats
+from explorer.evaluating.results import (
+    rank_groups,
+    rank_verdict,
+    result_files,
+    result_table,
+    scored_task,
+    table_formats,
+)
 from explorer.measuring.scores.metrics import measure_in_words
 from explorer.training.record import run_results
 from explorer.ui import messages
@@ -31,14 +39,10 @@ SCORES_ARE, COSTS_ARE = "Scores × 100; higher is better, at most 100.", "Lower 
 EXPLAINED = (
     "± is the standard deviation over the seeds of a recipe; where some "
     "of them have no score, the cell says of how many it is. An empty cell was not measured. Bold: significantly "
-    "better than every other model."
+    "better than every other model on the tasks of the column."
 )
 AVERAGE_OF = "The average is over {}; a model without a score on one of them has none."
 NO_AVERAGE = "There is no average, since the tasks have different measures."
-LETTERS = (
-    "Two models that share a letter do not differ significantly on these tasks: paired bootstrap, 1,000 resamples of "
-    "each task, spread of the seeds included, Holm's correction for all comparisons."
-)
 MOST_NAMED = 3
 UNREADABLE = "Results that cannot be read are left out: {}. Check their permissions, or evaluate again."
 POOLING = 120  # pixels: the width follows from the shorter names
@@ -54,35 +58,36 @@ def ranking(chosen: FilteredResults) -> rank_groups.Ranking | None:
 
 def measure_of(chosen: FilteredResults) -> str:
     """The measures of the chosen tasks, in words."""
-    return chosen.measure or " or ".join(
-        dict.fromkeys(result_table.measure_of(chosen.rows, task) for task in chosen.tasks)
-    )
+    return chosen.measure or result_table.measures_of(chosen.rows, chosen.tasks)
 
 
 def show_ranking(ranking: rank_groups.Ranking, chosen: FilteredResults) -> None:
-    """The best model and which it is significantly better than; green only if that is all others."""
-    certain = all(ranking.p[0, at] <= rank_groups.ERROR for at in range(1, len(ranking.names)))
-    draw = st.success if certain else st.info
-    draw(ranking_text(ranking, len(chosen.tasks), measure_of(chosen)), icon=":material/leaderboard:")
+    """The best model and which it is significantly better than; green only if that is all others on these tasks."""
+    draw = st.success if ranking.on_these.best_is_clear else st.info
+    best, *others = map(messages.plain, ranking.names)
+    named = replace(ranking, names=(f"**{best}**", *others))
+    draw(rank_verdict.text_of(named, measure_of(chosen)), icon=":material/leaderboard:")
 
 
 def show(chosen: FilteredResults) -> None:
     """The table, and its downloads."""
     groups = ranking(chosen)
-    letters = dict(zip(groups.names, groups.letters, strict=True)) if groups else {}
-    columns, rows = result_table.cells(chosen.rows, chosen.tasks, chosen.title, chosen.measure, letters)
+    columns, rows = result_table.cells(
+        chosen.rows, chosen.tasks, chosen.title, chosen.measure, groups.letters if groups else {}
+    )
     header = list(map(str, columns))
     titles = header[1 : 1 + len(chosen.tasks)]
     of_all = result_table.AVERAGE.format(len(chosen.tasks))
     average = next((str(column) for column in columns if column.name == of_all), "")
+    deciding = [str(column) for column in columns if column.is_text or column.name == of_all]
     st.dataframe(
         _numbers(chosen, columns, rows),
         hide_index=True,
         key="results",
         placeholder="",
         # what decides comes first: many tasks are wider than the screen
-        column_order=sorted(header, key=lambda name: (name != "model", name != average, name != result_table.GROUP)),
-        column_config=_column_config(chosen, header, rows, average),
+        column_order=[*deciding, *(name for name in header if name not in deciding)],
+        column_config=_column_config(chosen, columns, rows, average),
     )
     of = f"{len(chosen.tasks)} tasks" if len(chosen.tasks) > MOST_NAMED else ", ".join(titles)
     about = f" {AVERAGE_OF.format(messages.plain(of))}" if average else f" {NO_AVERAGE}" * (len(chosen.tasks) > 1)
@@ -105,9 +110,10 @@ def show(chosen: FilteredResults) -> None:
 
 
 def _column_config(
-    chosen: FilteredResults, header: Sequence[str], rows: table_formats.Rows, average: str
+    chosen: FilteredResults, columns: table_formats.Header, rows: table_formats.Rows, average: str
 ) -> dict[str, Any]:
     """The width of each column, and what it is on hover."""
+    header, text_column = list(map(str, columns)), st.column_config.TextColumn
     # of columns in which a number has a deviation or says of how many seeds it is: else its width is of numbers alone
     width = {
         title: max(NARROW, CHARACTER * max(len(title), *(len(str(row[place] or "")) for row in rows)) + EDGES)
@@ -121,29 +127,14 @@ def _column_config(
     about[average] = AVERAGE_OF.format(", ".join(task.name for task in chosen.tasks))
     widest_name = max(NAME, *(CHARACTER * min(LONGEST, len(row.name)) for row in chosen.rows))
     return {
-        "model": st.column_config.TextColumn(pinned=True, width=widest_name),
+        "model": text_column(pinned=True, width=widest_name),
         **{title: st.column_config.Column(width=width.get(title), help=text) for title, text in about.items()},
-        result_table.GROUP: st.column_config.TextColumn(help=LETTERS),
+        **{
+            str(column): text_column(help=rank_verdict.EXPLAINED[column.data])
+            for column in columns
+            if column.data in rank_verdict.EXPLAINED
+        },
     }
-
-
-def ranking_text(ranking: rank_groups.Ranking, tasks: int, measure: str) -> str:
-    """The best model, and which models it is significantly better than."""
-    best, rest = ranking.names[0], range(1, len(ranking.names))
-    worse = [messages.plain(ranking.names[at]) for at in rest if ranking.p[0, at] <= rank_groups.ERROR]
-    alike = [messages.plain(ranking.names[at]) for at in rest if not ranking.p[0, at] <= rank_groups.ERROR]
-    over = "on this task" if tasks == 1 else f"on average over these {tasks} tasks"
-    parts = [f"**{messages.plain(best)}** scores highest {over}: {measure} {in_words.number(ranking.scores[0])}."]
-    if worse:
-        parts.append(f"It is significantly better than {_listed(worse)}.")
-    if alike:
-        parts.append(f"Its difference to {_listed(alike)} could be chance.")
-    return " ".join(parts)
-
-
-def _listed(names: list[str], most: int = 5) -> str:
-    shown = names[:most] + ([f"{len(names) - most} more"] if len(names) > most else [])
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def _numbers(
@@ -167,7 +158,7 @@ def _numbers(
     for title in scores:  # bold is the best, if it is significantly better than every other model of its column
         tasks = [titles[title]] if title in titles else list(chosen.tasks)
         best = ranking_of(chosen.rows, tasks) if chosen.is_main else None
-        if best is not None and all(best.p[0, at] <= rank_groups.ERROR for at in range(1, len(best.names))):
+        if best is not None and best.on_these.best_is_clear:
             places = [place for place, row in enumerate(chosen.rows) if row.name == best.names[0]]
             styled = styled.set_properties(subset=pd.IndexSlice[places, [title]], **{"font-weight": "bold"})
     return styled

@@ -29,6 +29,7 @@ RIGHT = {name: RANDOM.uniform(size=200) < share for name, share in (("good", 0.9
 
 
 TASKS = ("STS12", "STS13")
+GROUPS = ("rank group (these tasks)", "rank group (tasks like these)")
 TABLE, LAYERS, PUBLISHED, EVALUATE = "Table", "By layer", "Published scores", "Evaluate models"  # tabs
 
 
@@ -66,7 +67,7 @@ def table(app):
         show(app, TABLE)
     frame = app.dataframe[0].value
     measure = re.compile(r" \((accuracy|Spearman|nDCG@10)\)$")
-    assert all(measure.search(name) for name in frame.columns.drop(["model", "rank group"], errors="ignore"))
+    assert all(measure.search(name) for name in frame.columns.drop(["model", *GROUPS], errors="ignore"))
     return frame.rename(columns=lambda name: measure.sub("", name))
 
 
@@ -82,7 +83,23 @@ def test_the_table_has_the_best_first_and_its_groups(app, saved):
     ours = frame[frame["STS12"].notna()]
     assert list(ours["model"]) == ["good", "fine", "bad"]
     assert list(ours["average of 2"]) == pytest.approx([100 * RIGHT[name].mean() for name in ours["model"]])
-    assert list(ours["rank group"]) == ["a", "a", "b"]
+    assert list(ours[GROUPS[0]]) == ["a", "a", "b"]
+    assert GROUPS[1] not in frame, "two tasks are too few"
+
+
+def test_three_tasks_have_the_groups_of_tasks_like_these_too(app):
+    for name, scores in {"good": (90, 88, 89), "bad": (60, 80, 50)}.items():
+        for known, score in zip((*TASKS, "STS14"), scores, strict=True):
+            right = np.arange(200) < 2 * score
+            result_files.write(result(name, known, score, items=right))
+    opened(app)
+    (text,) = [text for text in words(app.success) if "good" in text]
+    assert "On these tasks it is significantly better than bad" in text
+    assert "On tasks like these its difference to bad could be chance (3 tasks)" in text
+    (chart,) = app.get("plotly_chart")
+    assert {one["xaxis"] for one in json.loads(chart.proto.spec)["data"]} == {"x", "x2", "x3"}
+    frame = table(app)
+    assert list(frame[list(GROUPS)].itertuples(index=False, name=None)) == [("a", "a"), ("b", "a")]
 
 
 def test_it_opens_on_a_sentence_about_the_best_model_and_draws_intervals_and_groups(app, saved):
@@ -135,7 +152,7 @@ def test_the_address_brings_filters_back(app, saved):
     assert list(frame["model"]) == ["good", "bad"]
     assert set(TASKS) < set(frame.columns)
     assert list(frame["STS12"]) == pytest.approx([100 * RIGHT[name].mean() - 10 for name in frame["model"]])
-    assert "rank group" not in frame.columns, "groups are those of the model defaults"
+    assert not {*GROUPS} & {*frame.columns}, "groups are those of the model defaults"
 
 
 def test_all_tasks_give_an_average_beside_runs_with_a_test_set_of_their_own(app, saved):
@@ -425,13 +442,13 @@ def test_models_under_other_settings_are_not_ranked_together(app):
             result_files.write(result(model, "", 100 * RIGHT[model].mean(), of=of, items=RIGHT[model]))
     frame = table(opened(app))
     assert list(frame["model"]) == ["good", "fine"]
-    assert {*TASKS, "average of 2", "rank group"} <= set(frame.columns)
+    assert {*TASKS, "average of 2", GROUPS[0]} <= set(frame.columns)
     entered(app, app.selectbox(key="results_settings"), "maximum length 4")
     assert list(table(app)["model"]) == ["bad"]
     assert f"{TASKS[0]} (maximum length 4)" in table(app).columns
     entered(app, app.selectbox(key="results_settings"), filters.EVERY)
     assert set(table(app)["model"]) == {"good", "fine", "bad"}
-    assert "rank group" not in table(app).columns
+    assert not {*GROUPS} & {*table(app).columns}
 
 
 def test_a_result_that_cannot_be_read_is_named(app, saved):
