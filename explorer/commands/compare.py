@@ -50,8 +50,8 @@ def compare_flags(verb: argparse.ArgumentParser) -> None:
         "--sts",
         action="append",
         metavar="SET|FILE",
-        help="Evaluation set of any kind: scored pairs, queries with passages, triplets or labelled texts, by name or "
-        f"path (default: '{test}', since runs choose their checkpoint on the other half); repeatable",
+        help="Evaluation set of any kind: scored pairs, queries with passages, triplets, translations or labelled "
+        f"texts, by name or path (default: '{test}', since runs choose their checkpoint on the other half); repeatable",
     )
     flags.add(verb, GateOptions)
     verb.add_argument("--junit", type=given_path, metavar="FILE", help="Write the gate as JUnit XML")

@@ -67,9 +67,9 @@ def evaluate_flags(verb: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="TASK|FILE",
-        help="One task, such as STS12 or MR; a file of scored pairs, of triplets, of texts with labels, or of queries "
-        "with passages; a folder with labelled train and test files, with a test file of pairs labelled 1 or 0 or "
-        "of texts with labels, or with a retrieval set in BEIR's layout; repeatable",
+        help="One task, such as STS12 or MR; a file of scored pairs, of triplets, of translations, of texts with "
+        "labels, or of queries with passages; a folder with labelled train and test files, with a test file of pairs "
+        "labelled 1 or 0 or of texts with labels, or with a retrieval set in BEIR's layout; repeatable",
     )
     verb.add_argument(
         "--data", type=places.given_path, metavar="FOLDER", help="The folder of data sets (default: STRATA_DATA)"

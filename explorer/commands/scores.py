@@ -39,8 +39,8 @@ def score_flags(verb: argparse.ArgumentParser) -> None:
         "--sts",
         default="sample",
         metavar="SET|FILE",
-        help="Evaluation set of any kind: scored pairs, queries with passages, triplets, labelled texts or 'Probe "
-        "packs', by name ('STS-B dev', 'Sample search', 'TREC', …) or path (default: the sample pairs)",
+        help="Evaluation set of any kind: scored pairs, queries with passages, triplets, translations, labelled "
+        "texts or 'Probe packs', by name ('STS-B dev', 'Sample search', 'TREC', …) or path (default: the sample pairs)",
     )
     flags.add(verb, flags.COLUMN, declared.FurtherReadings, splits.SplitOptions, MeasureOptions, Settings, flags.ONLINE)
     form = verb.add_mutually_exclusive_group()
@@ -52,8 +52,8 @@ def score(options: argparse.Namespace) -> None:
     """Evaluate every layer & pooling on a set.
 
     The scores (× 100) of every layer & pooling, by the measures of the set: correlations with human scores of scored
-    pairs (average precision, F1 and best accuracy of two labels), nDCG@10 and others of queries, accuracy of triplets
-    and of labelled texts. Higher is better, at most 100.
+    pairs (average precision, F1 and best accuracy of two labels), nDCG@10 and others of queries, accuracy of triplets,
+    of translations and of labelled texts. Higher is better, at most 100.
     """
     # what cannot be is refused before minutes of work
     by = flags.read(options, MeasureOptions)

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from typing import Self
 
 LABEL, LENGTH = "label", "length"  # in words, of the longest text of an item
-PAIR, TRIPLET, QUERY, ROW = "pair", "triplet", "query", "row"  # whatever it is measured by
+# whatever it is measured by
+PAIR, TRIPLET, QUERY, ROW, TRANSLATION = "pair", "triplet", "query", "row", "translation"
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")  # scripts without spaces
 
 

@@ -15,7 +15,7 @@ from explorer.data.graded import question_pairs, sets, sts
 from explorer.data.graded.sets import UNNAMED, SetIdentity, SetKind
 from explorer.data.retrieval_sets import Passages, RetrievalSet, of_pairs
 from explorer.data.tables import text_rows
-from explorer.data.tables.columns import are_unlabelled_pairs, guess
+from explorer.data.tables.columns import are_translations, are_unlabelled_pairs, guess
 from explorer.data.tables.files import read_file
 from explorer.data.tables.text_rows import Report
 from explorer.data.text_sets import ANY_PAIRS, TRIPLETS, GradedPairs, Triplets
@@ -127,14 +127,17 @@ def at_hand() -> tuple[SetIdentity, ...]:
 
 
 def retrieval_set(source: str) -> RetrievalSet | None:
-    """A retrieval set by its name, in a BEIR folder, or in a file of queries and passages; None for anything else."""
+    """A retrieval set by its name, in a BEIR folder, or in a file of queries and passages; None for anything else.
+
+    Pairs whose columns have the names of texts and translations are no queries.
+    """
     if source in RETRIEVAL_SETS:
         return RETRIEVAL_SETS[source]()
     path = given_path(source) if is_file(source) or is_folder(source) else None
     if path is not None and path.is_dir():
         return retrieval_sets.read(path) if retrieval_sets.is_retrieval_folder(path) else None
     table = read_file(path) if path is not None else None
-    if table is None or not are_unlabelled_pairs(table):
+    if table is None or not are_unlabelled_pairs(table) or are_translations(table):
         return None
     (queries, passages), attributes, _ = text_rows.texts_with_attributes(table, guess(table))
     return of_pairs(table.name, queries, passages, attributes=attributes)

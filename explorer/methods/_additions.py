@@ -43,14 +43,14 @@ def pooling_knob(paper: str | None = None) -> str:
     )
 
 
-def guide_knob(text: str) -> str:
-    """The setting of a frozen encoder; `text` says what it is for."""
+def guide_knob(text: str, width: bool = True) -> str:
+    """The setting of a frozen encoder; `text` says what it is for, `width` whether it may have another one."""
     return knob(
         THE_BASE,
         front=True,
         encoder=True,
         help=f"{text} the base: a frozen copy of the encoder that is trained. Or another encoder on this disk, by name "
-        "or folder; it may have another tokenizer and width. Both are read under their model default.",
+        f"or folder; it may have another tokenizer{' and width' * width}. Both are read under their model default.",
     )
 
 
@@ -240,7 +240,7 @@ class ChosenPrompts(PromptedRows):
         )
 
 
-class FrozenGuide(Pooled, PromptedRows):
+class FrozenEncoder(Pooled):
     """A frozen encoder beside the trained one: the base as it was, or any other encoder on this disk."""
 
     training_only: ClassVar[tuple[str, ...]] = ("frozen_guide",)
@@ -267,15 +267,26 @@ class FrozenGuide(Pooled, PromptedRows):
         """The frozen encoder, and the trained one if that is set."""
         return (self.frozen_guide, *super().without_dropout())
 
+    @property
+    def guide_head(self) -> Head:
+        """The model default of the frozen encoder; its tokenizer adds the prompt of all texts already."""
+        default = self.frozen_guide.encoder.default_head
+        return self.on_device("frozen_guide", lambda: replace(default, prompt="", remark=""))
+
     @torch.no_grad()
+    def encode_by_guide(self, texts: list[str]) -> Tensor:
+        """The vectors (text, width) of this process by the frozen encoder, under its model default."""
+        return self.encode(texts, self.guide_head, copy=self.frozen_guide)
+
+
+class FrozenGuide(FrozenEncoder, PromptedRows):
+    """A frozen encoder of queries and documents, which it reads after their prompts."""
+
     def sides_of_guide(self, columns: Sequence[Sequence[str]]) -> list[Tensor]:
-        """The vectors (row, width) of each column by the frozen encoder, of all processes, under its model default."""
-        encoder = self.frozen_guide.encoder
+        """The vectors (row, width) of each column by the frozen encoder, of all processes."""
         same = self.guide_name == THE_BASE
-        texts = self.prompted(columns) if same else after_prompts(columns, encoder.role_prompts)
-        # the tokenizer adds the prompt of all texts already
-        head = self.on_device("frozen_guide", lambda: replace(encoder.default_head, prompt="", remark=""))
-        together = self.encode([text for column in texts for text in column], head, copy=self.frozen_guide)
+        texts = self.prompted(columns) if same else after_prompts(columns, self.frozen_guide.encoder.role_prompts)
+        together = self.encode_by_guide([text for column in texts for text in column])
         return [gathered(side) for side in together.chunk(len(columns))]
 
 

@@ -61,8 +61,8 @@ class Recipe(Knobs):
         halves()[0],
         **OF_SETS,
         help="Dev set, which chooses the best checkpoint: scored pairs, a retrieval set (a BEIR folder, a file of "
-        "queries and passages, or 'Sample search'), triplets, 'Probe packs', or 'held-out rows' of pairs and triplets, "
-        "usual for own files.",
+        "queries and passages, or 'Sample search'), triplets, translations, 'Probe packs', or 'held-out rows' of pairs "
+        "and triplets, usual for own files.",
     )
     test: SetIdentity | None = knob(halves()[1], **OF_SETS, optional=True, typed=False, help="The main test set.")
     more_tests: tuple[SetIdentity, ...] = knob(

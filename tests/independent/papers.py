@@ -16,6 +16,11 @@ distil
   epochs 1; batch_size 64; decay linear; beta2 0.999; early_stop none   released code
   weight_decay 0.01; clip 1.0   released code: the default of its fit()
   dropout on   released code: fit() sets every part to training
+distil-translations
+  batch_size 64; learning_rate 2e-5; epochs 5; max_length 128; warmup 0.1   released code: make_multilingual.py
+  decay linear; weight_decay 0.0; beta2 0.999; epsilon 1e-8; clip 1.0; early_stop none   released code: its trainer's
+  dropout on   released code: the trained encoder is in training mode
+  pooling mean   section 3, and released code
 margin-mse distil-kl
   similarity dot product   sentence-transformers
 distil-kl
@@ -200,6 +205,9 @@ contrast contrast-hard
 """
 
 LEFT_OPEN = """
+distil-translations
+  teacher   the paper's is an English encoder that is not here
+  evaluate_every   the released code has 5,000 steps, of many more sentences
 margin-mse distil-kl
   teacher   those of the papers are rerankers, and read late interactions
   keep_layers; pooling; dropout   as distil
@@ -299,7 +307,7 @@ margin-mse distil-kl
   similarity   scores of a model are cosines, and encoders that do not normalise have dot products of any size
 sg sg-opt bt bt-sg-opt conisi-s conisi-o1 conisi-o2 simcse simcse-sup simcse-hard diffcse mirror-bert
   pooling   the papers start from BERT; an encoder that is already tuned for similarity keeps its own pooling
-classify ct ct-in-batch bsl cert tsdae sbert-nli declutr
+classify ct ct-in-batch bsl cert tsdae sbert-nli declutr distil-translations
   pooling   the papers start from BERT; an encoder that is already tuned for similarity keeps its own pooling
 bt
   guided   as the released code: both sides by the trained copy, which is what the paper's score is of

@@ -16,6 +16,7 @@ from explorer.knobs import find
 from explorer.measuring.geometry import vector_geometry
 from explorer.methods import Schedule
 from explorer.methods.distil import Student
+from explorer.methods.multilingual import DistilTranslations
 from explorer.methods.self_guided import SelfGuided
 from explorer.training.loop import learner
 from explorer.training.loop.learner import Learner
@@ -147,8 +148,9 @@ def test_a_batch_of_one_is_refused_before_anything_is_trained():
 
 # distil trains another encoder than the one whose pooling it is: see test_distil.py
 KINDS = {name: methods.load(name) for name in methods.names()}
-# the poolings of students that are cut are tested with them
-POOLED = [name for name, kind in KINDS.items() if "pooling" in kind.knobs and not issubclass(kind, Student)]
+# the poolings of students that are cut, or have the width of their teacher, are tested with them
+STUDENTS = Student, DistilTranslations
+POOLED = [name for name, kind in KINDS.items() if "pooling" in kind.knobs and not issubclass(kind, STUDENTS)]
 WIDTH_OUT = 20
 
 

@@ -14,6 +14,13 @@ from explorer.data.tables.table import ColumnRoles, Table
 from explorer.errors import BadScores, WrongColumns
 
 # Known names, normalised by `plain`; within a list the earlier has priority.
+TRANSLATION_NAMES = (  # pairs of a text and its translation
+    ("sentence", "translation"),
+    ("text", "translation"),
+    ("original", "translation"),
+    ("source", "translation"),
+    ("english", "nonenglish"),  # the parallel sentences of sentence-transformers
+)
 PAIR_NAMES = (
     ("sentence1", "sentence2"),
     ("sentencea", "sentenceb"),
@@ -29,6 +36,7 @@ PAIR_NAMES = (
     ("query", "passage"),
     ("query", "document"),
     ("question", "answer"),
+    *TRANSLATION_NAMES,
 )
 NEGATIVE_NAMES = ("negative", "negative1", "hardneg", "hardnegative", "contradiction")
 SCORE_NAMES = ("score", "scores", "similarity", "similarityscore", "relatednessscore", "gold", "label", "labels")
@@ -84,6 +92,7 @@ def guess(table: Table, kind: text_sets.Kind | None = None) -> ColumnRoles:
         raise WrongColumns(f"{table.name} has no column of sentences. {table.inventory()} Add one.")
     lead = pair or back or tuple(texts)
     first, second, third = (lead[at] if at < len(lead) else None for at in range(3))
+    part = named_column(table, PART_NAMES)
     negative = named_column(table, NEGATIVE_NAMES) or third
     sentence = named_column(table, SENTENCE_NAMES)
     original = (back or (sentence or first,))[0]
@@ -107,7 +116,7 @@ def guess(table: Table, kind: text_sets.Kind | None = None) -> ColumnRoles:
             "first": first,
             "second": second,
             "score": score,
-            "part": named_column(table, PART_NAMES),
+            "part": None if part in lead else part,
             "anchor": first,
             "positive": second,
             "negative": negative,
@@ -140,6 +149,13 @@ def are_unlabelled_pairs(table: Table) -> bool:
     if guess(table).kind != text_sets.PAIRS:
         return False
     return _named_pair(table) is not None or guess(table, text_sets.LABELLED_TEXTS).column("label") is None
+
+
+def are_translations(table: Table) -> bool:
+    """Whether a table holds texts and their translations, by the names of its columns."""
+    roles = guess(table)
+    names = tuple(plain(roles.column(role) or "") for role in ("first", "second"))
+    return roles.kind == text_sets.PAIRS and names in TRANSLATION_NAMES
 
 
 def _labelled(table: Table, pair: tuple[str, str] | None, texts: list[str]) -> ColumnRoles:

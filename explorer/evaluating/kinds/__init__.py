@@ -1,8 +1,8 @@
 """Evaluation sets whose items are scored one by one: the base class of their kinds, and how a set is found and read.
 
-A kind is a class in a file of this folder: scored pairs, probe packs, triplets, retrieval sets and labelled texts. It
-states what its sets are, how a file of them is read, and how vectors are scored on them. Layers, Compare, Results,
-trainings and commands take any set by its kind.
+A kind is a class in a file of this folder: scored pairs, probe packs, triplets, retrieval sets, translations and
+labelled texts. It states what its sets are, how a file of them is read, and how vectors are scored on them. Layers,
+Compare, Results, trainings and commands take any set by its kind.
 """
 
 from __future__ import annotations

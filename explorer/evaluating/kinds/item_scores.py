@@ -1,6 +1,6 @@
 """Score every layer & pooling on a set whose items are scored one by one, and store what each item gets.
 
-Items are queries, triplets or labelled rows.
+Items are queries, triplets, translations or labelled rows.
 """
 
 from __future__ import annotations

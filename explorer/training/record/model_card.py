@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer import fair_share, in_words, typed_json
 from explorer.data import sources
-from explorer.data.set_items import PAIR, QUERY, ROW, TRIPLET
+from explorer.data.set_items import PAIR, QUERY, ROW, TRANSLATION, TRIPLET
 from explorer.encoding.locate import lookup
 from explorer.encoding.read.head_facts import HeadFacts
 from explorer.escaping import fenced, one_line, plain, table
@@ -37,6 +37,7 @@ _TASKS = {
     TRIPLET: ("triplet", "Triplet"),
     QUERY: ("information-retrieval", "Information Retrieval"),
     ROW: ("text-classification", "Text Classification"),
+    TRANSLATION: ("translation", "Translation"),
     AVERAGE_PRECISION: ("binary-classification", "Binary Classification"),
 }
 _METRICS = {SPEARMAN: "Spearman_cosine", AVERAGE_PRECISION: "cosine_ap"}

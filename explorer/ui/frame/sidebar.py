@@ -157,9 +157,9 @@ def _evaluation_set(judges: bool) -> str:
         default=options[0],
         key="sts",
         on_change=_by_hand,
-        help="What models are scored on: sentence pairs with human scores, queries with their passages, triplets, or "
-        "texts with labels. Files that you upload on any page are in this list, and so are the test rows of your runs. "
-        "Published sets that are not on this disk are its last ones.",
+        help="What models are scored on: sentence pairs with human scores, queries with their passages, triplets, "
+        "translations, or texts with labels. Files that you upload on any page are in this list, and so are the test "
+        "rows of your runs. Published sets that are not on this disk are its last ones.",
     )
     _show_whole(pairs)
     return pairs

@@ -138,8 +138,8 @@ def _tasks() -> None:
         select_all=False,  # with it, Enter after a name takes every task whose name begins so
         filter_mode="contains",
         placeholder="a task, or the path of a file or folder",
-        help="Choose a task, or type the path of a file on this machine and press Enter: scored pairs, triplets, or "
-        "texts with labels. A folder has labelled train and test files.",
+        help="Choose a task, or type the path of a file on this machine and press Enter: scored pairs, triplets, "
+        "translations, or texts with labels. A folder has labelled train and test files.",
     )
     controls.upload_to_keep(
         "Task (file)",

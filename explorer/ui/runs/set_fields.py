@@ -46,7 +46,7 @@ def dev_field(key: str, held_out: list[str]) -> tuple[str | None, ItemSet | None
         held_out,
         "The model is evaluated on this set during training; the checkpoint with the best score is kept. Scored "
         "pairs give Spearman, with two labels average precision, a retrieval set nDCG@10, held-out rows of your pairs "
-        "MRR@10, triplets and probe packs the share in the right order.",
+        "MRR@10, triplets and probe packs the share in the right order, translations the share that find each other.",
     )
 
 

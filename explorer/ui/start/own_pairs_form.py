@@ -60,7 +60,8 @@ KINDS = (
     text_sets.DOCUMENTS,
 )
 ABOUT = {
-    text_sets.PAIRS: "The first text of each row is a query, the second one the passage that it has to find.",
+    text_sets.PAIRS: "The first text of each row is a query, the second one the passage that it has to find; with a "
+    "column called translation, both have to find each other.",
     text_sets.TRIPLETS: "The first text of each row means the same as the second one, and something else than the "
     "third.",
     text_sets.LABELLED_TEXTS: "Each row is a text with the name of its class.",

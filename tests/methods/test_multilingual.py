@@ -1,0 +1,85 @@
+"""Test distillation across languages against sentence-transformers' loss, and a run on translations."""
+
+import pytest
+import torch
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.sentence_transformer import losses as published
+from sentence_transformers.sentence_transformer.evaluation import TranslationEvaluator
+
+from explorer.encoding.read.head import Dense, Head
+from explorer.encoding.tune.tunable import Tunable
+from explorer.errors import BadChoice
+from tests import trainings
+from tests.methods.rows import FIRST, SECOND, seeded
+from tests.spoiling import encoder_of
+from tests.tiny_models import save_tiny
+
+NAME = "distil-translations"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A BERT, a RoBERTa, whose tokens are others, and a wider BERT."""
+    place = tmp_path_factory.mktemp("teachers")
+    save_tiny("bert", place / "bert")
+    save_tiny("roberta", place / "roberta")
+    save_tiny("bert", place / "wide", hidden_size=48)
+    return place
+
+
+def made(folder, **values):
+    return seeded(NAME, Tunable(encoder_of(folder / "bert"), 64), **values)
+
+
+def gradients(method, loss):
+    trained = [weight for weight in method.base.parameters() if weight.requires_grad]
+    return torch.cat([one.flatten() for one in torch.autograd.grad(loss, trained)])
+
+
+@pytest.mark.parametrize("teacher", ["the base", "roberta"])
+def test_loss_and_gradient_are_those_of_sentence_transformers_with_the_teachers_vectors_of_first_texts(folder, teacher):
+    values = {} if teacher == "the base" else {"teacher": str(folder / teacher)}
+    method = made(folder, **values).double().eval()
+    found = method(FIRST, SECOND)
+    read = encoder_of(folder / ("bert" if teacher == "the base" else teacher))
+    read.model.double()
+    taught = torch.cat([Head(("mean",))(one.hidden, one.mask) for one in map(read.states, ([text] for text in FIRST))])
+    sides = [torch.cat([method.encode([text]) for text in column]) for column in (FIRST, SECOND)]
+    theirs = published.MSELoss(model=None).compute_loss_from_embeddings(sides, [taught, taught])
+    assert found.item() == pytest.approx(theirs.item(), abs=1e-6)
+    assert found.item() > 1e-3
+    one, other = gradients(method, found), gradients(method, theirs)
+    assert torch.allclose(one, other, rtol=0, atol=1e-6)
+    assert other.abs().max() > 1e-3
+
+
+def test_a_teacher_of_another_width_is_refused_with_both_widths(folder, monkeypatch):
+    refused = r"wide' here: its vectors have 48 dimensions, those of 'tiny' under model default 32\. .* whitening"
+    with pytest.raises(BadChoice, match=refused):
+        made(folder, teacher=str(folder / "wide"))
+    encoder = encoder_of(folder / "bert")
+    monkeypatch.setattr(encoder, "head", Head(("mean",), (Dense(torch.eye(20, 32), None, "Tanh"),)))
+    with pytest.raises(BadChoice, match=r"'the base' here: .* 20 dimensions, .* under cls 32\. Set pooling to model"):
+        seeded(NAME, Tunable(encoder, 64), pooling="cls")
+    assert seeded(NAME, Tunable(encoder, 64)).eval()(FIRST, FIRST).item() == 0, "the base has its own vectors"
+    with pytest.raises(
+        BadChoice, match=r"dimensions, those of 'tiny' under mean 48\. Name a teacher with 48 dim.*s\.$"
+    ):
+        seeded(NAME, Tunable(encoder_of(folder / "wide"), 64), teacher=str(folder / "bert"), pooling="mean")
+
+
+def test_a_run_on_translations_is_judged_by_which_find_each_other(tmp_path):
+    place = trainings.furnish(tmp_path)
+    columns = [line.split(",")[:2] for line in place.triplets.read_text(encoding="utf-8").splitlines()[1:]]
+    files = {use: tmp_path / f"{use} rows.csv" for use in ("train", "dev", "test")}
+    for use, rows in zip(files, (columns[:12], columns[12:18], columns[18:]), strict=True):
+        files[use].write_text("\n".join(["source,translation", *map(",".join, rows)]), encoding="utf-8")
+    text, dev, test = map(str, files.values())
+    run = trainings.train(trainings.new(place, NAME, data=(text,), dev=dev, test=test))
+    status = run.status()
+    assert status.facts.measures == {"dev": "translation accuracy", "test": "translation accuracy"}
+    evaluator = TranslationEvaluator(*map(list, zip(*columns[18:], strict=True)), write_csv=False)
+    assert max(status.verdict.test.before, status.verdict.test.after) > 0
+    for score, model in ((status.verdict.test.before, place.model), (status.verdict.test.after, run.model)):
+        wanted = evaluator(SentenceTransformer(str(model), device="cpu"))["mean_accuracy"]
+        assert score == pytest.approx(100 * wanted, abs=1e-9)
