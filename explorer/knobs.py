@@ -42,6 +42,7 @@ class Knob:
     front: bool = False  # shown in a form before it is unfolded
     masked_model: bool = False  # its value names a masked language model, which is found before training
     encoder: bool = False  # its value names an encoder, which is found before training, unless it is the default
+    no_models: tuple[str, ...] = ()  # other values of it that name no model
     part: bool = False  # its text is how much of a whole: a share, `25 %`, or a number
     rows: Kind | None = None  # only for methods that train on such rows
     paper: bool | int | float | str | None = None  # the paper's value, if it is not the default
@@ -89,7 +90,7 @@ class Knob:
 
     def names_model(self, value: object) -> bool:
         """Whether a value of it names a model that has to be found before training."""
-        return self.masked_model or (self.encoder and value != self.default)
+        return self.masked_model or (self.encoder and value not in (self.default, *self.no_models))
 
     def words(self, value: Any) -> list[str]:
         """The words of a command that state a value."""

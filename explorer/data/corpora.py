@@ -266,6 +266,8 @@ def _read(
         return source, *_scored(sample.train_part())  # without the test half and the dev part
     kind, table = _offered(text)
     if table is not None:
+        if wanted == text_sets.SCORED_TRIPLETS:  # of which a file has more columns than is guessed
+            return table.name, *text_rows.scored_triplets(table, guess(table, wanted).corrected(columns))
         roles = _roles(table, columns)
         _refuse_if(_what_is_missing(roles.kind, wanted), wanted, table.name)
         return table.name, *_rows(table, roles, wanted, keep_duplicates, as_written)
@@ -301,13 +303,14 @@ def _scored(pairs: GradedPairs) -> tuple[Columns, Report]:
 def _roles(table: Table, columns: Mapping[str, str]) -> ColumnRoles:
     """The most likely roles with the given roles."""
     given = set(columns)
-    kinds = (guess(table).kind, *text_sets.KINDS) if given != {"sentence"} else (text_sets.SENTENCES,)
+    every = (*text_sets.KINDS, text_sets.SCORED_TRIPLETS)
+    kinds = (guess(table).kind, *every) if given != {"sentence"} else (text_sets.SENTENCES,)
     for kind in kinds:
         if given <= set(kind.roles):
             roles = guess(table, kind).corrected(columns)
             roles.check(table)
             return roles
-    allowed = "; ".join(f"{kind}: {', '.join(kind.roles)}" for kind in text_sets.KINDS)
+    allowed = "; ".join(f"{kind}: {', '.join(kind.roles)}" for kind in every)
     raise WrongColumns(
         f"No kind of rows has the roles {', '.join(columns)}. There are {allowed}. Use roles of one kind."
     )
@@ -360,6 +363,8 @@ def _what_is_missing(kind: Kind, wanted: Kind) -> str:
         return f"has no back-translations: make them with 'python -m explorer backtranslate'{how}"
     if wanted == text_sets.LABELLED_TEXTS:
         return training_rows.LACK
+    if wanted == text_sets.SCORED_TRIPLETS:
+        return "has no teacher scores: a file of triplets with score_positive and score_negative, or margin, is needed"
     if wanted == text_sets.DOCUMENTS:
         return "has no documents: a file with one text of many sentences per row is needed; name its column document=…"
     if wanted == text_sets.SCORED_PAIRS:

@@ -249,6 +249,10 @@ class Score(Column):
     """A number for each row."""
 
 
+class TeacherScore(Column):
+    """A score that a teacher gave to two texts of a row, or a difference of two; rows hold the difference alone."""
+
+
 class Part(Column):
     """The sub-corpus of each row, for scores by sub-corpus; not trained on."""
 
@@ -288,7 +292,8 @@ class Kind:
     @property
     def pairs_up(self) -> bool:
         """Whether the first two texts of a row mean the same, so that one can be searched with the other."""
-        return len(self.texts) > 1 and self.answer is None and self.texts[1].relation == "same"
+        judged_otherwise = isinstance(self.answer, (Label, Score))
+        return len(self.texts) > 1 and not judged_otherwise and self.texts[1].relation == "same"
 
     @property
     def is_judged(self) -> bool:
@@ -296,9 +301,9 @@ class Kind:
         return self.pairs_up or isinstance(self.answer, Score)
 
     @cached_property
-    def answer(self) -> Label | Score | None:
-        """The column of classes or scores, if there is one."""
-        return next((column for column in self.columns if isinstance(column, (Label, Score))), None)
+    def answer(self) -> Label | Score | TeacherScore | None:
+        """The column of classes or scores, if there is one; the first of several of a teacher's."""
+        return next((column for column in self.columns if isinstance(column, (Label, Score, TeacherScore))), None)
 
     def gives(self, other: Kind) -> bool:
         """Whether these rows have those of another kind: themselves, or a simpler kind without labels and scores.
@@ -348,6 +353,15 @@ TRIPLETS = Kind(
         Text("anchor", "Anchor", "A sentence."),
         Text("positive", "Positive", "A sentence with the same meaning.", relation="same"),
         Text("negative", "Negative", "A sentence with another meaning, such as a contradiction.", relation="other"),
+    ),
+)
+SCORED_TRIPLETS = Kind(  # for a method on triplets that is set to learn these scores
+    "triplets with teacher scores",
+    (
+        *TRIPLETS.columns,
+        TeacherScore("score_positive", "Teacher's score of the positive", "Higher is more similar.", False),
+        TeacherScore("score_negative", "Teacher's score of the negative", "On the same scale.", False),
+        TeacherScore("margin", "Teacher's margin", "The score of the positive less that of the negative.", False),
     ),
 )
 BACK_TRANSLATIONS = Kind(

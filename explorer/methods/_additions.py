@@ -43,14 +43,19 @@ def pooling_knob(paper: str | None = None) -> str:
     )
 
 
-def guide_knob(text: str, width: bool = True) -> str:
-    """The setting of a frozen encoder; `text` says what it is for, `width` whether it may have another one."""
+def guide_knob(text: str, width: bool = True, others: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The setting of a frozen encoder; `text` says what it is for, `width` whether it may have another one.
+
+    `others` are values in place of an encoder, and what they stand for.
+    """
     return knob(
         THE_BASE,
         front=True,
         encoder=True,
+        no_models=tuple(others),
         help=f"{text} the base: a frozen copy of the encoder that is trained. Or another encoder on this disk, by name "
-        f"or folder; it may have another tokenizer{' and width' * width}. Both are read under their model default.",
+        f"or folder; it may have another tokenizer{' and width' * width}. Both are read under their model default."
+        + "".join(f" {name}: {meaning}" for name, meaning in others.items()),
     )
 
 
@@ -247,7 +252,7 @@ class FrozenEncoder(Pooled):
 
     @property
     def guide_name(self) -> str:
-        """The encoder that a setting names, or `THE_BASE`."""
+        """The encoder that a setting names, or `THE_BASE`; "" for none."""
         raise NotImplementedError
 
     def build(self) -> None:
@@ -255,17 +260,17 @@ class FrozenEncoder(Pooled):
         super().build()
         if self.guide_name == THE_BASE:
             self.frozen_guide = self.base.frozen()
-        else:
+        elif self.guide_name:
             other = loading.load(model_names.find(self.guide_name), precision="float32", device="cpu")
             self.frozen_guide = Tunable(other, self.base.max_length).requires_grad_(False)
 
     def constant(self) -> tuple[nn.Module, ...]:
-        """The frozen encoder."""
-        return (self.frozen_guide,)
+        """The frozen encoder, if there is one."""
+        return (self.frozen_guide,) if self.guide_name else ()
 
     def without_dropout(self) -> tuple[nn.Module, ...]:
         """The frozen encoder, and the trained one if that is set."""
-        return (self.frozen_guide, *super().without_dropout())
+        return (*self.constant(), *super().without_dropout())
 
     @property
     def guide_head(self) -> Head:

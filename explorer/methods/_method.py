@@ -286,6 +286,11 @@ class Method(Described, Updates, Knobs):
         return False
 
     @classmethod
+    def rows_under(cls, values: Values) -> Kind:
+        """The kind of rows that it trains on under these settings: `rows`, or the same with more columns."""
+        return cls.rows
+
+    @classmethod
     def check_rows(cls, corpus: Corpus) -> None:
         """Raise if it cannot train on rows of this kind."""
 

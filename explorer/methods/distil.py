@@ -1,12 +1,14 @@
 """Distillation: the whole encoder, or another one, teaches first layers of it, by vectors or by scores of triplets."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from explorer import losses
-from explorer.data.text_sets import SENTENCES, TRIPLETS
+from explorer.data.text_sets import SCORED_TRIPLETS, SENTENCES, TRIPLETS, Kind
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.head_facts import LAST_NORM
 from explorer.encoding.tune import editing
@@ -28,6 +30,7 @@ from explorer.methods import (
 
 VECTORS, SIMILARITIES = "vectors", "similarities"
 COSINE, DOT_PRODUCT = "cosine", "dot product"
+COLUMN = "column"  # in place of a teacher
 
 
 def _layers_knob(usual: str) -> int:
@@ -171,13 +174,20 @@ class Distil(Student):
 
 
 class ScoreStudent(Student, FrozenGuide, ChosenPrompts):
-    """Scores of a row's candidates, taught by a frozen encoder: the whole one, or any other on this disk."""
+    """Scores of a row's candidates, taught by a frozen encoder (the whole one, or any other) or by the text."""
 
     rows = TRIPLETS
     compares_rows = False
     schedule = Schedule(batch_size=64, learning_rate=4e-4, max_length=128, warmup=0.1, weight_decay=0.01)
 
-    teacher: str = guide_knob("The encoder whose scores are learned.")
+    teacher: str = guide_knob(
+        "The encoder whose scores are learned.",
+        others={
+            COLUMN: "no encoder teaches, but scores of the training text, such as those of a reranker: its columns "
+            "score_positive and score_negative, or margin, their difference. They are learned as they are, so their "
+            "scale has to be one that the similarity can have."
+        },
+    )
     keep_layers: int = _layers_knob("half of them, rounded up, if the base teaches, and all of them otherwise.")
     similarity: str = knob(
         COSINE,
@@ -195,8 +205,17 @@ class ScoreStudent(Student, FrozenGuide, ChosenPrompts):
 
     @property
     def guide_name(self) -> str:
-        """The teacher."""
-        return self.teacher
+        """The teacher, if it is an encoder."""
+        return "" if self.teacher == COLUMN else self.teacher
+
+    @classmethod
+    def rows_under(cls, values: Values) -> Kind:
+        """Triplets, with a teacher's scores if these teach."""
+        return SCORED_TRIPLETS if values.get("teacher") == COLUMN else cls.rows
+
+    def remark(self) -> str:
+        """Where the scores are from, if no encoder gives them."""
+        return "the teacher's scores are columns of the text" if self.teacher == COLUMN else ""
 
     def build(self) -> None:
         """Freeze the teacher, and cut the encoder that is trained, unless another one teaches all of its layers."""
@@ -213,11 +232,21 @@ class ScoreStudent(Student, FrozenGuide, ChosenPrompts):
         """The loss of both scores (row, candidate), of which the first is that of the positive."""
         raise NotImplementedError
 
-    def loss(self, *columns: list[str]) -> Tensor:
+    def scores_in_text(self, margins: Sequence[float]) -> Tensor:
+        """The scores (row, candidate) of all processes with these margins: no more of them counts in either loss."""
+        given = gathered(torch.tensor(margins).to(self.base.model.device, non_blocking=True))
+        return torch.stack([given, torch.zeros_like(given)], dim=1)
+
+    def loss(self, *columns: Any) -> Tensor:
         """The loss of all columns, which each encoder encodes in one pass, over the rows of all processes."""
-        teacher = self.scores(self.sides_of_guide(columns))
-        together = self.encode([text for column in self.prompted(columns) for text in column])
-        sides = [gathered(side) for side in together.chunk(len(columns))]
+        if self.teacher == COLUMN:
+            *texts, margins = columns
+            teacher = self.scores_in_text(margins)
+        else:
+            texts = list(columns)
+            teacher = self.scores(self.sides_of_guide(texts))
+        together = self.encode([text for column in self.prompted(texts) for text in column])
+        sides = [gathered(side) for side in together.chunk(len(texts))]
         self.record_similarities(sides[0], sides[1])
         return self.of_scores(self.scores(sides), teacher)
 
@@ -228,8 +257,8 @@ class MarginMSE(ScoreStudent):
     Hofstätter and others 2020, section 3: the mean squared error of score(anchor, positive) - score(anchor, negative)
     by the student and by the teacher. The loss is that of sentence-transformers' MarginMSELoss with the similarity that
     is set. The paper's teachers are rerankers and its scores dot products; here the teacher is an encoder, by default
-    the whole one, which teaches its own first layers. The learning rate is that of `distil`; for another teacher of all
-    layers, 2e-5 is usual.
+    the whole one, which teaches its own first layers, or scores that the text has, as of a reranker. The learning rate
+    is that of `distil`; for another teacher of all layers, 2e-5 is usual.
     """
 
     name = "margin-mse"

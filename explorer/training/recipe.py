@@ -12,6 +12,7 @@ from typing import Any
 from explorer.data import sample, sources
 from explorer.data.graded.sets import AT_HAND, CROSS_FITTED, SetIdentity, halves
 from explorer.data.sources import OF_SETS, OF_TEXTS
+from explorer.data.text_sets import Kind
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, StrataError
@@ -263,6 +264,11 @@ class Recipe(Knobs):
             values, prefix = one.every_setting(), f"stage_{number}_" if number <= len(self.stages) else ""
             found |= {prefix + name: model for name, model in one.kind.named_models(values).items()}
         return found
+
+    @property
+    def rows(self) -> Kind:
+        """The kind of rows that the method trains on under these settings."""
+        return self.kind.rows_under(self.method_values())
 
     @property
     def tests(self) -> tuple[SetIdentity, ...]:

@@ -1,15 +1,12 @@
-"""Test distillation across languages against sentence-transformers' loss, and a run on translations."""
+"""Test distillation across languages against sentence-transformers' loss, and its teachers."""
 
 import pytest
 import torch
-from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer import losses as published
-from sentence_transformers.sentence_transformer.evaluation import TranslationEvaluator
 
 from explorer.encoding.read.head import Dense, Head
 from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
-from tests import trainings
 from tests.methods.rows import FIRST, SECOND, seeded
 from tests.spoiling import encoder_of
 from tests.tiny_models import save_tiny
@@ -66,20 +63,3 @@ def test_a_teacher_of_another_width_is_refused_with_both_widths(folder, monkeypa
         BadChoice, match=r"dimensions, those of 'tiny' under mean 48\. Name a teacher with 48 dim.*s\.$"
     ):
         seeded(NAME, Tunable(encoder_of(folder / "wide"), 64), teacher=str(folder / "bert"), pooling="mean")
-
-
-def test_a_run_on_translations_is_judged_by_which_find_each_other(tmp_path):
-    place = trainings.furnish(tmp_path)
-    columns = [line.split(",")[:2] for line in place.triplets.read_text(encoding="utf-8").splitlines()[1:]]
-    files = {use: tmp_path / f"{use} rows.csv" for use in ("train", "dev", "test")}
-    for use, rows in zip(files, (columns[:12], columns[12:18], columns[18:]), strict=True):
-        files[use].write_text("\n".join(["source,translation", *map(",".join, rows)]), encoding="utf-8")
-    text, dev, test = map(str, files.values())
-    run = trainings.train(trainings.new(place, NAME, data=(text,), dev=dev, test=test))
-    status = run.status()
-    assert status.facts.measures == {"dev": "translation accuracy", "test": "translation accuracy"}
-    evaluator = TranslationEvaluator(*map(list, zip(*columns[18:], strict=True)), write_csv=False)
-    assert max(status.verdict.test.before, status.verdict.test.after) > 0
-    for score, model in ((status.verdict.test.before, place.model), (status.verdict.test.after, run.model)):
-        wanted = evaluator(SentenceTransformer(str(model), device="cpu"))["mean_accuracy"]
-        assert score == pytest.approx(100 * wanted, abs=1e-9)

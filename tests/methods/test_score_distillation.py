@@ -8,9 +8,11 @@ from sentence_transformers.sentence_transformer import losses as published
 from sentence_transformers.util import pairwise_cos_sim
 
 from explorer import losses, methods
+from explorer.data.text_sets import SCORED_TRIPLETS
 from explorer.encoding.read.head import Head
 from explorer.encoding.tune.tunable import Tunable
-from explorer.errors import BadChoice
+from explorer.errors import BadChoice, StrataError
+from tests import named_texts, trainings
 from tests.independent import formulas
 from tests.methods.rows import FIRST, SECOND, THIRD, seeded, vectors_of
 from tests.spoiling import encoder_of
@@ -90,3 +92,76 @@ def test_a_student_of_all_layers_needs_another_teacher(folder, name):
     assert methods.load(name).named_models(method.by_name()) == {"teacher": str(folder / "roberta")}
     cut = made(folder, name, teacher=str(folder / "roberta"), keep_layers=1)
     assert (cut.base.layers, cut.base_head().poolings) == (1, ("mean of layer 1",))
+
+
+MARGINS = [0.75, -0.25, 0.5, 0.125]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scores_in_the_text_are_learned_as_by_sentence_transformers_and_no_teacher_is_loaded(folder, name):
+    method = made(folder, name, teacher="column").double().eval()
+    assert (method.base.layers, method.constant(), hasattr(method, "frozen_guide")) == (3, (), False)
+    assert methods.load(name).named_models(method.by_name()) == {}
+    found = method(*ROWS, MARGINS)
+    sides = [torch.cat([method.encode([text]) for text in column]) for column in ROWS]
+    margins = torch.tensor(MARGINS, dtype=torch.float64)
+    negative = torch.tensor([0.1, 0.7, -0.2, 0.3], dtype=torch.float64)
+    both = torch.stack([margins + negative, negative], dim=1)
+    library = published.MarginMSELoss if name == "margin-mse" else published.DistillKLDivLoss
+    weights = [weight for weight in method.base.parameters() if weight.requires_grad]
+    for labels in (both, margins) if name == "margin-mse" else (both,):
+        theirs = library(None, similarity_fct=pairwise_cos_sim).compute_loss_from_embeddings(sides, labels)
+        assert found.item() == pytest.approx(theirs.item(), abs=1e-6)
+        assert found.item() > 1e-3
+        gradients = (torch.autograd.grad(loss, weights, retain_graph=True) for loss in (found, theirs))
+        one, other = (torch.cat([each.flatten() for each in gradient]) for gradient in gradients)
+        assert torch.allclose(one, other, rtol=0, atol=1e-6)
+        assert other.abs().max() > 1e-3
+
+
+def rows_of(place, headings, cells, name="scored.csv"):
+    """The triplets of a place with more columns, in a file."""
+    first, *lines = place.triplets.read_text(encoding="utf-8").splitlines()
+    rows = [f"{line},{cells(number)}" for number, line in enumerate(lines)]
+    path = place.folder / name
+    path.write_text("\n".join([f"{first},{headings}", *rows]), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return trainings.furnish(tmp_path_factory.mktemp("scored"))
+
+
+def test_both_scores_and_their_difference_are_read_alike_and_rows_without_one_are_dropped(place):
+    both = rows_of(place, "score_positive,score_negative", lambda n: f"{n / 8},{'' if n == 3 else -n / 4}")
+    one = rows_of(place, "my margin", lambda n: f"{3 * n / 8 if n != 3 else 'none'}", "margins.csv")
+    texts = [tuple(line.split(",")) for line in place.triplets.read_text(encoding="utf-8").splitlines()[1:]]
+    expected = [(*row, 3 * number / 8) for number, row in enumerate(texts) if number != 3]
+    for file, columns, why in ((both, {}, "missing"), (one, {"margin": "my margin"}, "score is text")):
+        found, (report,) = named_texts.corpus((file,), SCORED_TRIPLETS, columns)
+        assert list(zip(*found.columns, strict=True)) == expected
+        assert why in str(report)
+        assert (report.rows_kept, report.score_range) == (len(texts) - 1, (0.0, 3 * (len(texts) - 1) / 8))
+        assert list(zip(*found.texts, strict=True)) == [row[:3] for row in expected]
+        assert found.kind.pairs_up
+
+
+@pytest.mark.parametrize(
+    ("headings", "cell", "message"),
+    [
+        ("other", "1", r"mine\.csv has no teacher scores: .* Its columns: anchor, .* set teacher to an encoder"),
+        ("score_positive", "0.5", r"mine\.csv has no teacher scores: score_positive and score_negative, or margin"),
+        ("margin", "high", r"'margin' holds classes \(high\), not scores"),
+        ("margin", "", r"every score in 'margin' is missing"),
+    ],
+)
+def test_scores_that_are_missing_or_no_numbers_are_refused(place, headings, cell, message):
+    file = rows_of(place, headings, lambda _: cell, "mine.csv")
+    with pytest.raises(StrataError, match=message):
+        named_texts.corpus((file,), SCORED_TRIPLETS)
+
+
+def test_text_that_ships_has_no_teacher_scores():
+    with pytest.raises(StrataError, match="sample cannot give triplets with teacher scores: it has no teacher scores"):
+        named_texts.corpus(("sample",), SCORED_TRIPLETS)

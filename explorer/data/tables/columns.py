@@ -14,12 +14,9 @@ from explorer.data.tables.table import ColumnRoles, Table
 from explorer.errors import BadScores, WrongColumns
 
 # Known names, normalised by `plain`; within a list the earlier has priority.
-TRANSLATION_NAMES = (  # pairs of a text and its translation
-    ("sentence", "translation"),
-    ("text", "translation"),
-    ("original", "translation"),
-    ("source", "translation"),
-    ("english", "nonenglish"),  # the parallel sentences of sentence-transformers
+TRANSLATION_NAMES = (  # of a text and its translation; the last are those of sentence-transformers
+    *((text, "translation") for text in ("sentence", "text", "original", "source")),
+    ("english", "nonenglish"),
 )
 PAIR_NAMES = (
     ("sentence1", "sentence2"),
@@ -40,6 +37,11 @@ PAIR_NAMES = (
 )
 NEGATIVE_NAMES = ("negative", "negative1", "hardneg", "hardnegative", "contradiction")
 SCORE_NAMES = ("score", "scores", "similarity", "similarityscore", "relatednessscore", "gold", "label", "labels")
+TEACHER_SCORE_NAMES = {  # by role
+    "score_positive": ("scorepositive", "positivescore", "scorepos", "posscore"),
+    "score_negative": ("scorenegative", "negativescore", "scoreneg", "negscore"),
+    "margin": ("margin", "score", "label"),  # sentence-transformers and its data sets call it so
+}
 LABEL_NAMES = ("label", "labels", "goldlabel", "class", "category", "sentiment", "target", "gold")
 PART_NAMES = ("source", "subset", "part", "genre", "domain")
 LANGUAGE_NAMES = ("language", "lang", "locale")
@@ -120,6 +122,7 @@ def guess(table: Table, kind: text_sets.Kind | None = None) -> ColumnRoles:
             "anchor": first,
             "positive": second,
             "negative": negative,
+            **{role: named_column(table, names) for role, names in TEACHER_SCORE_NAMES.items()},
             "translated": back[1] if back else next((column for column in lead if column != original), None),
         },
     )

@@ -134,7 +134,8 @@ def texts_with_attributes(table: Table, roles: ColumnRoles) -> tuple[Columns, tu
     return kept, further(table, roles, faults), report
 
 
-def _texts(table: Table, roles: ColumnRoles) -> tuple[Columns, list[str], Report]:
+def _texts(table: Table, roles: ColumnRoles, known: Sequence[str] | None = None) -> tuple[Columns, list[str], Report]:
+    """The columns of sentences, the fault of each row, and the report; `known` are faults of rows."""
     kind, columns = roles.kind, _sentence_columns(table, roles, roles.kind)
     # a translation may be equal
     same = [place for place, text in enumerate(kind.texts[: len(columns)]) if text.relation == "same"]
@@ -144,7 +145,7 @@ def _texts(table: Table, roles: ColumnRoles) -> tuple[Columns, list[str], Report
         rest = {sentence for place, sentence in enumerate(row) if place not in others}
         opposite = any(row[place] in rest for place in others)
         equal.append(SAME if any(row[place] == row[0] for place in same) else SAME_NEGATIVE if opposite else "")
-    faults = _faults(table, kind, columns, equal)
+    faults = _faults(table, kind, columns, [one or other for one, other in zip(equal, known or equal, strict=True)])
     kept = tuple(_kept(column, faults) for column in columns)
     report = report_on(table, faults, tuple(zip(*kept, strict=True)), sum(kept, ()))
     return kept, faults, report
@@ -155,6 +156,23 @@ def triplets(table: Table, roles: ColumnRoles, name: str = "") -> tuple[Triplets
     _check_kind(table, roles, text_sets.TRIPLETS)
     (anchors, positives, negatives), attributes, report = texts_with_attributes(table, roles)
     return Triplets(name or table.name, anchors, positives, negatives, attributes=attributes), report
+
+
+def scored_triplets(table: Table, roles: ColumnRoles) -> tuple[tuple[tuple[Cell, ...], ...], Report]:
+    """Triplets, and of each how much higher a teacher scores its positive than its negative."""
+    roles.check(table)
+    positive, negative, margin = map(roles.column, ("score_positive", "score_negative", "margin"))
+    named = (positive, negative) if positive and negative else (margin,) if margin else ()
+    if not named:
+        raise WrongColumns(
+            f"{table.name} has no teacher scores: score_positive and score_negative, or margin, their difference. "
+            f"{table.inventory()} Add them, name their columns (margin=…), or set teacher to an encoder."
+        )
+    numbers, bad = zip(*(gold_scores(table, column) for column in named), strict=True)
+    margins = [of_row[0] - sum(of_row[1:]) for of_row in zip(*numbers, strict=True)]
+    texts, faults, report = _texts(table, roles, [next(filter(None, row), "") for row in zip(*bad, strict=True)])
+    kept = _kept(margins, faults)
+    return (*texts, kept), replace(report, score_range=(min(kept), max(kept)))
 
 
 def graded_pairs(table: Table, roles: ColumnRoles, name: str = "") -> tuple[GradedPairs, Report]:

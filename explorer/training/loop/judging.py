@@ -206,7 +206,7 @@ def held_out_score(method: Method, held: Corpus, by: str, autocast: Autocast = n
         found = yield from method.predicted(held.texts, autocast)
         return class_scores(held.labels, found).measure(by)
     if isinstance(method, PromptedRows):
-        held = replace(held, columns=method.prompted(held.texts))
+        held = replace(held, columns=(*method.prompted(held.texts), *held.columns[len(held.texts) :]))
     texts = list(dict.fromkeys(text for column in held.texts for text in column))
     vectors = yield from method.vectors(texts, None, autocast)
     return triplet_accuracy(held, texts, vectors.numpy())

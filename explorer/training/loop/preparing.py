@@ -71,7 +71,7 @@ class PreparedRows:
     @cached_property
     def loss_rows(self) -> Corpus | None:
         """Some held-out rows of the kind that is trained on, whose loss decides between equal scores; None without."""
-        rows, dev, wanted = self.held_out or self.texts.dev_rows, self.texts.dev, self.recipe.kind.rows
+        rows, dev, wanted = self.held_out or self.texts.dev_rows, self.texts.dev, self.recipe.rows
         if rows is None and isinstance(dev, GradedPairs) and wanted == SCORED_PAIRS:
             rows = Corpus(dev.name, wanted, (dev.first, dev.second, scaled(dev.gold)))
         elif rows is None and isinstance(dev, Triplets) and wanted == TRIPLETS:
@@ -88,7 +88,7 @@ class PreparedRows:
         )
         rows = self.texts.dev_rows
         sentences = [] if rows is None else list(zip(*rows.texts, strict=True))
-        is_scored = rows is not None and rows.kind.answer is not None
+        is_scored = rows is not None and not rows.kind.pairs_up
         return watched_pairs.choose(self.recipe.watch, sentences, set(trained), is_scored=is_scored)
 
     @property

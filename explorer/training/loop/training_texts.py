@@ -142,7 +142,7 @@ def _corpus(recipe: Recipe, online: bool) -> tuple[Corpus, list[str]]:
     """The rows of a training's text, and reports on them."""
     corpus, reports = corpora.corpus(
         recipe.data,
-        recipe.kind.rows,
+        recipe.rows,
         recipe.columns,
         online=online,
         keep_duplicates=recipe.keeps_duplicates,
