@@ -62,7 +62,7 @@ class DistilTranslations(FrozenEncoder):
         else:
             remedy = f"Name a teacher with {own} dimensions"
             if taught > own:
-                remedy += f", such as a run of the method whitening that gives '{self.teacher}' dimensions {own}"
+                remedy += f", such as a run of the method whitening on '{self.teacher}' with dimensions {own}"
         raise BadChoice(
             f"teacher cannot be '{self.teacher}' here: its vectors have {taught} dimensions, those of "
             f"'{self.base.encoder.name}' under {self.pooling} {own}. {remedy}."

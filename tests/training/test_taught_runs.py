@@ -19,6 +19,9 @@ def test_a_run_on_translations_is_judged_by_which_find_each_other(place, tmp_pat
     run = trainings.train(trainings.new(place, "distil-translations", data=(text,), dev=dev, test=test))
     status = run.status()
     assert status.facts.measures == {"dev": "translation accuracy", "test": "translation accuracy"}
+    card = (run.model / "README.md").read_text(encoding="utf-8")
+    assert "the share of texts and translations × 100 that are nearest to each other" in card
+    assert "type: translation" in card
     evaluator = TranslationEvaluator(*map(list, zip(*columns[18:], strict=True)), write_csv=False)
     assert max(status.verdict.test.before, status.verdict.test.after) > 0
     for score, model in ((status.verdict.test.before, place.model), (status.verdict.test.after, run.model)):

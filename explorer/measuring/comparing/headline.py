@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from explorer import in_words
 from explorer.data import sources
 from explorer.data.graded.sets import SetKind
-from explorer.data.set_items import PAIR, QUERY, ROW, TRANSLATION, TRIPLET, several
+from explorer.data.set_items import PAIR, QUERY, ROW, TRIPLET, several
 from explorer.measuring.comparing.learned_facts import Learned
 from explorer.measuring.comparing.verdict_sentence import Marked, Sentence
 from explorer.measuring.scores.judge import PackChange
@@ -23,13 +23,7 @@ SMALL = "the small differences that it notices"
 # the name of a pack in a sentence, where it is another
 _NAMES = {"number": "numbers", "antonym": "antonyms", "role swap": "role swaps", "quantifier": "quantifiers"}
 # what the score of a set measures, where it is not named after its items
-_SUBJECTS = {
-    PAIR: "similarity",
-    TRIPLET: "triplets in the right order",
-    QUERY: "search",
-    ROW: "classification",
-    TRANSLATION: "translations that find each other",
-}
+_SUBJECTS = {PAIR: "similarity", TRIPLET: "triplets in the right order", QUERY: "search", ROW: "classification"}
 
 Changes = Sequence[PackChange | ElsewhereVerdict]
 GAIN, LOSS, PERHAPS, SAME, MISSED, UNSCORED = "gain", "loss", "perhaps lost", "unchanged", "missed", "unknown"

@@ -16,6 +16,7 @@ from explorer.data.set_items import PAIR, QUERY, ROW, TRANSLATION, TRIPLET
 from explorer.encoding.locate import lookup
 from explorer.encoding.read.head_facts import HeadFacts
 from explorer.escaping import fenced, one_line, plain, table
+from explorer.evaluating.kinds.translations import BOTH
 from explorer.evaluating.probes.class_scores import MEASURES
 from explorer.knobs import Knob, Values
 from explorer.measuring.comparing import headline, learned, similarity_text
@@ -46,6 +47,7 @@ _SCORES = {
     AVERAGE_PRECISION: "average precision × 100 of the pairs, ranked by cosine (0 to 100, higher is better; chance is "
     "the share of pairs that match)",
     ACCURACY: "the share of triplets × 100 whose anchor is nearer to its positive (0 to 100; 50 is chance)",
+    BOTH: "the share of texts and translations × 100 that are nearest to each other (0 to 100, higher is better)",
     DISTINGUISHED: "the share of couples × 100 in which a paraphrase has a higher cosine than a pair of another "
     "meaning (0 to 100; 50 is chance)",
 }
