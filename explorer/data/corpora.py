@@ -12,7 +12,7 @@ from pathlib import Path
 
 from explorer import places
 from explorer.data import sample, sources, text_sets
-from explorer.data.graded import question_pairs, sets, sts
+from explorer.data.graded import published_sets, question_pairs, sets
 from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.labelled import labelled_sets, training_rows
 from explorer.data.sources import is_file
@@ -227,7 +227,7 @@ def of_source(given: SetIdentity, *, online: bool = False) -> Sentences:
     """The sentences of a text to search: "sample", a set with or without its split, or a path."""
     if given in sets.known():
         return of_pairs(sets.load(given, online=online))
-    if (name := str(given)) in {known.name for known in sts.SETS}:
+    if (name := str(given)) in {known.name for known in published_sets.SETS}:
         return of_pairs(*(sets.load(split, online=online) for split in sets.published(name)), name=name)
     found, reports = corpus((given,), text_sets.SENTENCES, online=online)
     left_out = [dropped for report in reports for dropped in report.dropped]

@@ -11,7 +11,7 @@ import pytest
 
 from explorer import methods
 from explorer.data import reference_scores
-from explorer.data.graded.sts import SETS
+from explorer.data.graded.published_sets import SETS
 from explorer.data.reference_scores import AGGREGATED, FOLDER, find_table, tables
 from explorer.errors import BadChoice
 from explorer.methods import papers

@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import pearsonr, spearmanr
 
 from explorer.data import sample, sources
+from explorer.data.graded import published_sets
 from explorer.data.graded import sts as published
 from explorer.data.graded.question_pairs import QuestionPairs
 from explorer.data.labelled.labelled_sets import LabelledSet
@@ -79,7 +80,7 @@ def test_every_measure_is_scipys_and_the_items_are_those_of_the_model_default(bu
 
 def test_a_task_is_found_by_its_name_and_the_seven_are_those_of_papers():
     assert tasks_of("sts") == ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")
-    assert set(sts.TASKS) == {known.name for known in published.SETS}
+    assert set(sts.TASKS) == {known.name for known in published_sets.SETS}
     assert named("sts b") == "STS-B"
     assert named("sickr") == "SICK-R"
     with pytest.raises(BadChoice, match="STS12"):
@@ -193,6 +194,8 @@ def test_no_kind_suite_or_task_is_named_twice_and_one_kind_takes_any_file():
         "sts-more",
         "pair-classification",
         "clustering",
+        "sts-mteb",
+        "sts22",
     ]
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from explorer import places
 from explorer.data import sample, splitting
-from explorer.data.graded import sts
+from explorer.data.graded import published_sets, sts
 from explorer.data.set_items import Attribute
 from explorer.data.splitting import DEV_HALF, DEV_PART, PARTS, PIECES, TEST_HALF, TRAIN_PART
 from explorer.data.text_sets import GradedPairs, digest_of
@@ -141,7 +141,7 @@ _SAMPLES = {  # the name of each piece, and what loads it
 
 def known() -> tuple[SetIdentity, ...]:
     """All sets in the menu: the sample, uploaded sets, every split of published sets, those on this disk first."""
-    splits = [split for found in sts.SETS for split in published(found.name)]
+    splits = [split for found in published_sets.SETS for split in published(found.name)]
     here = sts.on_disk()
     return (SAMPLE, *kept_sets(), *sorted(splits, key=lambda one: (one.name, one.piece) not in here))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from explorer.data.graded import sts
-from explorer.data.graded.sts import PublishedSet, Split
+from explorer.data.graded.published_sets import PublishedSet, Split
 from explorer.data.labelled.labelled_sets import TEXTS
 from explorer.data.labelled.split_folders import TEST, table_of_test
 from explorer.data.tables.columns import LABEL_NAMES, PAIR_NAMES, SENTENCE_NAMES, named_column

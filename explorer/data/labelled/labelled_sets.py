@@ -12,7 +12,8 @@ from typing import ClassVar
 
 from explorer.data import retrieval_sets, sources
 from explorer.data.graded import sts
-from explorer.data.graded.sts import VARIABLE, PublishedSet, Split, data_folder
+from explorer.data.graded.published_sets import PublishedSet, Split
+from explorer.data.graded.sts import VARIABLE, data_folder
 from explorer.data.set_items import LABEL, ROW, Attribute, ItemSet
 from explorer.data.tables.columns import plain, table_kind
 from explorer.data.tables.files import ENDINGS, read_file

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from explorer.data.graded import sts
-from explorer.data.graded.sts import PublishedSet, Split
+from explorer.data.graded.published_sets import PublishedSet, Split
 from explorer.data.labelled.labelled_sets import LABELLED_PAIRS
 from explorer.data.labelled.split_folders import TEST, table_of_test
 from explorer.data.tables.columns import guess, table_kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from explorer.data.text_sets import Kind
 from explorer.errors import UnreadableFile, WrongColumns
@@ -91,6 +91,27 @@ class ColumnRoles:
                     f"{table.inventory()} Choose another for one of the two."
                 )
             taken[column] = role
+
+
+def joined(tables: Sequence[Table]) -> Table:
+    """The rows of all tables, under the columns that each of them has; their lines are counted on."""
+    first, *others = tables
+    if not others:
+        return first
+    columns = tuple(column for column in first.columns if all(column in other.columns for other in others))
+    rows: list[tuple[str, ...]] = []
+    lines: list[int] = []
+    ragged: list[int] = []
+    before = 0
+    for table in tables:
+        rows += zip(*map(table.column, columns), strict=True)
+        lines += [before + line for line in table.lines]
+        ragged += [before + line for line in table.ragged]
+        before += max((*table.lines, *table.ragged), default=0)
+    set_aside = dict.fromkeys(column for table in tables for column in table.set_aside)
+    return replace(
+        first, columns=columns, rows=tuple(rows), lines=tuple(lines), ragged=tuple(ragged), set_aside=tuple(set_aside)
+    )
 
 
 def named(cells: Iterable[str]) -> tuple[str, ...]:

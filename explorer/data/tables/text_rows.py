@@ -175,9 +175,11 @@ def scored_triplets(table: Table, roles: ColumnRoles) -> tuple[tuple[tuple[Cell,
     return (*texts, kept), replace(report, score_range=(min(kept), max(kept)))
 
 
-def graded_pairs(table: Table, roles: ColumnRoles, name: str = "") -> tuple[GradedPairs, Report]:
-    """Scored pairs; exact duplicates are kept, as in the published sets."""
-    columns = _sentence_columns(table, roles, text_sets.SCORED_PAIRS)
+def graded_pairs(
+    table: Table, roles: ColumnRoles, name: str = "", *, as_written: bool = False
+) -> tuple[GradedPairs, Report]:
+    """Scored pairs; exact duplicates are kept, as in the published sets, and if `as_written` every space in a text."""
+    columns = _sentence_columns(table, roles, text_sets.SCORED_PAIRS, as_written=as_written)
     score, part = roles.column("score") or "", roles.column("part")
     numbers, bad = gold_scores(table, score)
     faults = _faults(table, text_sets.SCORED_PAIRS, columns, bad)

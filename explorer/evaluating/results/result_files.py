@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from explorer import places, typed_json
 from explorer.data.text_sets import digest_of
-from explorer.encoding.read.pooling import MODEL_DEFAULT
-from explorer.evaluating.results.scored_task import COSTS, Items, Measured, QueryIntervals, ScoredTask, Setting
+from explorer.evaluating.results import mteb_scores
+from explorer.evaluating.results.scored_task import Items, Measured, QueryIntervals, ScoredTask, Setting
 from explorer.measuring.sentences.cut_texts import CutTexts
 
 META = "model_meta.json"  # in every folder of results, as mteb wants it
@@ -32,8 +32,6 @@ KEY = 16  # digits of a key in a path
 LONGEST = 150  # characters of a name in a path
 LOCAL = "local"  # the revision of a model that is not of the hub starts with this word
 _ROOM = "Make room on that disk, or set STRATA_RESULTS to a folder that can be written to."
-# what mteb calls a task whose pairs and metric are the same; SICK-R is another one there, with all 9,927 pairs
-_IN_MTEB = {"STS-B": "STSBenchmark"} | {name: name for name in ("STS12", "STS13", "STS14", "STS15", "STS16")}
 
 
 @dataclass(frozen=True)
@@ -114,14 +112,15 @@ def revision_of(digest: str, revision: str | None) -> str:
 def write(result: Result, folder: Path | None = None) -> Path:
     """Write a result atomically; an older one with the same key is replaced."""
     path = path_of(result.model, result.task, folder)
-    content = json.dumps(_as_mteb(result), ensure_ascii=False, indent=None, allow_nan=False)
+    content = _as_mteb(result)
     meta = json.dumps({"name": result.model.name, "revision": result.model.revision}, ensure_ascii=False, indent=1)
-    paths = [path]
-    if not result.task.folder and not result.task.unusual:
-        paths.append(path.parents[2] / f"{_file_name(_IN_MTEB.get(result.task.name, result.task.name))}.json")
-    for place in paths:
+    contents = {path: content}
+    if not result.task.folder and not result.task.unusual and mteb_scores.of_mteb(result.task) is not None:
+        for_mteb = path.parents[2] / f"{_file_name(content['task_name'])}.json"
+        contents[for_mteb] = mteb_scores.with_other_subsets(content, for_mteb)
+    for place, of_place in contents.items():
         _write(place.parent / META, meta)
-        _write(place, content)
+        _write(place, json.dumps(of_place, ensure_ascii=False, indent=None, allow_nan=False))
     return path
 
 
@@ -238,18 +237,13 @@ def _main_ends(content: _Content) -> dict[str, tuple[float, float]]:
 
 def _as_mteb(result: Result) -> dict[str, Any]:
     measured, task = result.measured, result.task
-    default: dict[str, float | None] = {}
-    for name in measured.measures:
-        value = measured.score(MODEL_DEFAULT, name)
-        default[name] = None if not np.isfinite(value) else value if name in COSTS else value / 100
-    score = {"main_score": default[measured.measures[0]], **default, "hf_subset": "default", "languages": ["eng-Latn"]}
     return {
-        "task_name": _IN_MTEB.get(task.name, task.name),
+        "task_name": mteb_scores.task_name(task),
         "dataset_revision": measured.items.digest[:12] if measured.items else "unknown",
         "mteb_version": None,
         "evaluation_time": measured.seconds,
         "kg_co2_emissions": None,
-        "scores": {measured.split: [score]},
+        "scores": {measured.split: [mteb_scores.scores(task, measured)]},
         "strata": _content(result),
     }
 

@@ -177,8 +177,8 @@ def tasks_of(suite: str) -> tuple[str, ...]:
 
 
 def published() -> list[str]:
-    """The tasks of all suites."""
-    return [task for suite in every_suite() for task in suite.tasks]
+    """The tasks of all suites, each once."""
+    return list(dict.fromkeys(task for suite in every_suite() for task in suite.tasks))
 
 
 def named(task: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from explorer.data import sources, text_sets
+from explorer.data.graded import published_sets
 from explorer.data.graded import sts as published
 from explorer.data.tables import columns, files, text_rows
 from explorer.evaluating.results.scored_task import STS, Measured, Options
@@ -16,8 +17,11 @@ from explorer.places import given_path
 from explorer.progress import Work
 
 SEVEN = ("STS12", "STS13", "STS14", "STS15", "STS16", "STS-B", "SICK-R")  # whose average papers print
-OTHERS = tuple(known.name for known in published.SETS if known.name not in SEVEN)
-TASKS = (*SEVEN, *OTHERS)
+# the STS tasks of MTEB(eng, v2), which averages them
+OF_MTEB = ("BIOSSES", "SICK-R-all", "STS12", "STS13", "STS14", "STS15", "STS17", "STS22.v2", "STS-B")
+NEWS = tuple(known.name for known in published_sets.NEWS)
+TASKS = tuple(known.name for known in published_sets.SETS)
+OTHERS = tuple(name for name in TASKS if name not in {*SEVEN, *OF_MTEB, *NEWS} - {"STS17"})  # STS17 with its tracks
 
 
 class ScoredPairs(ItemSets):
@@ -28,8 +32,10 @@ class ScoredPairs(ItemSets):
     suites: ClassVar[tuple[Suite, ...]] = (
         Suite("sts", SEVEN, 1, "the seven sets of papers"),
         Suite("sts-more", OTHERS, 5),
+        Suite("sts-mteb", OF_MTEB, 8, "the STS tasks of MTEB(eng, v2)"),
+        Suite("sts22", NEWS, 8, "STS22.v2 in 10 languages and 8 pairs of languages"),
     )
-    also: ClassVar[Mapping[str, str]] = {other: known.name for known in published.SETS for other in known.also}
+    also: ClassVar[Mapping[str, str]] = {other: known.name for known in published_sets.SETS for other in known.also}
     decided_by: ClassVar[tuple[str, ...]] = ("text",)
 
     @classmethod

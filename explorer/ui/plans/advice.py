@@ -9,7 +9,7 @@ import streamlit as st
 
 from explorer import in_words, typed_json
 from explorer.data import corpora, sources
-from explorer.data.graded import sets, sts
+from explorer.data.graded import published_sets, sets
 from explorer.progress import Work
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, set_choice, sidebar_choice
@@ -130,7 +130,7 @@ def _tell(proposal: Proposal) -> None:
 
 def _text() -> str:
     """The text that the address names, or another one."""
-    named = [*sets.kept_sets(), *(sets.SetIdentity(sets.SetKind.PUBLISHED, one.name) for one in sts.SETS)]
+    named = [*sets.kept_sets(), *(sets.SetIdentity(sets.SetKind.PUBLISHED, one.name) for one in published_sets.SETS)]
     known = controls.with_uploads([*corpora.SHIPPED, *(one.written for one in named)])
     given = st.query_params.get(ADVISE, "")
     labels = {sources.label(one): one for one in known}

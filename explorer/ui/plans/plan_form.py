@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import corpora, sources
-from explorer.data.graded import sts
+from explorer.data.graded import published_sets, sts
 from explorer.data.graded.sets import SetIdentity
 from explorer.evaluating.tasks import published, suites
 from explorer.knobs import Knob
@@ -166,7 +166,7 @@ def fill(plan: Plan) -> None:
 def _text() -> tuple[SetIdentity, ...]:
     from explorer.studies.plans.plan import Plan
 
-    whole = [one.name for one in sts.SETS if len(one.splits) > 1]
+    whole = [one.name for one in published_sets.SETS if len(one.splits) > 1]
     known = [*corpora.SHIPPED, *set_choice.uploaded_sets(), *whole, *sts.menu()]
     chosen: list[str] = controls.draw(
         "",

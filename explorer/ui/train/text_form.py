@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from explorer.data import corpora, sample, sources, splitting, text_sets
-from explorer.data.graded import sets, sts
+from explorer.data.graded import published_sets, sets, sts
 from explorer.data.graded.sets import SetIdentity
 from explorer.data.labelled import labelled_sets
 from explorer.errors import StrataError
@@ -147,7 +147,7 @@ def column_key(role: str) -> str:
 
 def offered(chosen: Sequence[str]) -> list[str]:
     """The names of texts to choose from, those that are chosen among them."""
-    whole = [one.name for one in sts.SETS if len(one.splits) > 1]
+    whole = [one.name for one in published_sets.SETS if len(one.splits) > 1]
     # the train part of the sample's pairs, and of every uploaded set that has one
     divided = [
         sets.SAMPLE,

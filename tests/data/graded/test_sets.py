@@ -9,7 +9,7 @@ import pytest
 from huggingface_hub import constants
 
 from explorer.data import sample, sources, splitting, uploads
-from explorer.data.graded import sets, sts
+from explorer.data.graded import published_sets, sets, sts
 from explorer.data.graded.sets import SetIdentity, SetKind, read
 from explorer.data.tables.files import read_file
 from explorer.data.text_sets import GradedPairs
@@ -49,7 +49,7 @@ def test_sets_on_this_disk_come_first_in_the_menu(tmp_path):
     (cached / "main").write_text("a" * 40)
     split = {f"STS-B {name}" for name in ("train", "dev", "test")}
     assert {*sts.menu()[:4]} == {"STS17 test", *split}
-    assert len({*sts.menu()}) == len(sts.menu()) == sum(len(one.splits) for one in sts.SETS)
+    assert len({*sts.menu()}) == len(sts.menu()) == sum(len(one.splits) for one in published_sets.SETS)
 
 
 def test_halves_and_parts_of_the_sample_have_names_but_no_place_in_the_menu():

@@ -17,7 +17,10 @@ import pytest
 from huggingface_hub import constants
 
 from explorer.data.graded import sts
-from explorer.data.graded.sts import SETS, VARIABLE, available, find, hub_table, load, menu, name_and_split
+from explorer.data.graded.published_sets import SETS
+from explorer.data.graded.sts import VARIABLE, available, find, load, menu, name_and_split
+from explorer.data.tables import hub_files
+from explorer.data.tables.hub_files import hub_table
 from explorer.data.tables.table import Table
 from explorer.errors import DataError, SetNotFound, UnreadableFile
 from tests import fake_hub
@@ -82,7 +85,10 @@ def test_a_wrong_name_or_split_is_answered_with_those_that_are_right():
 
 @pytest.mark.parametrize("name", ["MNLI", "STS99"])
 def test_a_name_that_is_not_near_a_set_is_answered_with_all(name):
-    with pytest.raises(SetNotFound, match=rf"no set '{name}'\. There are: STS-B.*SICK-R, STS17, .*STS14-es\."):
+    with pytest.raises(
+        SetNotFound,
+        match=rf"no set '{name}'\. There are: STS-B.*SICK-R, SICK-R-all, STS17, .*BIOSSES, STS22\.v2, .*STR-2022\.",
+    ):
         find(name)
 
 
@@ -163,7 +169,7 @@ def test_a_set_of_the_hub_is_counted_like_one_of_the_folder(monkeypatch):
     table = Table("test.parquet", ("sentence1", "sentence2", "score"), rows, tuple(range(1, 1187)))
     asked: list[tuple[str, tuple[str, ...]]] = []
 
-    def hub_table(hub_id: str, contains: tuple[str, ...], *, online: bool) -> Table:
+    def hub_table(hub_id: str, contains: tuple[str, ...], revision: str | None, *, online: bool) -> Table:
         asked.append((hub_id, contains))
         return table
 
@@ -287,7 +293,7 @@ def test_a_hub_that_takes_calls_and_says_nothing_is_out_of_reach(tmp_path, monke
         monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
         monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        monkeypatch.setattr(sts, "PATIENCE", 0.2)
+        monkeypatch.setattr(hub_files, "PATIENCE", 0.2)
         assert hub_table("org/set", ("test",), online=True) is None
         silent.setblocking(False)
         silent.accept()[0].close()  # it was called

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from transformers import AutoTokenizer
 
 from explorer.data import sample
-from explorer.data.graded import sets, sts
+from explorer.data.graded import published_sets, sets, sts
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
@@ -206,7 +206,9 @@ def test_an_own_set_that_cannot_be_split_says_why_and_warns_of_the_best_cell(fur
 @pytest.mark.parametrize("title", ["STS-B test", "stsb test", "STS-B dev"])
 def test_a_published_test_set_is_reported_with_its_dev_set(furnished, tmp_path, monkeypatch, tiny, title):
     monkeypatch.setenv("STRATA_DATA", str(tmp_path / "sets"))
-    monkeypatch.setattr(sts, "SETS", (small := small_set(tmp_path / "sets" / "STSB"), *sts.SETS[1:]))
+    monkeypatch.setattr(
+        published_sets, "SETS", (small := small_set(tmp_path / "sets" / "STSB"), *published_sets.SETS[1:])
+    )
     app = opened(furnished, "layers", sts=title, precision="float32")
     dev, test = (finish(score_layers(tiny, sts.load(small.name, split))) for split in ("dev", "test"))
     assert float(layer_table(app)[layers.BEST_ON_DEV].score) == pytest.approx(test.score(dev.best()), abs=0.02)
@@ -215,7 +217,7 @@ def test_a_published_test_set_is_reported_with_its_dev_set(furnished, tmp_path, 
 
 def test_a_test_set_without_its_dev_set_offers_to_fetch_it(furnished, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_DATA", str(tmp_path / "sets"))
-    monkeypatch.setattr(sts, "SETS", (small_set(tmp_path / "sets" / "STSB"), *sts.SETS[1:]))
+    monkeypatch.setattr(published_sets, "SETS", (small_set(tmp_path / "sets" / "STSB"), *published_sets.SETS[1:]))
     (tmp_path / "sets" / "STSB" / "dev.tsv").unlink()
     app = opened(furnished, "layers", sts="STS-B test")
     assert any(layers.INFLATED in told for told in words(app.info))
@@ -231,7 +233,7 @@ def small_set(folder):
         lines = [f"{gold}\t{first}{'!' * at}\t{second}\n" for gold, first, second in rows]
         (folder / f"{name}.tsv").write_text("score\tsentence1\tsentence2\n" + "".join(lines), encoding="utf-8")
     splits = tuple(sts.Split(name, f"STSB/{name}.tsv", 40, on_hub=(name,)) for name in ("dev", "test"))
-    return replace(sts.SETS[0], splits=splits, part=None, tag=None)
+    return replace(published_sets.SETS[0], splits=splits, part=None, tag=None)
 
 
 def test_a_link_names_encoder_set_and_reading(app):
