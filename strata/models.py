@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.commands.parts import output
-from explorer.encoding.load import declared, loading
+from explorer.encoding.load import chosen_prompts, declared, loading
 from explorer.encoding.locate import layout, model_names, stored_vectors
 from explorer.encoding.read.attention import EAGER
 from explorer.measuring.scores.measure import Settings, load_encoder
@@ -41,12 +41,13 @@ class Model(Shown):
     @property
     def digest(self) -> str:
         """The SHA-256 of every file that decides a vector."""
-        return self.found.digest
+        return self.found.files.digest
 
     @property
     def default(self) -> str:
         """The model default, or the mean of the last layer of a model that declares none."""
-        return declared.described(declared.default(self.found.folder), self.found.folder)
+        described = declared.described(declared.default(self.found.folder), self.found.folder)
+        return described + chosen_prompts.in_words(self.found)
 
     @property
     def layers_and_poolings(self) -> tuple[str, ...]:
@@ -90,25 +91,34 @@ def load(
     precision: str = "float32",
     device: str = "auto",
     max_length: int | None = None,
+    prompt: str | None = None,
     online: bool = False,
 ) -> Model:
     """The model of a name, a folder, a hub id, or run:NAME; a loaded one is returned as it is.
 
     A model that this disk lacks is downloaded from the hub only if `online` is true. `precision`, `device` and
-    `max_length` (tokens) are the measurement settings of the pages.
+    `max_length` (tokens) are the measurement settings of the pages. `prompt` is put before every text in place of the
+    model's own, and of queries with passages before the queries alone: a name in the model's table of prompts, or a
+    text.
     """
     if isinstance(model, Model):
         return model
     source = str(model)
     settings = Settings(precision, device, max_length)
     found = output.shown(model_names.fetch(source)) if online else model_names.find(source)
-    return Model(source, found, settings)
+    return Model(source, chosen_prompts.after(found, prompt), settings)
 
 
 def loaded_like(model: ModelLike, other: Model) -> Model:
     """A model for a comparison with another one: if it is named, with the settings of that one."""
     settings = other.settings
-    return load(model, precision=settings.precision, device=settings.device, max_length=settings.max_length)
+    return load(
+        model,
+        precision=settings.precision,
+        device=settings.device,
+        max_length=settings.max_length,
+        prompt=other.found.prompt,
+    )
 
 
 def encode(

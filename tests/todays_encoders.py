@@ -352,6 +352,7 @@ Other names of the same architecture work alike, as does any text encoder that t
 of the folder. A Router whose routes are the same modules is read as these. Static embeddings (a table of token vectors,
 whose mean is the vector of a text) have one layer, the table, under one pooling; methods on pairs, triplets, scores and
 labels train them.
+Other prompts of the folder's table, or typed ones, are chosen for each evaluation ([how](using.md#models)).
 `python -m tests.todays_encoders` prints this page, and a test compares it.
 
 | On the hub | Architecture | Model default | Prompts tried | Layers, at least | |

@@ -15,6 +15,7 @@ from explorer.data.retrieval_sets import RetrievalSet, among
 from explorer.data.set_items import ItemSet
 from explorer.data.text_sets import related_pairs
 from explorer.encoding.load import declared, loading
+from explorer.encoding.load.chosen_prompts import SidePrompts
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.attention import EAGER
 from explorer.errors import UNMEASURED, BadChoice, StrataError
@@ -55,7 +56,9 @@ def compare_flags(verb: argparse.ArgumentParser) -> None:
     )
     flags.add(verb, GateOptions)
     verb.add_argument("--junit", type=given_path, metavar="FILE", help="Write the gate as JUnit XML")
-    flags.add(verb, ComparedReadings, splits.SplitOptions, WINDOWS, CORPUS, ScoredBy, Settings, flags.ONLINE)
+    flags.add(
+        verb, ComparedReadings, SidePrompts, splits.SplitOptions, WINDOWS, CORPUS, ScoredBy, Settings, flags.ONLINE
+    )
     flags.add(verb, GeometryOptions)
     verb.add_argument("--report", type=given_path, metavar="FILE", help="Write everything as one HTML file")
     verb.add_argument("--json", action="store_true", help="Everything, as JSON")
@@ -102,7 +105,8 @@ def _gated(options: argparse.Namespace, names: list[str]) -> int:
 
 
 def _models(options: argparse.Namespace) -> tuple[Found, Found]:
-    return find(options.model_a, online=options.online), find(options.model_b, online=options.online)
+    found = find(options.model_a, online=options.online), find(options.model_b, online=options.online)
+    return flags.read(options, SidePrompts).of_both(*found)
 
 
 def _settings(options: argparse.Namespace) -> Settings:

@@ -93,7 +93,10 @@ def _settings() -> dict[str, knobs.Knob]:
         "as --suite glue does.",
     )
     prompts = {
-        name: replace(scored_task.Options.knobs[name], help=f"Put before every {role} of a retrieval set; '' for none.")
+        name: replace(
+            scored_task.Options.knobs[name],
+            help=f"Put before every {role} of a retrieval set: a text, or a name in the model's table; '' for none.",
+        )
         for name, role in (("query_prompt", "query"), ("document_prompt", "document"))
     }
     # the one of a training is chosen by the machine

@@ -13,7 +13,7 @@ from explorer.data.labelled import labelled_sets
 from explorer.data.set_items import ItemSet, several, size_of
 from explorer.data.tables.text_rows import Report
 from explorer.data.text_sets import GradedPairs
-from explorer.encoding.load import declared
+from explorer.encoding.load import chosen_prompts, declared
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, Reading
 from explorer.errors import BadChoice, NotWritable
@@ -42,7 +42,8 @@ def score_flags(verb: argparse.ArgumentParser) -> None:
         help="Evaluation set of any kind: scored pairs, queries with passages, triplets, translations, labelled "
         "texts or 'Probe packs', by name ('STS-B dev', 'Sample search', 'TREC', …) or path (default: the sample pairs)",
     )
-    flags.add(verb, flags.COLUMN, declared.FurtherReadings, splits.SplitOptions, MeasureOptions, Settings, flags.ONLINE)
+    flags.add(verb, flags.COLUMN, declared.FurtherReadings, splits.SplitOptions, MeasureOptions)
+    flags.add(verb, chosen_prompts.ChosenPrompt, Settings, flags.ONLINE)
     form = verb.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="Everything, as JSON")
     form.add_argument("--csv", action="store_true", help="One row per layer & pooling, as CSV")
@@ -64,7 +65,7 @@ def score(options: argparse.Namespace) -> None:
     column = splits.named(given.split_columns, options.split, given.name) if options.split else None
     if column and options.csv:
         raise BadChoice("--split has no rows in --csv, whose rows are layers & poolings. Choose --json, or the text.")
-    found = find(options.model, online=options.online)
+    found = chosen_prompts.after(find(options.model, online=options.online), options.prompt)
     asked = [declared.named(title, found.folder) for title in options.reading]
     also = [one for reading in asked for one in declared.outside(reading, found.folder)]
     scores = output.shown(judged(given).measured(found, flags.read(options, Settings), also=also))
@@ -99,7 +100,8 @@ def as_json(model: Found, given: ItemSet, scores: layer_scores.LayerScores, **mo
     content = {
         "model": model.name,
         "model_revision": model.revision,
-        "model_digest": model.digest,
+        "model_digest": model.files.digest,
+        **chosen_prompts.as_json(model),
         "set": given.name,
         "set_digest": given.digest,
         "item": given.item,
@@ -135,7 +137,8 @@ def as_text(
     Of the model default there is every other metric, too.
     """
     way = f", {aggregate}" if scores.has_parts else ""
-    lines = [f"{model.name} on {given.name}: {metric} × 100 on {size_of(given)}{way} (higher is better)", ""]
+    named = f"{model.name}{chosen_prompts.in_words(model)}"
+    lines = [f"{named} on {given.name}: {metric} × 100 on {size_of(given)}{way} (higher is better)", ""]
     lines.append(f"{'layer':>8}" + "".join(f"{pooling:>8}" for pooling in scores.poolings))
     for row, numbers in zip(scores.rows, scores.table(metric, aggregate), strict=True):
         cells = "".join(f"{in_words.number(score) if math.isfinite(score) else '':>8}" for score in numbers)

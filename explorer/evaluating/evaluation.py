@@ -17,10 +17,11 @@ import numpy as np
 
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import DataError, ModelError, NotWritable, StrataError
+from explorer.evaluating import task_prompts
 from explorer.evaluating.encoded import TaskCost
 from explorer.evaluating.results import result_files, scored_task
 from explorer.evaluating.results.result_files import Result, ScoredModel
-from explorer.evaluating.results.scored_task import EVALUATED, Measured, Options, ScoredTask, SoFar, unscored
+from explorer.evaluating.results.scored_task import EVALUATED, Measured, Options, ScoredTask, Setting, SoFar, unscored
 from explorer.evaluating.tasks import Subject, Task, column_of, load
 from explorer.evaluating.tasks.word_models import WordSubject
 from explorer.measuring.scores.measure import Settings
@@ -76,7 +77,7 @@ class Cell:
                     last, unsaved = time.monotonic(), None
                 yield progress
         except StopIteration as end:
-            whole = self._joined(replace(end.value, cut=cut))
+            whole = self._joined(replace(end.value, cut=cut, setting={**end.value.setting, **self._prompt}))
             return self._narrowed(whole), whole
         except GeneratorExit:  # it is stopped
             if unsaved is not None:
@@ -84,6 +85,12 @@ class Cell:
             raise
         finally:
             work.close()
+
+    @property
+    def _prompt(self) -> dict[str, Setting]:
+        """The text of a prompt that was chosen for the task."""
+        prompt = self.subject.found.prompt if isinstance(self.subject, Subject) else None
+        return {} if prompt is None else {"prompt": prompt}
 
     def _save(self, so_far: Measured) -> None:
         with suppress(NotWritable):  # the work goes on; the whole result is written too, and its error shown
@@ -122,6 +129,8 @@ def cell_of(model: ScoredModel, subject: AnySubject, task: Task[Any] | DataError
     if isinstance(task, DataError):
         raise task
     wanted, scored = subject.titles(task, options), task.key(options, subject.settings)
+    if isinstance(subject, Subject):
+        subject, options = task_prompts.prompted(subject, task, options)
     return Cell(model, subject, task, options, scored, wanted, result_files.saved(model, scored))
 
 

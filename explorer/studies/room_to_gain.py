@@ -10,7 +10,7 @@ import numpy as np
 
 from explorer.data import retrieval_sets, text_sets
 from explorer.data.set_items import ItemSet, size_of
-from explorer.encoding.load import loading
+from explorer.encoding.load import chosen_prompts, loading
 from explorer.encoding.locate import model_names
 from explorer.evaluating.kinds.queries import RankingJudge
 from explorer.evaluating.kinds.scored_pairs import PairJudge
@@ -91,9 +91,11 @@ class RoomToGain:
 def before_start(recipe: Recipe, *, scored: bool = True) -> Work[BeforeStart]:
     """Count what is too long and, if `scored`, score the base under its model default on the first test set."""
     texts = training_texts.read_texts(recipe)
-    encoder = loading.load(model_names.find(recipe.model), precision="float32", device=recipe.device)
+    encoder = loading.load(
+        chosen_prompts.after(model_names.find(recipe.model), recipe.prompt), precision="float32", device=recipe.device
+    )
     longest = recipe.schedule().max_length if recipe.kind.trains() else None
-    room = yield from room_to_gain(encoder, texts.tests[0] if texts.tests and scored else None)
+    room = yield from room_to_gain(encoder.as_used, texts.tests[0] if texts.tests and scored else None)
     return BeforeStart(training_texts.cut(texts.corpus, encoder, longest), room)
 
 

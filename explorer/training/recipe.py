@@ -13,6 +13,7 @@ from explorer.data import sample, sources
 from explorer.data.graded.sets import AT_HAND, CROSS_FITTED, SetIdentity, halves
 from explorer.data.sources import OF_SETS, OF_TEXTS
 from explorer.data.text_sets import Kind
+from explorer.encoding.load import chosen_prompts
 from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, StrataError
@@ -110,6 +111,7 @@ class Recipe(Knobs):
         "Others are of held-out rows or of the probe packs.",
     )
     settings: Values = knob({}, item=NUMBER_OR_TEXT, typed=False, help=SETTINGS)
+    prompt: str | None = knob(None, **chosen_prompts.OF_TRAINING)
     seeds: tuple[int, ...] = knob(
         (1,),
         item=int,
@@ -335,8 +337,9 @@ class Recipe(Knobs):
     def how_trained(self) -> dict[str, Any]:
         """Method, precision, seeds and every setting by name, and those of stages; texts and models have digests."""
         named = {"method": self.method, "precision": self.precision, "seeds": list(self.seeds)}
-        folds = {"folds": self.folds} if self.is_cross_fitted else {}
-        found = {**named, **self.every_setting(), **folds, "stages": len(self.stages)}
+        some: dict[str, Any] = {"folds": self.folds} if self.is_cross_fitted else {}
+        some |= {} if self.prompt is None else {"prompt": self.prompt}
+        found = {**named, **self.every_setting(), **some, "stages": len(self.stages)}
         for number, one in enumerate(self.chain[:-1], start=1):
             of_stage = {"method": one.method, **one.every_setting()}
             found |= {f"{name} of stage {number}": value for name, value in of_stage.items()}
@@ -361,7 +364,12 @@ class Recipe(Knobs):
         """What recipe.yaml holds: every setting, default or not."""
         content = self.every() | {"settings": self.every_setting()}
         some = {"elsewhere": self.elsewhere, "elsewhere_most": self.elsewhere, "folds": self.is_cross_fitted}
-        some |= {"corpus": self.corpus, "watch": self.watch, "stages": ()}  # the others are always stated
+        some |= {
+            "prompt": self.prompt is not None,
+            "corpus": self.corpus,
+            "watch": self.watch,
+            "stages": (),
+        }  # the others are always stated
         content = {name: value for name, value in content.items() if some.get(name, True)}
         if self.stages:
             stages = (Stage(one.method, one.data, one.columns, one.every_setting()) for one in self.chain[:-1])

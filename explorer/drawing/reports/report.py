@@ -10,6 +10,7 @@ from explorer.drawing.reports import standalone
 from explorer.drawing.reports.standalone import heading, note, picture, table
 from explorer.drawing.scores import curves, distributions, grid, groups
 from explorer.drawing.sentences import pair_figures
+from explorer.encoding.load import chosen_prompts
 from explorer.encoding.read.pooling import PAD
 from explorer.measuring.comparing import comparison_report, gold_bins, headline, learned, pair_words, splits
 from explorer.measuring.comparing.comparison import as_used, chosen_scores, not_measured, shown_rows
@@ -93,7 +94,9 @@ def _scores(findings: comparison_report.Findings) -> Iterator[str]:
         scores = chosen_scores(comparison, findings.metric, findings.aggregate)
         readings = comparison.one_reading, comparison.other_reading
         cards = [
-            standalone.card(f"{side}: {found.name}", layer_scores.text_of(score), reading.title)
+            standalone.card(
+                f"{side}: {found.name}{chosen_prompts.in_words(found)}", layer_scores.text_of(score), reading.title
+            )
             for side, found, score, reading in zip("AB", findings.found, scores, readings, strict=True)
         ]
         sure = comparison_report.chance_text(interval)

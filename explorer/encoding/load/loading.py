@@ -70,6 +70,9 @@ def importing() -> Work[None]:
 
 def load(model: Found, precision: str = "auto", device: str = "auto", attention: str = attentions.SDPA) -> Encoder:
     """Load the encoder in a folder, or share the one that is loaded; 'eager' gives attention weights, and is slower."""
+    if model.prompt is not None:
+        model_names.check_same(model)
+        return load(model.files, precision, device, attention).after_prompt(model.prompt, model.digest)
     stored_vectors.refuse(model.folder, model.name)
     for _ in importing():
         pass

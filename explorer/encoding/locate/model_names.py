@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, wait
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
@@ -37,13 +37,20 @@ class Found:
     """A model's folder, with a name to show: `run:NAME`, the last part of a folder's path, or the hub's name.
 
     `digest` identifies the model by every file that influences a vector, not by its name. `revision` is the commit of
-    a model of the hub, and None for others.
+    a model of the hub, and None for others. `prompt` is put before every text in place of the model's own; with it,
+    the digest is another one.
     """
 
     name: str
     folder: Path
     digest: str
     revision: str | None = None
+    prompt: str | None = None
+
+    @property
+    def files(self) -> Found:
+        """The same model as its files declare it, without a chosen prompt."""
+        return self if self.prompt is None else of_folder(self.name, self.folder, self.revision)
 
 
 def of_folder(name: str, folder: Path, revision: str | None = None) -> Found:
@@ -66,9 +73,16 @@ def of_folder(name: str, folder: Path, revision: str | None = None) -> Found:
         ) from error
 
 
+def after_prompt(model: Found, prompt: str) -> Found:
+    """The model as it reads texts after a prompt: its vectors are others, so its digest is another one."""
+    files = model.files
+    return replace(files, digest=lookup.joined_digests(files.digest, f"after the prompt {prompt!r}"), prompt=prompt)
+
+
 def check_same(model: Found) -> None:
     """Refuse files that have changed since a model was found: what is measured of them is kept under its digest."""
-    if of_folder(model.name, model.folder).digest != model.digest:
+    now = of_folder(model.name, model.folder)
+    if (now if model.prompt is None else after_prompt(now, model.prompt)).digest != model.digest:
         raise ModelError(
             f"The files of '{model.name}' have changed since it was chosen, so it is another model now. Try again."
         )

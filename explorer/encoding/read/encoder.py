@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -72,6 +73,7 @@ class Encoder(Tokenising):
         self.model = model
         self.precision = precision
         self.device = device
+        self.unprompted: Encoder | None = None  # the same with the model's own prompt, if another one is chosen
         self.width: int = model.config.hidden_size
         self.rows: tuple[Row, ...] = rows(model.config.num_hidden_layers)
         self.poolings = poolings  # of the grid
@@ -80,6 +82,28 @@ class Encoder(Tokenising):
         state = (model.config.num_hidden_layers + 1) * self.width * (2 if precision == "bfloat16" else 4)
         self._most_tokens = max(256, min(tokens, states // state))
         self._most_sentences = max(1, views // (len(self.rows) * len(self.poolings) * self.width * 4))
+
+    def after_prompt(self, prompt: str, digest: str) -> Encoder:
+        """A copy that shares the weights, and puts a prompt before every text in place of the model's own."""
+        found, head = copy.copy(self), self.default_head
+        found.head = replace(head, prompt=prompt, roles=replace(head.roles, query=prompt))
+        found.digest, found.unprompted = digest, self
+        found.check_room("chosen", prompt, found.max_length)
+        return found
+
+    @property
+    def as_used(self) -> Encoder:
+        """The same as people use it: with the model's own prompt."""
+        return self.unprompted or self
+
+    @property
+    def for_search(self) -> Encoder:
+        """The same with a chosen prompt as that of queries alone: documents have what the model declares for them."""
+        if self.unprompted is None:
+            return self
+        found = copy.copy(self)
+        found.head = replace(self.default_head, prompt="")
+        return found
 
     def states(self, sentences: Sequence[str], max_length: int | None = None) -> States:
         """Every layer of one batch of sentences."""

@@ -77,6 +77,10 @@ class JudgedSet(Judge, Generic[Given]):
         """How the set is scored with these prompts of queries and documents."""
         return self
 
+    def reads(self, encoder: Encoder) -> Encoder:
+        """What encodes the texts of the set."""
+        return encoder
+
     def with_settings(self, encoder: Encoder, settings: Settings) -> Work[Judge]:
         """How the set is scored with the prompts of the encoder and some settings."""
         yield from ()
@@ -134,7 +138,7 @@ class JudgedSet(Judge, Generic[Given]):
         if scores is None or scores.lacks(also):
             known = () if scores is None else tuple(scores.also)
             yield Progress(f"loading {found.name}", 0, 0)
-            encoder = load(found, settings)
+            encoder = self.reads(load(found, settings))
             every = tuple(dict.fromkeys((*known, *also)))
             judge = yield from self.with_settings(encoder, settings)
             scores = yield from item_scores.score_items(encoder, judge, settings.max_length, every)

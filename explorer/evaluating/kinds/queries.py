@@ -71,6 +71,10 @@ class RankingJudge(JudgedSet[RetrievalSet]):
         """The main one, then the others."""
         return self._main, *(one for one in MEASURES if one != self._main)
 
+    def reads(self, encoder: Encoder) -> Encoder:
+        """A prompt that is chosen is one of queries."""
+        return encoder.for_search
+
     def with_prompts(self, encoder: Encoder, prompts: RolePrompts) -> Judge:
         """The base is judged as it is used, with the prompts that it declares."""
         judge = self._ranking(encoder, prompts)

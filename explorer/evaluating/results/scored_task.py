@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from explorer import in_words
 from explorer.data.graded import sts
 from explorer.data.text_sets import digest_of
+from explorer.encoding.load import chosen_prompts
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.knobs import LARGEST_SEED, Knob, Knobs, knob
 from explorer.measuring.neighbours.vector_index import FLAT, IVF
@@ -31,9 +32,11 @@ Setting = str | int | float | bool | None
 EVALUATED = Settings()
 LOGISTIC, SENTEVAL = "logistic", "senteval"  # probes
 NO_SCORE = "no score"  # of a result: why it has none
+MTEB = "mteb"  # in place of a prompt: by the task's name, else by its type
 COSTS = ("ms per query", "index MB")  # measures that are no scores: in units of their own, and lower is better
 _PROMPT = (
-    "Put before every text of this role in a retrieval set, such as 'query: '. Empty: what the model declares in "
+    "Put before every text of this role in a retrieval set: a text, such as 'query: ', or a name in the model's table "
+    "of prompts. Empty: what the model declares in "
     "config_sentence_transformers.json, as encode_query and encode_document add it."
 )
 
@@ -66,6 +69,15 @@ class Options(Knobs):
         distinct=True,
         title="Seeds of the classifier",
         help="Whole numbers with commas between them, such as 1,2,3. The score is the mean over them.",
+    )
+    prompt: str | None = knob(
+        None,
+        title="Prompt",
+        metavar="NAME|TEXT",
+        empty=chosen_prompts.OWN,
+        help=f"{chosen_prompts.ABOUT} {MTEB}: what the model's table has under the name of the task, such as "
+        "STSBenchmark, else of its type: STS, Classification, PairClassification, Clustering or Retrieval, with -query "
+        "and -document.",
     )
     index: str = knob(
         FLAT,
@@ -139,6 +151,7 @@ _WORDS: Mapping[str, Callable[[str], str]] = {  # of settings whose value says w
     "index": lambda index: f"{index.upper()} index",
     "precision": str,
     "device": str,
+    "prompt": lambda text: "prompts as MTEB chooses them" if text == MTEB else f"after the prompt {text!r}",
     "windows": lambda text: "in windows" if text == str(True) else "cut passages",
 }
 
@@ -209,7 +222,8 @@ def _notes(task: ScoredTask) -> tuple[str, ...]:
     """What is not as usual."""
     tuned = [_KINDS[FINE_TUNING]] if task.kind == FINE_TUNING else []
     unusual = (
-        "other prompts" if "prompt" in name else _setting_in_words(name, value) for name, value in task.unusual.items()
+        "other prompts" if name in ("query_prompt", "document_prompt") else _setting_in_words(name, value)
+        for name, value in task.unusual.items()
     )
     return (*tuned, *unusual)
 

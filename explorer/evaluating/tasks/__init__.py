@@ -149,7 +149,10 @@ class Task(ABC, Generic[Data]):
     def key(self, options: Options, settings: Settings) -> ScoredTask:
         """The task as results identify it; name and folder are those of its column."""
         every = stated(options, resolved(settings))
-        decisive = {one: every[one] for one in (*self.decided_by, *OF_ENCODING)}
+        prompt = (
+            () if options.prompt is None else ("prompt",)
+        )  # without one, results are those of before there were any
+        decisive = {one: every[one] for one in (*self.decided_by, *prompt, *OF_ENCODING)}
         return ScoredTask(self.kind, self.data.digest, decisive, *column_of(self.name))
 
 

@@ -13,6 +13,7 @@ from explorer import in_words
 from explorer.data import sources
 from explorer.data.set_items import ItemSet, several, size_of
 from explorer.data.text_sets import GradedPairs
+from explorer.encoding.load import chosen_prompts
 from explorer.encoding.read.pooling import OWN
 from explorer.in_words import Rows, versions
 from explorer.measuring.comparing import comparison_verdict, learned, splits
@@ -137,7 +138,8 @@ def about_models(findings: Findings) -> dict[str, dict[str, object]]:
         side: {
             "model": found.name,
             "model_revision": found.revision,
-            "model_digest": found.digest,
+            "model_digest": found.files.digest,
+            **chosen_prompts.as_json(found),
             "precision": scores.precision,
             "device": scores.device,
             "max_length": scores.max_length,
@@ -208,7 +210,6 @@ def as_json(findings: Findings) -> str:
 def as_text(findings: Findings) -> str:
     """The verdict, then the differences as a grid for the terminal, the significant ones marked."""
     comparison, grid, own = findings.comparison, findings.differences.grid, findings.differences.own
-    one, other = findings.found
     scores, verdict = chosen_scores(comparison, findings.metric, findings.aggregate), findings.verdict
     lines = learned.lines(findings.learned, findings.where) or [verdict.sentence().text]
     lines += [*filter(None, (findings.probes.why_none, verdict.why_optimistic)), ""]
@@ -219,12 +220,13 @@ def as_text(findings: Findings) -> str:
         ]
         if missing := comparison_verdict.why_not_same(verdict):
             lines.append(missing)
+    named = [one.name + chosen_prompts.in_words(one) for one in findings.found]
     lines += [
         "",
         f"{findings.pairs.name}: {findings.metric} × 100 on {size_of(findings.pairs)}"
         + f", {findings.aggregate}" * comparison.one.has_parts,
-        f"A  {layer_scores.text_of(scores[0])}  {comparison.one_reading.title} of {one.name}",
-        f"B  {layer_scores.text_of(scores[1])}  {comparison.other_reading.title} of {other.name}",
+        f"A  {layer_scores.text_of(scores[0])}  {comparison.one_reading.title} of {named[0]}",
+        f"B  {layer_scores.text_of(scores[1])}  {comparison.other_reading.title} of {named[1]}",
         f"B - A  {difference_text(scores, findings.differences.chosen)}",
         *([f"No score: {verdict.why_none}."] if verdict.why_none else []),
         *([findings.picked_here.words] if findings.picked_here else []),
@@ -290,6 +292,7 @@ def command(findings: Findings, pooling: str = "mean") -> str:
         words += ["--reading", one] if one != OWN.title else []
     else:
         words += ["--reading", one, "--other-reading", other]
+    words += chosen_prompts.flags(*findings.found)
     stated = {"metric": findings.metric, "aggregate": findings.aggregate, "seed": comparison.seed, "pooling": pooling}
     usual = {"metric": comparison.one.metrics[0], "aggregate": "all", "seed": 0, "pooling": "mean"}
     for name, knob in Settings.knobs.items():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from explorer.data.sample import Pack
 from explorer.data.set_items import ItemSet, size_of
 from explorer.data.shared_rows import NONE_SHARED, SharedRows
+from explorer.encoding.load import chosen_prompts
 from explorer.encoding.load.declared import NOT_DECLARED
 from explorer.encoding.read.head_facts import HeadFacts
 from explorer.encoding.read.pooling import OWN, Reading
@@ -192,7 +193,14 @@ def judge(
     sides = []
     for one, reading, scores in zip(found, readings, both, strict=True):
         declared = scores.own_title if reading == OWN else NOT_DECLARED if reading == default_reading(scores) else ""
-        sides.append(ScoredSide(one.name, reading.title, declared, scores.score(reading, metric, aggregate)))
+        sides.append(
+            ScoredSide(
+                one.name + chosen_prompts.in_words(one),
+                reading.title,
+                declared,
+                scores.score(reading, metric, aggregate),
+            )
+        )
     base, after = (1 - tuning.tuned, tuning.tuned) if tuning else (0, 1)
     cell = tuning.trained.cell(both[base].last) if tuning and tuning.trained else None
     same = None

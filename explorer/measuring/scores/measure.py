@@ -93,7 +93,14 @@ def load_encoder(found: Found, settings: Settings) -> Encoder:
         return stored_encoder.encoder(found, settings.precision, settings.device)
     from explorer.encoding.load.loading import load
 
-    return load(found, precision=settings.precision, device=settings.device)
+    return with_room(load(found, precision=settings.precision, device=settings.device), settings)
+
+
+def with_room(encoder: Encoder, settings: Settings) -> Encoder:
+    """The encoder, if a chosen prompt leaves room for a text within the maximum length of the settings."""
+    if encoder.unprompted is not None and settings.max_length is not None:
+        encoder.check_room("chosen", encoder.default_head.prompt, encoder.limit(settings.max_length))
+    return encoder
 
 
 def measure(

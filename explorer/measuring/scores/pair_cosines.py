@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.head_facts import UNLIMITED
 from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, Reading, Row, cell_of
+from explorer.encoding.read.prompts import left_out
 from explorer.errors import BadChoice
 from explorer.measuring.scores.correlation import ROUNDOFF
 from explorer.progress import Phase, Progress, Work
@@ -152,9 +153,10 @@ def pair_cosines(
     each layer & pooling of `also` outside of the grid. `ids` are the tokens of `pairs.sentences`."""
     # Equal token sequences are encoded once: in two batches their vectors would differ by rounding, and their cosines
     # would not tie.
-    heads: dict[tuple[int, ...], int] = {}
-    numbers = [heads.setdefault(tuple(tokens), len(heads)) for tokens in ids]
-    place, ids = dict(zip(pairs.sentences, numbers, strict=True)), [list(tokens) for tokens in heads]
+    distinct = {(left_out(tokens), *tokens): tokens for tokens in ids}  # which know what of a prompt is not pooled
+    number = {key: at for at, key in enumerate(distinct)}
+    numbers = [number[left_out(tokens), *tokens] for tokens in ids]
+    place, ids = dict(zip(pairs.sentences, numbers, strict=True)), [*distinct.values()]
     first, second = (np.array([place[text] for text in side], dtype=np.intp) for side in (pairs.first, pairs.second))
     lengths = [len(tokens) for tokens in ids]
     # `also` has no part in it: a layer & pooling has the same chunks, and so the same digits, whenever it is asked for

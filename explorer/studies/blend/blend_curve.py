@@ -154,7 +154,7 @@ def curve(
     from explorer.encoding.tune.blending import BASE, TUNED, share
     from explorer.training.loop import judging
 
-    base, every = blending.base, sorted({BASE, TUNED, *map(share, shares)})
+    base, every = blending.base.as_used, sorted({BASE, TUNED, *map(share, shares)})
     before: dict[str, Floats] = {}
     for use, judge in judges.items():
         as_used = judge.before or judge
@@ -176,7 +176,8 @@ def curve(
             for use, judge in judges.items()
         }
         points[alpha] = {use: items for use, key in keys.items() if (items := kept_items(key)) is not None}
-        if alpha == BASE and blending.same_head:  # the base as it is used, but for sets that it is asked otherwise
+        # the base as it is used, but for sets that it is asked otherwise
+        if alpha == BASE and blending.same_head and base is blending.base:
             points[alpha] |= {use: before[use] for use, judge in judges.items() if judge.before is None}
         missing = {use: judge for use, judge in judges.items() if use not in points[alpha]}
         if not missing:

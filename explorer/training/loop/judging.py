@@ -59,10 +59,10 @@ def is_kept(encoder: Encoder, method: Method, judge: Judge) -> bool:
 
 def _asked(encoder: Encoder, method: Method, judge: Judge) -> list[tuple[Encoder, Judge, tuple[Head, ...]]]:
     """What encodes the texts of which judge under which heads, for the base under its model default and as trained."""
-    default, trained, part = encoder.default_head, method.base_head(), method.base.encoder
-    if judge.before is None and part is encoder:
-        return [(encoder, judge, (default, trained))]
-    return [(encoder, judge.before or judge, (default,)), (part, judge, (trained,))]
+    used, trained, part = encoder.as_used, method.base_head(), method.base.encoder
+    if judge.before is None and part is used:
+        return [(used, judge, (used.default_head, trained))]
+    return [(used, judge.before or judge, (used.default_head,)), (part, judge, (trained,))]
 
 
 def _items(encoder: Encoder, judge: Judge, heads: Sequence[Head]) -> Work[list[Floats]]:

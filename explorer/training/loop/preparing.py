@@ -16,7 +16,7 @@ from explorer.data.tables.columns import scaled
 from explorer.data.text_sets import SCORED_PAIRS, TRIPLETS, Corpus, GradedPairs, Triplets
 from explorer.data.watched_pairs import WatchedPair
 from explorer.encoding.export import exporting
-from explorer.encoding.load import loading
+from explorer.encoding.load import chosen_prompts, loading
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.prompts import NO_PROMPTS, RolePrompts
@@ -242,7 +242,7 @@ def prepare(
     for name, model in recipe.named_models().items():
         others[name] = yield from _found(model, online)
     found = yield from _found(recipe.model, online)
-    encoder = loading.load(found, precision="float32", device=device)
+    encoder = loading.load(chosen_prompts.after(found, recipe.prompt), precision="float32", device=device)
     exporting.auto_class(encoder)  # refuse a model that could not be exported before it is trained
     prepared = on_encoder(recipe, texts, found, encoder)
     prepared = replace(prepared, others=others, folds=texts.folds)

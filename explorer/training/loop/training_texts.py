@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -93,6 +93,17 @@ def cut(corpus: Corpus, encoder: Encoder, longest: int | None = None) -> CutText
     )
 
 
+def check_prompt(recipe: Recipe, sets: Iterable[ItemSet]) -> None:
+    """Refuse a prompt before every text on a retrieval set: passages have none, and held-out rows are trained alike."""
+    every = (one for one in sets if isinstance(one, retrieval_sets.RetrievalSet))
+    searched = [one.name for one in every if one.split not in sources.OWN_ROWS]
+    if recipe.prompt is not None and searched:
+        raise BadChoice(
+            f"prompt cannot be {recipe.prompt!r} with {' and '.join(searched)}: it would be put before passages, too. "
+            "Set query_prompt in its place, which methods on pairs of texts have, or name other sets."
+        )
+
+
 def read_texts(recipe: Recipe, online: bool = False) -> Texts:
     """Load the training text of all stages and the evaluation sets, without a model."""
     last, given = len(recipe.chain), (recipe.dev, *recipe.tests)
@@ -119,6 +130,7 @@ def read_texts(recipe: Recipe, online: bool = False) -> Texts:
         if one == CROSS_FITTED:
             sets[place] = set_of_rows(text.corpus, CROSS_FITTED.name, more=more)
     dev, *tests = (sets[place] for place in range(len(given)))
+    check_prompt(recipe, (dev, *tests))
     shared = () if recipe.is_cross_fitted else tuple(shared_rows.check(dev, one) for one in tests)
     notes = [*reports, *(one.words for one in shared if one), *dropped]
     # rows that the last stage holds out are held out of every stage

@@ -91,7 +91,7 @@ class EvaluationFacts(ChosenFacts):
         lambda training: shared_rows.total(training.prepared.texts.shared) or None, "Dev and test set", page=""
     )
     # the base's model default
-    default: HeadFacts | None = fact(lambda training: training.prepared.encoder.default_head.facts())
+    default: HeadFacts | None = fact(lambda training: training.prepared.encoder.as_used.default_head.facts())
     # the size of each evaluation set, by `dev`, `test`, `test 2`, and the name of its score
     pairs: Mapping[str, int] | None = fact(
         lambda training: {use: len(one) for use, one in training.prepared.judged.items()}

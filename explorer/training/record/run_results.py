@@ -206,7 +206,12 @@ def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:
             recipe = run.recipe() if run else None
         except StrataError:  # it cannot be read
             continue
-        if run is None or recipe is None or found[1 - place].digest != recipe.digest_of("model"):
+        if (
+            run is None
+            or recipe is None
+            or found[place].prompt is not None
+            or found[1 - place].digest != recipe.digest_of("model")
+        ):
             continue
         status = run.status()
         uses = status.facts.seen.uses if status.facts.seen else ()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from explorer.encoding.locate import stored_vectors
 from explorer.encoding.locate.model_names import Found
-from explorer.measuring.scores.measure import Settings, load_encoder
+from explorer.measuring.scores.measure import Settings, load_encoder, with_room
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
@@ -30,7 +30,7 @@ def encoder(model: Found, settings: Settings) -> Encoder:
     with _LOCK:
         _LOADED[key] = loaded  # the last one
         _make_room(MOST)
-    return loaded
+    return with_room(loaded, settings)
 
 
 def _make_room(most: int) -> None:

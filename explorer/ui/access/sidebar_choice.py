@@ -18,7 +18,7 @@ from explorer.data.graded import sets
 from explorer.data.set_items import ItemSet
 from explorer.data.text_sets import GradedPairs
 from explorer.data.vectors import opening
-from explorer.encoding.load import declared
+from explorer.encoding.load import chosen_prompts, declared
 from explorer.encoding.locate import lookup, model_names
 from explorer.encoding.read.pooling import OWN, POOLINGS, Reading
 from explorer.errors import BadChoice, HubUnreachable, StrataError, VectorsUnread
@@ -44,16 +44,17 @@ _CHOSEN, _MODEL_B = "_choice", "_model_b"
 
 @dataclass(frozen=True)
 class Choice:
-    """An encoder, an evaluation set, the measurement settings, and the title of the layer & pooling."""
+    """An encoder, an evaluation set, the measurement settings, the title of the layer & pooling, and a prompt."""
 
     source: str
     evaluation_set: sets.SetIdentity
     reading: str | None
     settings: Settings
+    prompt: str | None = None  # by its name or its text, in place of the model's own
 
     def found(self) -> model_names.Found:
-        """The encoder's folder."""
-        return cached.found(self.source)
+        """The encoder's folder, as it is read after the prompt."""
+        return chosen_prompts.after(cached.found(self.source), self.prompt)
 
     def evaluated(self) -> ItemSet:
         """The evaluation set, of any kind."""
@@ -76,7 +77,7 @@ class Reader:
     @property
     def title(self) -> str:
         """The heading of a figure, safe in markdown."""
-        described = declared.described(self.reading, self.found.folder)
+        described = declared.described(self.reading, self.found.folder) + chosen_prompts.in_words(self.found)
         return f"**{self.name}** {messages.plain(runs.model_title(self.found.name))}, {messages.plain(described)}"
 
     @property
@@ -154,7 +155,7 @@ def readers(choice: Choice, choice_b: Choice | None) -> tuple[Reader, ...]:
     """A, and B if there is one; empty without A. Errors of either are shown."""
     sides: list[Reader] = []
     for name, its in (("A", choice), ("B", choice_b)):
-        found = encoder(its.source) if its else None
+        found = encoder(its.source, its.prompt) if its else None
         if its is None or found is None:
             break
         try:
@@ -188,10 +189,10 @@ def exists(title: str, folder: Path) -> bool:
     return True
 
 
-def encoder(source: str) -> model_names.Found | None:
-    """The encoder; None, with the error and a fetch button, if it is not on this disk."""
+def encoder(source: str, prompt: str | None = None) -> model_names.Found | None:
+    """The encoder, after a prompt; None, with the error and a fetch button, if it is not on this disk."""
     try:
-        return cached.found(source)
+        return chosen_prompts.after(cached.found(source), prompt)
     except HubUnreachable as error:
         messages.trouble(error)
         _offer_download(source)
@@ -241,7 +242,7 @@ def _loaded(how: str, model: model_names.Found, load: Callable[[], Encoder]) -> 
 
 def scored(choice: Choice) -> ModelScores | None:
     """The scores of the choice; None, with an error, a fetch button or progress shown, until they are measured."""
-    found, pairs = encoder(choice.source), evaluated_on(choice.evaluation_set)
+    found, pairs = encoder(choice.source, choice.prompt), evaluated_on(choice.evaluation_set)
     if found is None or pairs is None:
         return None
     try:

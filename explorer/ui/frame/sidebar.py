@@ -11,7 +11,7 @@ from streamlit.errors import StreamlitAPIException
 from explorer import errors, run_folder, typed_numbers
 from explorer.data import sources
 from explorer.data.graded import sets
-from explorer.encoding.load import declared, hardware
+from explorer.encoding.load import chosen_prompts, declared, hardware
 from explorer.encoding.locate import layout, lookup, model_names
 from explorer.encoding.locate.todays_names import TODAYS_NAMES
 from explorer.encoding.read.pooling import MODEL_DEFAULT, POOLINGS, Reading, parse
@@ -29,11 +29,12 @@ TYPED = (
     f"Layers & poolings outside of the grid can be typed: {', '.join([*POOLINGS][:-1])} or {[*POOLINGS][-1]}, of one "
     "layer (`last of layer 3`), of two (`mean of layers 2 + 5`) or of a range (`mean of layers 4-6`)."
 )
-KEPT = ("reading", "sts", "beside", "beside_reading", "precision", "max_length")  # keys of the controls
+KEPT = ("reading", "sts", "beside", "beside_reading", "precision", "max_length", "prompt")  # keys of the controls
 OFFERED = 5  # models in a folder that is none itself
 WIDEST = 26  # characters that a field of the sidebar has room for
 NOTHING = "nothing"  # of the models to choose as B
 SAME = "same as A"
+NO_PROMPT = "no prompt"
 _HIDDEN = "_controls hidden"
 OF_SIDEBAR = "the evaluation set"
 _SET_BY_HAND = "_evaluation set by hand"  # whether the visitor has chosen it, so that it is the same on every page
@@ -69,9 +70,9 @@ def draw(*, scores: bool, judges: bool = False) -> DeltaGenerator:
     given = sources.identity(_evaluation_set(judges) if scores else known or sets.SAMPLE.written)
     with st.expander(FOLDED, icon=":material/tune:"):
         _another_model()
-        settings = _settings(given, drawn=scores)
+        settings, prompt = _settings(given, drawn=scores), _prompt(source, drawn=scores)
         downloads.control()
-    choice = sidebar_choice.Choice(source, given, reading, settings)
+    choice = sidebar_choice.Choice(source, given, reading, settings, prompt)
     with second:
         sidebar_choice.remember(choice, _model_b(choice) if scores else None)
     return job
@@ -178,6 +179,20 @@ def _settings(given: sets.SetIdentity, *, drawn: bool) -> Settings:
     precision, length = st.session_state.get("precision"), st.session_state.get("max_length")
     known = precision if precision in hardware.MEASURED else hardware.MEASURED[0]
     return Settings(known, "auto", length if isinstance(length, int) else None)
+
+
+def _prompt(source: str, *, drawn: bool) -> str | None:
+    """The prompt of both models, of its field or as it is; the names offered are those of model A."""
+    knob = chosen_prompts.ChosenPrompt.knobs["prompt"]
+    chosen: str | None = st.session_state.get("prompt")
+    if drawn:
+        names: list[str] = []
+        with suppress(errors.StrataError):  # the page says what is wrong with the model
+            names = [*chosen_prompts.table(cached.found(source).folder)]
+        options = controls.with_current([knob.empty, NO_PROMPT, *names], "prompt")
+        how = {"accept_new_options": True, "help": knob.help}
+        chosen = controls.menu(knob.label, options, default=knob.empty, key="prompt", **how)
+    return None if chosen in (None, knob.empty) else "" if chosen == NO_PROMPT else chosen
 
 
 def _has_passages(given: sets.SetIdentity) -> bool:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from explorer.training.recipe import Recipe, Stage
 
 KEEP_DUPLICATES = "keep_duplicates"
-PRECISION, DEVICE = "recipe precision", "recipe device"
+PRECISION, DEVICE, PROMPT = "recipe precision", "recipe device", "recipe prompt"
 VISITED = "_form was visited"
 SETTINGS, SETS, STAGES, ABOUT = "Settings", "Dev and test sets", "Stages", "Text and method"  # panes
 ABOUT_DEMONSTRATION = (
@@ -116,6 +116,7 @@ def _checked(
     state = st.session_state
     with messages.errors_shown():
         how = {"precision": state[PRECISION], "device": state[DEVICE], "elsewhere_most": state[MOST_ELSEWHERE]}
+        how["prompt"] = state.get(PROMPT) or None
         how["watch"] = selection.pair() or ()
         found = replace(judging, model=model, settings=settings, stages=before, corpus=corpus, **how)
         layers = layout.last_layer(model_names.find(model).folder)
@@ -177,6 +178,8 @@ def _settings(card: training_form.MethodCard, rows: int | None) -> knobs.Values 
                 controls.draw("recipe", training_form.setting(name), key=key, menu=True, width=220)
         with boxes:
             controls.draw("recipe", training_form.setting("elsewhere_most"), key=MOST_ELSEWHERE, width=220)
+        with boxes:
+            controls.draw("recipe", training_form.setting("prompt"), key=PROMPT, width=220)
     return None if few is None or rest is None else {**card.of_encoders, **few, **rest}
 
 
@@ -253,7 +256,7 @@ def fill(recipe: Recipe) -> None:
         state[text_form.column_key(role)] = column
     knob_form.fill(training_form.MethodCard(card.kind, model_names.family(recipe.model)), recipe.every_setting())
     state[PRECISION], state[DEVICE] = recipe.precision, recipe.device
-    state[CORPUS] = recipe.corpus
+    state[CORPUS], state[PROMPT] = recipe.corpus, recipe.prompt
     state[SEEDS], state[MORE_TESTS] = ", ".join(map(str, recipe.seeds)), list(map(str, recipe.more_tests))
     state[set_fields.ELSEWHERE], state[MOST_ELSEWHERE] = list(map(str, recipe.elsewhere)), recipe.elsewhere_most
     stage_form.fill(recipe.stages, model_names.family(recipe.model))

@@ -122,6 +122,7 @@ def _scoring(recipe: Recipe | None) -> jobs.Job | None:
         recipe.dev,
         recipe.watch,
         recipe.device,
+        recipe.prompt,
         sorted(recipe.columns.items()),
         recipe.kind.rows,
         recipe.every_setting(),
