@@ -22,6 +22,7 @@ COMMANDS = {  # the file of each, in the order of the help
     "similarity": "similarity",
     "shrink": "scores",
     "embed": "sentences",
+    "mine": "methods",
     "train": "train",
     "blend": "finished_runs",
     "advise": "advise",

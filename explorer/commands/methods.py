@@ -1,11 +1,11 @@
-"""List the methods, and make what some of them need: back-translations, or a generator."""
+"""List the methods, and make what some of them need: back-translations, a generator, or hard negatives."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from explorer.data import corpora, reference_scores, sources, text_sets
 from explorer.encoding.load import loading
 from explorer.encoding.locate import lookup
 from explorer.encoding.locate.model_names import find
+from explorer.evaluating.results import table_formats
 from explorer.knobs import Knob, Values
 from explorer.measuring.scores.measure import Settings
 from explorer.places import given_path
@@ -31,6 +32,12 @@ preset *quick*, which all have, is a short trial: 100 steps of at most 16 rows, 
 
 {}\
 """
+FEW = 20  # negatives that are printed
+STOPPED = "Stopped. The vectors of an encoder that were complete are kept; the same command goes on from there."
+CLOSER, FARTHER = "closer than the positive: perhaps a right answer", "farther than the positive"
+NUMBERS = ("rank", "cosine", "guide")  # columns of the printed table, before the texts
+TEXTS = ("anchor", "positive", "negative")
+SHORT = 40  # characters of a text in it
 
 
 def methods_flags(verb: argparse.ArgumentParser) -> None:
@@ -218,3 +225,79 @@ def generator(options: argparse.Namespace) -> None:
         f"({100 * found.before:.1f} % before)."
     )
     print(options.out)
+
+
+def mine_flags(verb: argparse.ArgumentParser) -> None:
+    """Take a text of pairs, the encoder that mines, and how."""
+    from explorer.training.recipe import Recipe
+
+    verb.add_argument("texts", nargs="+", metavar="TEXT", help="Files of pairs, or sets of pairs by name")
+    flags.add(verb, *(Recipe.knobs[name] for name in ("model", "device")), *_mining(), flags.COLUMN, flags.ONLINE)
+    forms = verb.add_mutually_exclusive_group()
+    forms.add_argument("--csv", action="store_true", help="All, as CSV: triplets that 'train' reads")
+    forms.add_argument("--json", action="store_true", help="All, as JSON")
+
+
+def mine(options: argparse.Namespace) -> None:
+    """Mine hard negatives of pairs, and say which may be right answers.
+
+    For each row: the second texts of other rows that are nearest to the first, with their rank, their cosine, and
+    whether a guide finds them closer than the row's own second text. It says how many are, and prints those first;
+    --csv and --json have all in the order of the text. 'train contrast --set hard_negatives=1' mines with the same
+    settings among the rows that it trains on, and takes the same --set guide=…, --set drop_closer=on, --set dropped=….
+    """
+    from explorer.methods import MinedNegatives
+    from explorer.studies import mined_rows
+
+    wanted = MinedNegatives.mining({one.name: getattr(options, one.name) for one in _mining()})
+    assert wanted is not None, "at least one for each row"
+    given = sources.texts(options.texts)
+    rows, reports = corpora.corpus(given, text_sets.PAIRS, flags.roles(options), online=options.online)
+    for report in reports:
+        for line in report.dropped:
+            output.say(line)
+    model = find(options.model, online=options.online)
+    if wanted.guide != MinedNegatives.knobs["guide"].default:
+        find(wanted.guide, online=options.online)
+    mined = output.finish_or_stop(mined_rows.of_rows(rows, model, wanted, options.device), STOPPED)
+    text = mined_rows.summary(mined)
+    if options.json:
+        content = {"summary": text, "rows": len(rows), "negatives": mined_rows.as_rows(mined)}
+        print(json.dumps(content, ensure_ascii=False, indent=1))
+    elif options.csv:
+        output.say(text)
+        print(mined_rows.as_csv(mined), end="")
+    else:
+        first = mined_rows.as_rows(mined, mined_rows.suspicious_first(mined)[:FEW])
+        print(f"{text}\n\n{_mined_table(first)}")
+
+
+def _mining() -> tuple[Knob, ...]:
+    """The settings of mining, with one negative for each row where none is asked for."""
+    from explorer.methods import MinedNegatives, mining_knobs
+
+    knobs = mining_knobs(MinedNegatives)
+    help = (
+        "Hard negatives per row: the second texts nearest to the first one, within the window of ranks and the margin."
+    )
+    knobs["hard_negatives"] = replace(knobs["hard_negatives"], default=1, low=1, help=help)
+    return tuple(knobs.values())
+
+
+def _mined_table(lines: list[dict[str, object]]) -> str:
+    """The first lines as a table, with the beginnings of their texts."""
+    header = [table_formats.TableColumn(name, is_text=True) for name in (*NUMBERS, "opinion", "id", *TEXTS)]
+    rows = [
+        [
+            *("" if line[name] is None else str(line[name]) for name in NUMBERS),
+            CLOSER if line["is_closer"] else FARTHER,
+            str(line["id"]),
+            *(_beginning(str(line[name])) for name in TEXTS),
+        ]
+        for line in lines
+    ]
+    return table_formats.as_text(header, rows)
+
+
+def _beginning(text: str) -> str:
+    return text if len(text) <= SHORT else f"{text[: SHORT - 1]}…"

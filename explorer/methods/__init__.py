@@ -20,8 +20,6 @@ from explorer.methods._additions import (
     Fitting,
     FrozenEncoder,
     FrozenGuide,
-    MinedNegatives,
-    Mining,
     Momentum,
     Pooled,
     PredictedClasses,
@@ -38,6 +36,7 @@ from explorer.methods._class_layer import ClassLayer
 from explorer.methods._few_rows import few_rows, fitted_names, unless_chosen
 from explorer.methods._in_batch import InBatchNegatives
 from explorer.methods._method import DEMONSTRATION, UNEVEN, Autocast, Method, Paper, Suggestion, cited, papers
+from explorer.methods._mining import MinedNegatives, Mining, mining_knobs, negative_id, text_id
 from explorer.methods._presets import (
     DEFAULTS,
     PAPER,
@@ -96,7 +95,9 @@ __all__ = [
     "knob",
     "knobs_of",
     "load",
+    "mining_knobs",
     "names",
+    "negative_id",
     "paper_values",
     "papers",
     "pooling_knob",
@@ -108,6 +109,7 @@ __all__ = [
     "start_values",
     "suggested",
     "temperature_knob",
+    "text_id",
     "unless_chosen",
     "untouched",
 ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -43,14 +43,16 @@ def pooling_knob(paper: str | None = None) -> str:
     )
 
 
-def guide_knob(text: str, width: bool = True, others: Mapping[str, str] = MappingProxyType({})) -> str:
+def guide_knob(
+    text: str, *, width: bool = True, others: Mapping[str, str] = MappingProxyType({}), front: bool = True
+) -> str:
     """The setting of a frozen encoder; `text` says what it is for, `width` whether it may have another one.
 
     `others` are values in place of an encoder, and what they stand for.
     """
     return knob(
         THE_BASE,
-        front=True,
+        front=front,
         encoder=True,
         no_models=tuple(others),
         help=f"{text} the base: a frozen copy of the encoder that is trained. Or another encoder on this disk, by name "
@@ -168,29 +170,6 @@ class FittedClasses(PredictedClasses):
             raise ValueError("no rows to fit the layer to")
         vectors = yield from self.vectors(self.training_rows.texts[0], None, autocast)
         return ClassLayer.fitted(vectors, self.training_rows.labels)
-
-
-@dataclass(frozen=True)
-class Mining:
-    """Of each anchor's nearest second texts, those ranked `first` to `last` that are far enough from the positive.
-
-    A candidate's cosine is at most that of the positive less the share `margin`: what is closer is probably another
-    right answer that nobody marked (a false negative).
-    """
-
-    negatives: int  # of each row
-    first: int
-    last: int
-    margin: float
-
-
-class MinedNegatives(Method):
-    """Hard negatives that are mined from pairs with the base, each one more column of the rows."""
-
-    @classmethod
-    def mining(cls, values: Values) -> Mining | None:
-        """How they are mined before training under these settings; None if they are not."""
-        raise NotImplementedError
 
 
 class PromptedRows(Method):

@@ -11,10 +11,9 @@ import torch
 from torch import Tensor
 
 from explorer.data.text_sets import PAIRS, TRIPLETS
-from explorer.errors import BadChoice
 from explorer.knobs import Values
 from explorer.losses import ranking
-from explorer.methods import DEMONSTRATION, InBatchNegatives, MinedNegatives, Mining, Suggestion, cited, knob
+from explorer.methods import DEMONSTRATION, InBatchNegatives, MinedNegatives, Suggestion, cited, knob
 
 
 class MultipleNegativesRanking(InBatchNegatives):
@@ -34,7 +33,7 @@ class MultipleNegativesRanking(InBatchNegatives):
         return ranking(sides[0], torch.cat(sides[1:]), self.temperature, self.symmetric, *left_out)
 
 
-class ContrastPairs(MultipleNegativesRanking, MinedNegatives):
+class ContrastPairs(MinedNegatives, MultipleNegativesRanking):
     """Contrastive learning on pairs: multiple-negatives ranking with in-batch negatives.
 
     Henderson and others 2017, section 4.4, on cosines and without a head: the loss of sentence-transformers'
@@ -49,39 +48,6 @@ class ContrastPairs(MultipleNegativesRanking, MinedNegatives):
     suggestion = Suggestion(
         "pairs without scores", 2, "each sentence learns to find its partner among those of the other rows"
     )
-
-    hard_negatives: int = knob(
-        0,
-        low=0,
-        high=16,
-        help="Hard negatives per row, mined from the second texts of the other rows: the nearest to the anchor under "
-        "the base, within the window of ranks and the margin. A batch then has so many more texts per row. 0: none.",
-    )
-    first_rank: int = knob(
-        1, low=1, high=1000, help="Hard negatives: the nearest rank that is taken; above 1, the closest are left out."
-    )
-    last_rank: int = knob(50, low=1, high=1000, help="Hard negatives: the farthest rank that is taken.")
-    margin: float = knob(
-        0.05,
-        low=0.0,
-        high=1.0,
-        help="Hard negatives: a text is taken only if its cosine to the anchor is lower than the positive's by this "
-        "share, since a closer one is probably a right answer that is not marked (a false negative).",
-    )
-
-    @classmethod
-    def mining(cls, values: Values) -> Mining | None:
-        """The window and the margin, if hard negatives are wanted."""
-        names = ("hard_negatives", "first_rank", "last_rank", "margin")
-        negatives, first, last, margin = (values.get(name, cls.knobs[name].default) for name in names)
-        if not negatives:
-            return None
-        if int(first) > int(last):
-            raise BadChoice(
-                f"first_rank cannot be {first} with last_rank {last}: no rank is between them. Set first_rank to "
-                f"{last} or less, or raise last_rank."
-            )
-        return Mining(int(negatives), int(first), int(last), float(margin))
 
     @property
     def texts_of_a_row(self) -> int:

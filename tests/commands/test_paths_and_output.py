@@ -38,6 +38,7 @@ PLACES = [  # of a path among the words of a command
     ("shrink", MODEL, "--export", "@"),
     ("embed", MODEL, "@", "--out", "there"),
     ("embed", MODEL, "sample", "--out", "@"),
+    ("mine", "@"),
     ("train", "simcse", "--data", "@", "--estimate"),
     ("train", "simcse", "--dev", "@", "--estimate"),
     ("train", "simcse", "--model", "@", "--estimate"),

@@ -218,6 +218,12 @@ COMMANDS: Mapping[str, tuple[Sequence[Values], Mapping[str, Values | None], Sequ
          "--with-text": None, "--merge": None, "--estimate": None, **_LOADING},
         (),
     ),
+    "mine": (
+        [_path("text.csv", "lines.txt", "test.csv", "missing.csv", "binary.csv", ""), _of("--model"), _MODEL],
+        {"--hard-negatives": _FEW, "--first-rank": _FEW, "--last-rank": _FEW, "--margin": _NUMBER, "--guide": _MODEL,
+         "--guide-margin": _NUMBER, "--drop-closer": None, "--dropped": _of("x", "", "0123456789:0123456789")},
+        ("--csv", "--json"),
+    ),
     "methods": ([_of(*METHODS)], {}, ("--json", "--markdown")),
     "export": ([_of("one", "none", "../one", "", "x" * 300), _place], {}, ()),
     "gallery": ([_place], {"--run": _of("one", "none", ""), "--report": _FILE, "--title": _of("T", "<b>")}, ()),

@@ -41,7 +41,7 @@ from explorer.studies.recipe_runs import RecipeRuns
 from explorer.studies.size import picture_store
 from explorer.studies.size.points import Picture, Point, Size
 from explorer.training import backtranslation
-from explorer.training.loop import judging, resume_state
+from explorer.training.loop import judging, mining, resume_state
 from explorer.training.loop.resume_state import State
 from explorer.training.recipe import Recipe
 from explorer.ui.train import method_form
@@ -258,6 +258,12 @@ def put_items_of_a_base(desk: Desk, x: Any) -> Hashable:
     return key
 
 
+def put_vectors_of_mining(desk: Desk, x: Any) -> Hashable:
+    key = mining.vectors_key(x.model, x.texts, x.device, x.max_length)
+    item_store.keep_items(key, np.array([float(x.number)]))
+    return key
+
+
 def read_items(desk: Desk, key: Hashable) -> int:
     found = item_store.kept_items(str(key))
     assert found is not None
@@ -331,6 +337,13 @@ STORES: Mapping[str, Store | Guard | tuple[Store, ...]] = {
             put_items_of_a_blend,
             read_items,
         ),
+    ),
+    "Vectors of hard negatives": Store(
+        {"model": drawn.digest, "texts": drawn.texts, "device": one_of("cpu", "cuda"), "max_length": one_of(8, 64)},
+        {"name": drawn.name},
+        put_vectors_of_mining,
+        read_items,
+        bases=40,
     ),
     "Results": (
         Store(

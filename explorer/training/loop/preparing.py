@@ -307,6 +307,8 @@ def rows_of(
     found: dict[int, Corpus] = {}
     summaries = []
     wanted = drawn_count(recipe, corpus)
+    if wanted_negatives:
+        mining.check_dropped(wanted_negatives.dropped, corpus.name, prepared.texts.sentences)
     for seed in seeds:
         rows = corpora.drawn(corpus, wanted, seed)
         if rows is corpus and found:  # all seeds train on all rows
@@ -314,9 +316,9 @@ def rows_of(
             continue
         if wanted_negatives and mine:
             named = "the base" if prepared.base is None else prepared.found.name
-            negatives, summary = yield from mining.mined(rows, prepared.encoder, wanted_negatives, named)
-            rows = replace(rows, columns=(*rows.columns, *negatives))
-            summaries.append(summary)
+            negatives = yield from mining.mined(rows, prepared.encoder, wanted_negatives, named)
+            rows = replace(rows, columns=(*rows.columns, *negatives.columns))
+            summaries.append(negatives.summary)
         found[seed] = rows
     return found, tuple(summaries)
 

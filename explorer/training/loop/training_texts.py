@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -70,6 +70,12 @@ class Texts:
     elsewhere: tuple[Choice, ...] = ()  # what is scored, but not trained for
     folds: tuple[tuple[int, ...], ...] = ()  # the rows of each, if all rows are cross-fitted
     shared: tuple[SharedRows, ...] = ()  # of each test set the rows that are in the dev set too
+
+    @property
+    def sentences(self) -> Iterator[str]:
+        """Every text that is trained on, chooses or tests; some more than once."""
+        rows = (self.corpus, self.dev, *self.tests, *([self.held_out] if self.held_out else []))
+        return chain.from_iterable(one.sentences for one in rows)
 
     def digests(self) -> dict[str, str | None]:
         """Digests by their name in recipe.yaml."""

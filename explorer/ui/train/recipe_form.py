@@ -20,7 +20,7 @@ from explorer.ui import messages
 from explorer.ui.access import selection, set_choice, sidebar_choice
 from explorer.ui.frame import page_list
 from explorer.ui.runs import set_fields, training_form
-from explorer.ui.train import knob_form, method_form, stage_form, text_form
+from explorer.ui.train import knob_form, method_form, negatives_view, stage_form, text_form
 from explorer.ui.train.base_form import base, choose
 from explorer.ui.widgets import controls
 
@@ -57,7 +57,6 @@ def recipe(row: DeltaGenerator, answer: DeltaGenerator, panes: Mapping[str, Delt
 
     Text and method are in the row, the other fields in the panes; what was found in them is in the answer.
     """
-    _first_visit()
     head = answer.container()
     with answer:
         model = base()
@@ -79,6 +78,10 @@ def recipe(row: DeltaGenerator, answer: DeltaGenerator, panes: Mapping[str, Delt
     steps = panes[SETTINGS].container()
     with panes[SETTINGS]:
         settings = _settings(card, rows)
+    if negatives_view.TAB in panes:
+        with panes[negatives_view.TAB]:
+            of_mining = negatives_view.fields(card)
+        settings = None if settings is None or of_mining is None else {**settings, **of_mining}
     with panes[STAGES]:
         before = stage_form.stages(sources, text_form.columns(sources, card.kind.rows), family, plan)
     with panes[SETS]:
@@ -161,8 +164,10 @@ def _settings(card: training_form.MethodCard, rows: int | None) -> knobs.Values 
     from explorer.methods import few_rows
 
     fitted = {} if rows is None else knob_form.fit(card, few_rows(card.kind, rows))
-    front = [knob for knob in card.knobs.values() if knob.front]
-    folded = [knob for knob in card.knobs.values() if not knob.front]
+    mining = negatives_view.of_mining(card)  # in a pane of its own
+    knobs_here = [knob for knob in card.knobs.values() if knob not in mining]
+    front = [knob for knob in knobs_here if knob.front]
+    folded = [knob for knob in knobs_here if not knob.front]
     knob_form.presets(card)
     few = knob_form.fields(card, front)
     if fitted:
@@ -226,7 +231,7 @@ def is_demonstration(model: str | None, sources: tuple[SetIdentity, ...], card: 
     return same and {**recipe.every_setting()} == {name: knob_form.value(card, name) for name in recipe.every_setting()}
 
 
-def _first_visit() -> None:
+def first_visit() -> None:
     """Fill the form with the demonstration on a first visit; a link's method is the visitor's choice."""
     state, linked = st.session_state, {*st.query_params}
     if state.get(VISITED):

@@ -17,7 +17,7 @@ from explorer.training.record.run_facts import RunFacts
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
 from explorer.ui.runs import run_curves, run_status, training_form, training_queue
-from explorer.ui.train import knob_form, recipe_form
+from explorer.ui.train import knob_form, negatives_view, recipe_form
 from explorer.ui.widgets import controls, downloads, first_screen
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ FIX = "Fix the highlighted fields to start: *Settings*, *Dev and test sets* or *
 def page() -> None:
     """Text, method and Start in a row, the plan, what the run will draw, and the other fields in tabs."""
     row, answer, figure = first_screen.controls_row(), first_screen.answer(), first_screen.figure()
-    names = [recipe_form.SETTINGS, recipe_form.ABOUT, recipe_form.SETS, recipe_form.STAGES, COMMAND, RUNS]
+    recipe_form.first_visit()
+    negatives = [negatives_view.TAB] * negatives_view.mines()
+    names = [recipe_form.SETTINGS, recipe_form.ABOUT, *negatives, recipe_form.SETS, recipe_form.STAGES, COMMAND, RUNS]
     chosen, panes = first_screen.panes(names)
     recipe = recipe_form.recipe(row, answer, panes)
     _start(recipe, row, answer, panes[COMMAND], shows_command=chosen == COMMAND)
@@ -50,6 +52,8 @@ def page() -> None:
         free = first is None or jobs.has_ended(first, MEASURING)  # a step at the same time would take longer
         if free and recipe is not None and recipe.trains:
             found = _estimate(recipe, row)
+    if negatives:
+        negatives_view.view(recipe, panes[negatives_view.TAB], answer, opened=chosen == negatives_view.TAB)
     with figure:
         _preview(recipe, first, found.steps // len(recipe.seeds) if recipe is not None and found is not None else 0)
     if chosen == RUNS:
