@@ -8,22 +8,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+import numpy as np
+
+from explorer import in_words
 from explorer.data import sources
 from explorer.data.retrieval_sets import Passages, RetrievalSet, among
 from explorer.data.set_items import ItemSet, size_of
 from explorer.encoding.read.pooling import Reading
 from explorer.errors import UNMEASURED, StrataError
 from explorer.evaluating.kinds import MeasureOptions, judged
+from explorer.evaluating.results import rank_groups
 from explorer.knobs import LARGEST_SEED, Knobs, knob
 from explorer.measuring.comparing import comparison_verdict
 from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge
+from explorer.measuring.scores.bootstrap import LEVEL, edges
 from explorer.measuring.scores.measure import Settings
-from explorer.measuring.scores.verdict import CHOSE, UNKNOWN, WORSE
+from explorer.measuring.scores.verdict import BETTER, CHANCE, CHOSE, UNKNOWN, WORDS, WORSE, Verdict
 from explorer.progress import Work
 from explorer.training.record.run_results import named_set, verdict_on
 
@@ -83,6 +89,40 @@ class SetOutcome:
         )
 
 
+@dataclass(frozen=True)
+class Average:
+    """B against A on average over several sets: whether they differ on these sets, and on sets like these."""
+
+    sets: int
+    measure: str
+    difference: float  # × 100, of both averages as they are shown
+    on_these: str  # BETTER, WORSE or CHANCE
+    on_like: str | None  # None if the sets are too few
+
+    @classmethod
+    def of(cls, measure: str, verdicts: Sequence[Verdict]) -> Average:
+        """The average of verdicts that have a score."""
+        before, after, _, low, high = np.array([one.known for one in verdicts]).T
+        errors = (high - low) / 2 / NormalDist().inv_cdf(edges(LEVEL)[1])
+        variances = np.full((2, 2), (errors**2).sum() / len(verdicts) ** 2)
+        claims = rank_groups.both_claims(np.stack([before, after]), variances, np.zeros(2))
+        difference = in_words.gap(before.mean(), after.mean())
+        kind = BETTER if after.mean() > before.mean() else WORSE
+        on_these, on_like = (None if one is None else kind if one.best_is_clear else CHANCE for one in claims)
+        assert on_these is not None, "it needs no number of sets"
+        return cls(len(verdicts), measure, difference, on_these, on_like)
+
+    @property
+    def sentence(self) -> str:
+        """The difference, and both claims."""
+        needed = f"not measured, since 2 models need at least {rank_groups.fewest_tasks(2)} sets"
+        on_like = needed if self.on_like is None else WORDS[self.on_like].lower()
+        return (
+            f"On average over {self.sets} sets, B − A is {in_words.signed(self.difference)} ({self.measure}). "
+            f"On these sets: {WORDS[self.on_these].lower()}. On sets like these: {on_like}."
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Gate:
     """The outcomes on all sets."""
@@ -96,10 +136,19 @@ class Gate:
         states = {one.state for one in self.outcomes}
         return 1 if FAILED in states else UNMEASURED if NOT_MEASURED in states else 0
 
+    @property
+    def average(self) -> Average | None:
+        """B against A over all sets; None unless several have a score, by one measure."""
+        verdicts = [one.verdict for one in self.outcomes if one.verdict is not None and one.verdict.score.known]
+        scores = {one.pairs.digest: one.score for one in verdicts}  # a set that is named twice counts once
+        measures = {one.measure for one in verdicts}
+        return Average.of(measures.pop(), list(scores.values())) if len(measures) == 1 < len(scores) else None
+
     def lines(self) -> list[str]:
-        """A line for each set, and how many passed."""
+        """A line for each set, one for their average, and how many passed."""
         counts = [f"{sum(one.state == state for one in self.outcomes)} {state}" for state in _STATES]
         every = [f"{one.state}: {one.name}: {one.sentence}" for one in self.outcomes]
+        every += [self.average.sentence] if self.average else []
         return [*every, f"B ({self.models[1]}) against A ({self.models[0]}): {', '.join(counts)}"]
 
     def as_json(self) -> dict[str, object]:
@@ -109,7 +158,7 @@ class Gate:
             "B": self.models[1],
             "exit_code": self.exit_code,
             "sets": [one.as_json() for one in self.outcomes],
-        }
+        } | ({"average": asdict(self.average)} if self.average else {})
 
     def junit(self) -> bytes:
         """A test suite with a test for each set: a failure where B is worse, an error where nothing was measured."""

@@ -6,13 +6,15 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr
+from scipy.stats import norm, spearmanr, ttest_1samp
 from sentence_transformers import SentenceTransformer
 
 from explorer.commands.parts import output
 from explorer.data import sample
 from explorer.evaluating.kinds.probe_pairs import ProbeJudge
+from explorer.measuring.scores.verdict import Verdict
 from explorer.progress import Progress
+from explorer.studies.gate import Average
 from tests.trainings import WORDS
 
 PAIRS = 60
@@ -93,6 +95,10 @@ def test_json_and_junit_hold_what_the_lines_say(said, place, other, sets, tmp_pa
     found = json.loads(out)
     assert found["exit_code"] == code == 1
     assert [one["state"] for one in found["sets"]] == ["failed", "passed", "not measured"]
+    average, scores = found["average"], [one["verdict"] for one in found["sets"][:2]]
+    before, after = (sum(one[side]["score"] for one in scores) / 2 for side in ("before", "after"))
+    assert average["difference"] == pytest.approx(after - before, abs=0.011)
+    assert (average["sets"], average["measure"], average["on_like"]) == (2, "Spearman", None)
     worse = found["sets"][0]
     assert (worse["items"], worse["measure"]) == (PAIRS, "Spearman")
     assert worse["verdict"]["high"] < 0
@@ -101,6 +107,29 @@ def test_json_and_junit_hold_what_the_lines_say(said, place, other, sets, tmp_pa
     kinds = [[child.tag for child in case] for case in suite]
     assert kinds == [["failure"], ["system-out"], ["error"]]
     assert suite[0][0].get("message") == worse["text"]
+
+
+@pytest.mark.parametrize(
+    ("gains", "on_these", "on_like"),
+    [
+        ((3, 4, 5, 4), "better", "better"),
+        ((-3, -4, -5, -4), "worse", "worse"),
+        ((-1, 9, 0, 8), "better", "could be chance"),
+        ((0.1, -0.2, 0.3, 0), "could be chance", "could be chance"),
+        ((3, 4), "better", "not measured, since 2 models need at least 3 sets"),
+    ],
+)
+def test_several_sets_have_a_verdict_on_their_average_on_these_sets_and_on_sets_like_these(gains, on_these, on_like):
+    """A gain counts on these sets by the errors of each set, and on sets like these by a paired t-test over them."""
+    verdicts = [Verdict(70, None, 70 + gain, gain, gain - 1.5, gain + 1.5) for gain in gains]
+    error = 1.5 / norm.ppf(0.975) / np.sqrt(len(gains))
+    assert (abs(np.mean(gains)) > 1.96 * error) == (on_these != "could be chance"), "the premise"
+    assert len(gains) < 3 or (ttest_1samp(gains, 0).pvalue < 0.05) == (on_like != "could be chance"), "the premise"
+    sentence = Average.of("Spearman", verdicts).sentence
+    assert sentence == (
+        f"On average over {len(gains)} sets, B − A is {np.mean(gains):+.2f} (Spearman). ".replace("-", "−")
+        + f"On these sets: {on_these}. On sets like these: {on_like}."
+    )
 
 
 def test_a_name_that_xml_cannot_hold_makes_no_broken_file(said, place, other, tmp_path):

@@ -43,7 +43,7 @@ def ranked(tasks, on_these, on_like=None, names=("A", "B", "C")):
         (
             ranked(3, of_best(0.01, 0.01, *[0.01] * 5), names=("A", "B", "C", "D", "E", "F", "G", "H")),
             "A scores highest on average over these 3 tasks: accuracy 80.00. On these tasks it is significantly better "
-            "than B, C, D, E, F and 2 more. On tasks like these: not measured, since 8 models need at least 5 tasks.",
+            "than B, C, D and 4 more. On tasks like these: not measured, since 8 models need at least 5 tasks.",
         ),
     ],
 )

@@ -6,7 +6,7 @@ from explorer import in_words
 from explorer.data.set_items import counted
 from explorer.evaluating.results.rank_groups import LIKE, THESE, Groups, Ranking, fewest_tasks
 
-MOST_NAMED = 5
+MOST_NAMED = 3
 EXPLAINED = {  # of the columns of letters
     THESE: "Two models that share a letter do not differ significantly on these tasks: paired bootstrap, 1,000 "
     "resamples of each task, spread of the seeds included, Holm's correction for all comparisons. It says nothing of "
