@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from typing import Any
 from urllib.parse import quote
 
 import plotly.graph_objects as go
+from plotly import io
 
 from explorer import in_words
 from explorer.measuring.comparing.verdict_sentence import Marked, Sentence, rendered
@@ -18,6 +20,7 @@ Row = Mapping[str, object]
 LONG = 24  # characters of a text from which on its column has a minimum width
 
 CONFIG = {"displaylogo": False, "responsive": True, "toImageButtonOptions": {"format": "svg", "filename": "strata"}}
+_CLEAR, _QUIET = "rgba(0,0,0,0)", "rgba(128,128,128,0.25)"
 _PLOT = 'class="plotly-graph-div"'  # of the element of a picture
 # nothing may be loaded from the network
 ALONE = "default-src 'none'"
@@ -157,18 +160,29 @@ def picture(figure: go.Figure, title: str, caption: str = "", among: int = 1, le
 
     One with a least width, in pixels, is scrolled where there is less room.
     """
-    figure = go.Figure(figure)
-    clear = "rgba(0,0,0,0)"
-    figure.update_layout(template="none", paper_bgcolor=clear, plot_bgcolor=clear, margin={"t": 34, "b": 10, "l": 8})
-    quiet = {"gridcolor": "rgba(128,128,128,0.25)", "zerolinecolor": "rgba(128,128,128,0.25)"}
-    figure.update_xaxes(automargin=True, title_standoff=8, **quiet)
-    figure.update_yaxes(automargin=True, title_standoff=8, **quiet)
-    drawn: str = figure.to_html(include_plotlyjs=False, full_html=False, config=CONFIG)
+    drawn: str = io.to_html(_on_a_page(figure), CONFIG, include_plotlyjs=False, full_html=False, validate=False)
     drawn = drawn.replace(_PLOT, f'{_PLOT} data-beside="{among}"', 1)
     if least:
         drawn = f'<div class="wide"><div style="min-width: {least}px">{drawn}</div></div>'
     text = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
     return f'<figure aria-label="{escape(title)}"><h3>{escape(title)}</h3>{drawn}{text}</figure>'
+
+
+def _on_a_page(figure: go.Figure) -> dict[str, Any]:
+    """What plotly.js draws of a figure, with colours for a page that is light or dark.
+
+    Dictionaries are changed: a second figure would check every value of the first one again, most of a report's time.
+    """
+    drawn: dict[str, Any] = figure.to_dict()
+    layout = drawn["layout"]
+    layout |= {"template": io.templates["none"].to_plotly_json(), "paper_bgcolor": _CLEAR, "plot_bgcolor": _CLEAR}
+    layout["margin"] = layout.get("margin", {}) | {"t": 34, "b": 10, "l": 8}
+    for name in ("xaxis", "yaxis", *layout):
+        if name.startswith(("xaxis", "yaxis")):
+            axis = layout.setdefault(name, {})
+            axis |= {"automargin": True, "gridcolor": _QUIET, "zerolinecolor": _QUIET}
+            axis["title"] = axis.get("title", {}) | {"standoff": 8}
+    return drawn
 
 
 def table(

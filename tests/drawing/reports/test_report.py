@@ -7,8 +7,10 @@ from html import unescape
 
 import numpy as np
 import pytest
+from plotly.subplots import make_subplots
 
 from explorer.data.set_items import Attribute
+from explorer.drawing.reports import standalone
 from explorer.drawing.reports.report import MOST, report
 from explorer.encoding.read.head_facts import PartFacts
 from explorer.measuring.comparing import headline, learned, splits
@@ -116,6 +118,28 @@ def test_it_stands_alone(page):
     assert "default-src 'none'" in page
     assert not re.search(r"<(script|img|iframe|link)[^>]*(src|href)", page[page.index("<body>") :])
     assert page.count("plotly-graph-div") - page.count(".plotly-graph-div") >= 13
+
+
+def drawn(page):
+    """The data and the layout that the first figure of a page gives to plotly.js."""
+    given, found = page.partition("Plotly.newPlot(")[2], []
+    for opening in "[{":
+        part, end = json.JSONDecoder().raw_decode(given[given.index(opening) :])
+        found.append(part)
+        given = given[given.index(opening) + end :]
+    return found
+
+
+@pytest.mark.parametrize("axis_titles", [{}, {"xaxis2_title": "cosine", "yaxis_title": "pairs"}])
+def test_a_picture_is_what_plotly_makes_of_its_figure_with_clear_colours(axis_titles):
+    figure = make_subplots(1, 2).add_bar(x=np.arange(3.0), y=[1, 2, 3], row=1, col=2)
+    figure.update_layout(margin={"r": 20, "t": 70}, **axis_titles)
+    found = drawn(standalone.picture(figure, "Pairs"))
+    clear, quiet = "rgba(0,0,0,0)", "rgba(128,128,128,0.25)"
+    figure.update_layout(template="none", paper_bgcolor=clear, plot_bgcolor=clear, margin={"t": 34, "b": 10, "l": 8})
+    for update in (figure.update_xaxes, figure.update_yaxes):
+        update(automargin=True, title_standoff=8, gridcolor=quiet, zerolinecolor=quiet)
+    assert found == drawn(figure.to_html())
 
 
 def test_encoders_of_another_depth_have_a_report_of_what_can_be_said():
