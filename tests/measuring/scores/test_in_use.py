@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import precision_recall_curve, precision_score, recall_score
 
-from explorer.measuring.scores import calibration
-from explorer.measuring.scores.bootstrap import RESAMPLES, mean_difference
+from explorer.measuring.scores import bootstrap, calibration
+from explorer.measuring.scores.bootstrap import mean_difference
 from explorer.measuring.scores.calibration import MatchOptions, share
 from explorer.measuring.scores.in_use import AtRecall, FoundFirst, TooFewMatches, in_use
 
@@ -54,12 +54,13 @@ def test_precision_and_recall_at_the_threshold_of_dev_are_those_of_scikit_learn(
 
 
 @pytest.mark.parametrize("with_dev", [True, False])
-def test_intervals_are_those_of_resamples_of_both_sets_that_are_scored_one_by_one(with_dev):
+def test_intervals_are_those_of_resamples_of_both_sets_that_are_scored_one_by_one(with_dev, monkeypatch):
+    monkeypatch.setattr(bootstrap, "RESAMPLES", 100)  # each is equal, so that quantiles of fewer tell as much
     test, dev = labelled(80, 3, 2), labelled(70, 4, 2)
     found = in_use(kept(test, dev if with_dev else None), RECALL)
     random = np.random.default_rng(0)
-    of_test = random.multinomial(80, np.full(80, 1 / 80), size=RESAMPLES)
-    of_dev = random.multinomial(70, np.full(70, 1 / 70), size=RESAMPLES) if with_dev else of_test
+    of_test = random.multinomial(80, np.full(80, 1 / 80), size=100)
+    of_dev = random.multinomial(70, np.full(70, 1 / 70), size=100) if with_dev else of_test
     drawn = []
     for times, others in zip(of_test, of_dev, strict=True):
         rows, chosen = np.repeat(np.arange(80), times), np.repeat(np.arange(len(others)), others)
