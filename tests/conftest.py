@@ -32,11 +32,12 @@ gc.set_threshold(50_000, 20, 100)  # with all libraries imported, each full coll
 
 ROOT = Path(__file__).parent.parent
 MAIN = sys.modules["__main__"]
-# What these files share takes seconds to start, a server and a browser or a process that has imported everything: all
-# files that hold words of one kind run in one worker.
+# What these files share takes seconds to make, a server and a browser, a process that has imported everything or the
+# parsed program: all files that hold words of one kind run in one worker.
 SHARED = {
     "browser": ("live.IN_A_BROWSER",),
     "processes": ("from tests.processes import", "from tests import copies", "from tests.fuzz import cases"),
+    "sources": ("from tests.imports import", "from tests import words"),
 }
 LONG = ("tests/training/", "tests/ui/", "tests/encoding/export/", "tests/commands/")
 

@@ -215,11 +215,12 @@ def quick_start(source: Source) -> Iterator[Breach]:
 def detours(sources: tuple[Source, ...]) -> Iterator[Breach]:
     """What the first page waits for loads none of the slowest libraries by way of another file either."""
     tree = {source.module: source for source in sources}
+    loaded = cache(lambda module: loads(module, tree))  # many files import the same ones
     for source in sources:
         for one in source.imports if within(source.module, *FIRST_SEEN) else ():
             if not one.on_import or one.name not in tree or within(one.name, *FIRST_SEEN):
                 continue
-            ways = loads(one.name, tree)
+            ways = loaded(one.name)
             for library in sorted(ways.keys() & SLOWEST)[:1]:  # one is enough to mend the line
                 way = " → ".join(ways[library])
                 what = f"loads {library} by way of {way}; allowed inside the function that uses it"

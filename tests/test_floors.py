@@ -20,7 +20,7 @@ from tests.floors import (
     breaches,
     read_back,
 )
-from tests.house import count
+from tests.house import House, count
 from tests.imports import read_sources
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -210,15 +210,21 @@ def test_rooms_import_one_another_no_more_often_than_they_do() -> None:
     assert more == {}, "is there a room in which both could stand?"
 
 
-def test_the_name_of_a_class_exists_once(house: Path) -> None:
-    assert count(ROOT).names_used_twice == ()
+@pytest.fixture(scope="module")
+def counted() -> House:
+    """The program, counted once."""
+    return count(ROOT)
+
+
+def test_the_name_of_a_class_exists_once(house: Path, counted: House) -> None:
+    assert counted.names_used_twice == ()
     planted = {f"explorer/{room}/found.py": "class Found: ...\nclass _Own: ...\n" for room in ("data", "encoding")}
     build(house, planted | {"app.py": ""})
     assert count(house).names_used_twice == ("Found",)
 
 
-def test_an_input_that_a_page_draws_itself_is_of_a_view_or_a_text(house: Path) -> None:
-    assert count(ROOT).inputs_by_hand == 0, "what sets something is drawn from its declaration, by controls.draw"
+def test_an_input_that_a_page_draws_itself_is_of_a_view_or_a_text(house: Path, counted: House) -> None:
+    assert counted.inputs_by_hand == 0, "what sets something is drawn from its declaration, by controls.draw"
     drawn = (
         "st.selectbox('a', b)\nbox.slider('c', bind='query-params')\nst.radio('d', on_change=e)\nst.text_area('f')\n"
     )

@@ -63,7 +63,7 @@ def of_source(source: str, file: str) -> Iterator[Text]:
     nodes = nodes_of(source)
     hidden: set[int] = set()
     for node in nodes:
-        if isinstance(node, _WITH_DOCSTRING) and ast.get_docstring(node) is not None:
+        if isinstance(node, _WITH_DOCSTRING) and ast.get_docstring(node, clean=False) is not None:
             if not (isinstance(node, ast.ClassDef) and file.startswith(TITLES)):
                 hidden.add(id(node.body[0].value))  # type: ignore[attr-defined]
         elif isinstance(node, ast.keyword) and node.arg in KEYS:
