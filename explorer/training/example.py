@@ -28,7 +28,7 @@ from explorer.measuring.sentences.word_pairs import WORDS, keep, key, word_pair
 from explorer.places import examples_folder
 from explorer.progress import Phase, Progress, finish
 from explorer.run_folder import METRICS, MODEL, PROBE, PROBE_SENTENCES, RECIPE, STATUS
-from explorer.training import recipe, running
+from explorer.training import running, text_defaults
 from explorer.training.loop import loop, measured_facts
 from explorer.training.loop.learner import Learner
 from explorer.training.record import recorder, runs
@@ -67,13 +67,13 @@ def make(folder: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     with tempfile.TemporaryDirectory() as place:
         for name, shown, shipped in (
-            ("demonstration", recipe.demonstration(), NAME),
-            ("layer-weights", recipe.uneven_pooler(), POOLER),
+            ("demonstration", text_defaults.demonstration(), NAME),
+            ("layer-weights", text_defaults.uneven_pooler(), POOLER),
         ):
             # on a processor in float32, which every machine can repeat
             run = runs.new(replace(shown, precision="float32", device="cpu"), name, Path(place))
             _ship_run(*_trained(run), folder / shipped)
-    _ship_scores(model_names.find(recipe.demonstration().model), (sample.pairs(), sample.test()), folder)
+    _ship_scores(model_names.find(text_defaults.demonstration().model), (sample.pairs(), sample.test()), folder)
     for name, dev in ((NAME, sample.dev()), (POOLER, sample.pairs())):
         _ship_scores(model_names.of_folder(name, folder / name / MODEL), (dev, sample.test()), folder)
     ship_words(folder)
@@ -90,7 +90,8 @@ def word_pairs(folder: Path) -> tuple[tuple[str, str], ...]:
 def ship_words(folder: Path) -> None:
     """Write the words behind the cosines of these pairs, of the base and of the run that is in the folder."""
     shutil.rmtree(folder / WORDS, ignore_errors=True)
-    for found in (model_names.find(recipe.demonstration().model), model_names.of_folder(NAME, folder / NAME / MODEL)):
+    base = model_names.find(text_defaults.demonstration().model)
+    for found in (base, model_names.of_folder(NAME, folder / NAME / MODEL)):
         encoder = loading.load(found, "float32", "cpu", attention.EAGER)
         for pair in word_pairs(folder):
             words = finish(word_pair(encoder, *pair, pooling.OWN), _tell)

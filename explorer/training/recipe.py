@@ -18,7 +18,7 @@ from explorer.encoding.load.hardware import DEVICES, PRECISIONS
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, StrataError
 from explorer.knobs import LARGEST_SEED, NUMBER_OR_TEXT, Knob, Knobs, Values, find, knob, needed
-from explorer.methods import DEMONSTRATION, UNEVEN, Method, Schedule, fitted_names, knobs_of, load, names, start_values
+from explorer.methods import Method, Schedule, fitted_names, knobs_of, load
 from explorer.training import safe_yaml
 
 MOST_SEEDS = 100
@@ -364,12 +364,8 @@ class Recipe(Knobs):
         """What recipe.yaml holds: every setting, default or not."""
         content = self.every() | {"settings": self.every_setting()}
         some = {"elsewhere": self.elsewhere, "elsewhere_most": self.elsewhere, "folds": self.is_cross_fitted}
-        some |= {
-            "prompt": self.prompt is not None,
-            "corpus": self.corpus,
-            "watch": self.watch,
-            "stages": (),
-        }  # the others are always stated
+        some |= {"prompt": self.prompt is not None, "corpus": self.corpus, "watch": self.watch}
+        some |= {"stages": ()}  # the others are always stated
         content = {name: value for name, value in content.items() if some.get(name, True)}
         if self.stages:
             stages = (Stage(one.method, one.data, one.columns, one.every_setting()) for one in self.chain[:-1])
@@ -390,18 +386,3 @@ def naming(recipe: Recipe, number: int) -> Iterator[None]:
         named = type(error)(f"Stage {number} of {len(recipe.stages) + 1} ({own.method} on {text}): {error}")
         named.stage = number
         raise named from error
-
-
-def demonstration() -> Recipe:
-    """The recipe of the demonstration; docs/results.md ("The demonstration") reports how it was chosen."""
-    return _of_preset(DEMONSTRATION)
-
-
-def uneven_pooler() -> Recipe:
-    """The recipe of the pooler whose layer weights are not uniform; docs/results.md ("Layer weights") has others."""
-    return _of_preset(UNEVEN)
-
-
-def _of_preset(preset: str) -> Recipe:
-    method = next(name for name in names() if preset in load(name).presets)
-    return Recipe(method, data=(sources.text(sample.MINIMAL_PAIRS),), settings=start_values(load(method), "", preset))

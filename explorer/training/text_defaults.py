@@ -9,13 +9,13 @@ from functools import lru_cache
 from typing import Any
 
 from explorer import methods
-from explorer.data import corpora
+from explorer.data import corpora, sample, sources
 from explorer.data.graded import sets
 from explorer.data.graded.sets import SetIdentity
 from explorer.encoding.locate import model_names
 from explorer.errors import BadChoice, SetNotFound, StrataError
 from explorer.knobs import Knobs, Values, knob
-from explorer.methods import Suggestion, few_rows, load
+from explorer.methods import DEMONSTRATION, UNEVEN, Suggestion, few_rows, load, names, start_values
 from explorer.training.recipe import NONE, Recipe
 
 # with another one of these it is no longer the recipe that was made with the recorded digests
@@ -136,3 +136,18 @@ def recipe_with(
     found = replace(recipe, settings=chosen, **fields)
     is_new = any(getattr(found, name) != getattr(recipe, name) for name in _NEW & {*fields})
     return replace(found, made_with={}) if is_new else found
+
+
+def demonstration() -> Recipe:
+    """The recipe of the demonstration; docs/results.md ("The demonstration") reports how it was chosen."""
+    return _of_preset(DEMONSTRATION)
+
+
+def uneven_pooler() -> Recipe:
+    """The recipe of the pooler whose layer weights are not uniform; docs/results.md ("Layer weights") has others."""
+    return _of_preset(UNEVEN)
+
+
+def _of_preset(preset: str) -> Recipe:
+    method = next(name for name in names() if preset in load(name).presets)
+    return Recipe(method, data=(sources.text(sample.MINIMAL_PAIRS),), settings=start_values(load(method), "", preset))

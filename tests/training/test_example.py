@@ -30,11 +30,11 @@ from explorer.progress import finish
 from explorer.run_folder import Evaluation
 from explorer.training import saved_model
 from explorer.training.example import NAME, POOLER, word_pairs
-from explorer.training.recipe import demonstration, uneven_pooler
 from explorer.training.record import recorder, runs
 from explorer.training.record import status as statuses
 from explorer.training.record.run_results import tuning
 from explorer.training.record.runs import Run
+from explorer.training.text_defaults import demonstration, uneven_pooler
 from explorer.ui.layer_attention.shown_sides import LONG, SHORT
 
 

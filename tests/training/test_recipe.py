@@ -16,8 +16,9 @@ from explorer.data.graded import sets
 from explorer.errors import BadChoice
 from explorer.methods import QUICK, Schedule, knobs_of, paper_values, presets, released_values
 from explorer.training import safe_yaml
-from explorer.training.recipe import Recipe, demonstration
+from explorer.training.recipe import Recipe
 from explorer.training.recipe_file import from_yaml, read
+from explorer.training.text_defaults import demonstration
 
 QUICK_BSL = {"predictors": 2, "predictor_width": 2, "steps": 100, "batch_size": 16}
 FOUND = {"model_digest": "0" * 64, "data_rows": 3, "test_digest": None, "versions": {"torch": "2.13.0"}}

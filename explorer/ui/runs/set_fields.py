@@ -121,7 +121,7 @@ def _defaults(text: tuple[sets.SetIdentity, ...], cards: Sequence[MethodCard], *
     Of several methods, the sets are those that the text has for one of them and that all of them can use. The
     demonstration is always evaluated on the sample.
     """
-    from explorer.training.recipe import demonstration
+    from explorer.training.text_defaults import demonstration
 
     shown = demonstration()
     if (text, [card.name for card in cards]) == (shown.data, [shown.method]) and shown.test is not None:

@@ -224,7 +224,7 @@ def plan(
 
 def is_demonstration(model: str | None, sources: tuple[SetIdentity, ...], card: training_form.MethodCard) -> bool:
     """Whether the form shows the demonstration: its model, text and method, with the values of its preset."""
-    from explorer.training.recipe import demonstration
+    from explorer.training.text_defaults import demonstration
 
     recipe = demonstration()
     same = (model, sources, card.name) == (recipe.model, recipe.data, recipe.method)
@@ -236,7 +236,7 @@ def first_visit() -> None:
     state, linked = st.session_state, {*st.query_params}
     if state.get(VISITED):
         return
-    from explorer.training.recipe import demonstration
+    from explorer.training.text_defaults import demonstration
 
     state[VISITED] = True
     if training_form.METHOD in linked:

@@ -179,7 +179,7 @@ def follow_text() -> None:
 
     The demonstration's text has the demonstration's method and settings. What the visitor has chosen or set stays.
     """
-    from explorer.training.recipe import demonstration
+    from explorer.training.text_defaults import demonstration
 
     state = st.session_state
     before, chosen = state.get(_NOTED, ()), sources.texts(state.get(training_form.SOURCES, ()))

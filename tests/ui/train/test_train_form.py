@@ -21,8 +21,8 @@ from explorer.measuring.scores.layer_scores import score_layers
 from explorer.progress import finish
 from explorer.training import generator
 from explorer.training.loop.judging import under_heads
-from explorer.training.recipe import demonstration
 from explorer.training.record import runs
+from explorer.training.text_defaults import demonstration
 from explorer.ui.access import jobs, set_choice
 from explorer.ui.runs import training_form
 from explorer.ui.train import knob_form, method_form, recipe_form, start_form
