@@ -93,13 +93,13 @@ def load_encoder(found: Found, settings: Settings) -> Encoder:
         return stored_encoder.encoder(found, settings.precision, settings.device)
     from explorer.encoding.load.loading import load
 
-    return with_room(load(found, precision=settings.precision, device=settings.device), settings)
+    encoder = load(found, precision=settings.precision, device=settings.device)
+    return encoder if found.prompt is None else with_room(encoder, settings)
 
 
 def with_room(encoder: Encoder, settings: Settings) -> Encoder:
-    """The encoder, if a chosen prompt leaves room for a text within the maximum length of the settings."""
-    if encoder.unprompted is not None and settings.max_length is not None:
-        encoder.check_room("chosen", encoder.default_head.prompt, encoder.limit(settings.max_length))
+    """An encoder after a chosen prompt, if that leaves room for a text within the maximum length of the settings."""
+    encoder.check_room("chosen", encoder.default_head.prompt, encoder.limit(settings.max_length))
     return encoder
 
 

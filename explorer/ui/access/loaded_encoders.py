@@ -30,7 +30,7 @@ def encoder(model: Found, settings: Settings) -> Encoder:
     with _LOCK:
         _LOADED[key] = loaded  # the last one
         _make_room(MOST)
-    return with_room(loaded, settings)
+    return loaded if model.prompt is None else with_room(loaded, settings)
 
 
 def _make_room(most: int) -> None:
