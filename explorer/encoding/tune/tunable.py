@@ -17,6 +17,7 @@ from explorer.encoding.read.encoder import Encoder, States, every_layer, to_pool
 from explorer.encoding.tune import editing
 from explorer.encoding.tune.adapters import Lora, adapt, merged, sharing_copy, targets_of
 from explorer.encoding.tune.editing import Edit, use_fast_dropout
+from explorer.errors import BadChoice, UnsupportedModel
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -32,17 +33,22 @@ class Tunable(nn.Module):
     """A transformer in training, in float32, with the tokenizer and the limits of the encoder it was copied from.
 
     With `adapters` these alone are trained; it shares all other weights with the encoder, and changes none of them.
+    With `checkpointing` a backward pass computes each layer again, whose activations are not kept for it.
     """
 
-    def __init__(self, encoder: Encoder, max_length: int, adapters: Lora | None = None) -> None:
+    def __init__(
+        self, encoder: Encoder, max_length: int, adapters: Lora | None = None, *, checkpointing: bool = False
+    ) -> None:
         super().__init__()
-        self.adapters = adapters
+        self.adapters, self.checkpointing = adapters, checkpointing
         self.model: PreTrainedModel = (sharing_copy if adapters else copy.deepcopy)(encoder.model).float()
         self.model.requires_grad_(adapters is None)
         use_fast_dropout(self.model)
         attention.to_train(self.model)
         if adapters:
             adapt(self.model, targets_of(self.model, encoder.name, adapters.targets), adapters)
+        if checkpointing:
+            checkpoint(self.model, encoder.name)
         take_masks_as_given()
         self.max_length = min(max_length, encoder.max_length)
         self.width = encoder.width
@@ -66,7 +72,7 @@ class Tunable(nn.Module):
 
     def another(self) -> Tunable:
         """Another trained copy with the same weights, and adapters of its own if this one has them."""
-        other = Tunable(self.encoder, self.max_length, self.adapters)
+        other = Tunable(self.encoder, self.max_length, self.adapters, checkpointing=self.checkpointing)
         other.model.load_state_dict(self.model.state_dict())
         return other
 
@@ -75,7 +81,8 @@ class Tunable(nn.Module):
 
         Its `encoder` is the cut one.
         """
-        other = Tunable(editing.cut(self.encoder, layers, where), self.max_length, self.adapters)
+        cut = editing.cut(self.encoder, layers, where)
+        other = Tunable(cut, self.max_length, self.adapters, checkpointing=self.checkpointing)
         weights = self.model.state_dict()
         other.model.load_state_dict({name: weights[name] for name in other.model.state_dict()})
         return other
@@ -184,6 +191,11 @@ class Tunable(nn.Module):
         depend on whether the encoder is in training.
         """
         heads: int = self.model.config.num_attention_heads
+        if chance and self.checkpointing:  # a layer that is computed again would have all of its heads
+            raise BadChoice(
+                "gradient_checkpointing cannot be on where attention heads are dropped. Turn it off, or choose another "
+                "noise."
+            )
 
         def drop(_: nn.Module, given: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
             # drawn on the host, so that every device drops the same; a GPU need not wait for it
@@ -228,6 +240,30 @@ class Tunable(nn.Module):
             with torch.no_grad(), autocast():  # left before the yield, since both are state of the whole thread
                 states = self._states([ids[place] for place in places])
             yield places, states
+
+
+def checkpoint(model: PreTrainedModel, name: str) -> None:
+    """Have a model keep the input of each layer alone for the backward pass, which computes the layer again."""
+    if not getattr(model, "supports_gradient_checkpointing", False) or not checkpointed(model):
+        raise UnsupportedModel(
+            f"'{name}' is a {model.config.model_type}, whose layers transformers cannot compute again in the backward "
+            "pass. Turn gradient_checkpointing off."
+        )
+    model.activation_checkpointing_enable(activation_checkpointing_kwargs={"use_reentrant": False})
+
+
+def checkpointed(model: nn.Module) -> list[nn.Module]:
+    """The layers of a model that can be computed again: their class has the switch."""
+    return [part for part in model.modules() if hasattr(type(part), "gradient_checkpointing")]
+
+
+@contextmanager
+def all_kept(model: PreTrainedModel) -> Iterator[int]:
+    """Keep every activation of a model that computes its layers again, in this block; gives their number."""
+    layers = checkpointed(model)
+    model.activation_checkpointing_disable()
+    yield len(layers)
+    checkpoint(model, "")
 
 
 def take_masks_as_given() -> None:

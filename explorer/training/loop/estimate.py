@@ -19,7 +19,7 @@ from torch import Tensor
 
 from explorer import fair_share, in_words, places
 from explorer.encoding.load import hardware
-from explorer.encoding.tune.tunable import Tunable
+from explorer.encoding.tune.tunable import Tunable, all_kept
 from explorer.errors import BadChoice, RunTooLarge, ran_out_of_memory
 from explorer.evaluating.probes.class_rows import RowsJudge
 from explorer.measuring.scores.judge import Judge
@@ -306,7 +306,19 @@ def _kept_bytes(learner: Learner, seeds: int) -> int:
 
 
 def _activation_bytes(learner: Learner, rows: int) -> int:
-    """Bytes that the longest rows hold between the forward and the backward pass."""
+    """Bytes that the longest rows hold between the forward and the backward pass, or in it.
+
+    Where layers are computed again, one at a time holds its activations, too.
+    """
+    held, base = _held_bytes(learner, rows), learner.method.base
+    if not base.checkpointing:
+        return held
+    with all_kept(base.model) as layers:
+        return held + max(0, _held_bytes(learner, rows) - held) // layers
+
+
+def _held_bytes(learner: Learner, rows: int) -> int:
+    """Bytes that the longest rows hold for the backward pass."""
     weights = {weight.untyped_storage().data_ptr() for weight in learner.method.parameters()}
     held: dict[int, int] = {}
 

@@ -35,7 +35,8 @@ class Learner:
         self.prepared, self.seed, self.world = prepared, seed, world
         self.schedule = recipe.schedule()
         sow(seed)  # every process initialises the same weights …
-        base = Tunable(prepared.encoder, self.schedule.max_length, self.schedule.lora)
+        again = self.schedule.gradient_checkpointing and recipe.kind.trains_encoder()
+        base = Tunable(prepared.encoder, self.schedule.max_length, self.schedule.lora, checkpointing=again)
         self.method: Method = recipe.kind(base, recipe.method_values(), prepared.corpus.classes)
         self._module = world.place(self.method)
         self.method.train()
