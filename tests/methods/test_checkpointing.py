@@ -1,7 +1,10 @@
 """Test gradient checkpointing: loss and gradients are those without it, of every method and in every family."""
 
+import logging
+
 import pytest
 import torch
+from transformers.utils.logging import warning_once
 
 from explorer import methods
 from explorer.encoding.tune.adapters import ALL_LINEAR, Lora
@@ -51,11 +54,14 @@ def test_every_method_has_the_loss_and_the_gradients_that_it_has_without(name, t
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_family_has_the_gradients_that_it_has_without(family, tmp_path):
-    encoder = encoder_of(save_tiny(family, tmp_path / family))
+def test_every_family_has_the_gradients_that_it_has_without_and_no_warning(family, tmp_path, monkeypatch):
+    encoder, warned = encoder_of(save_tiny(family, tmp_path / family)), []
+    monkeypatch.setattr(logging.Logger, "warning", lambda *given: warned.append(given))
+    warning_once.cache_clear()  # a warning is given once in a process
     once, twice = assert_same("simcse", encoder)
     assert twice == 2 * once, "its layers are computed again"
     assert_same("simcse", encoder, adapters=Lora(2, 4.0, ALL_LINEAR))
+    assert not warned
 
 
 @pytest.mark.parametrize("family", WITHOUT)

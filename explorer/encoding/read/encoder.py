@@ -191,7 +191,7 @@ class Encoder(Tokenising):
         return batches([len(numbers) for numbers in ids], self._most_tokens, self._most_sentences)
 
 
-def every_layer(model: nn.Module, **given: Tensor | None) -> tuple[Tensor, ...]:
+def every_layer(model: nn.Module, **given: Tensor | bool | None) -> tuple[Tensor, ...]:
     """The states of every layer; those of the embedding block alone from a model without layers."""
     found = model(output_hidden_states=True, **given)
     states: tuple[Tensor, ...] = found.hidden_states or (found.last_hidden_state,)

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -171,7 +171,9 @@ class Tunable(nn.Module):
         """Every layer of token ids (sentence, token) and their mask; `whole` states that none of them is padding."""
         # without padding no mask is passed: attention is faster without one. With position ids one is needed: a decoder
         # takes ids that do not rise one by one for several texts in one row
-        more = {"attention_mask": None if whole and position_ids is None else mask.long()}
+        more: dict[str, Any] = {"attention_mask": None if whole and position_ids is None else mask.long()}
+        if self.checkpointing and getattr(self.model.config, "use_cache", False):
+            more["use_cache"] = False  # else transformers does so itself, with a warning
         if types is not None:
             more["token_type_ids"] = types
         if position_ids is not None:
