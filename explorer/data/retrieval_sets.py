@@ -1,11 +1,4 @@
-"""Retrieval sets: queries, documents, and judgements of how relevant a document is to a query; read in BEIR's layout.
-
-    corpus.jsonl      {"_id": "d1", "title": "…", "text": "…"}
-    queries.jsonl     {"_id": "q1", "text": "…"}
-    qrels/test.tsv    query-id  corpus-id  score
-
-Each file may be in any format of tables, and a single file of judgements may be called qrels. A title stands before the
-text of its document, as in BEIR.
+"""Retrieval sets: queries, documents, and judgements of how relevant a document is to a query.
 
 A corpus that is named beside a set has more passages to search among: those of a file, or of all files in a folder. A
 passage that equals a document of the set is that document, and equal passages are one.
@@ -13,31 +6,16 @@ passage that equals a document of the set is that document, and equal passages a
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import ClassVar
 
 from explorer.data.set_items import LENGTH, QUERY, Attribute, ItemSet
-from explorer.data.tables.columns import guess, named_column, plain
-from explorer.data.tables.files import ENDINGS, read_file
-from explorer.data.tables.further_columns import further
-from explorer.data.tables.table import ColumnRoles, Table
-from explorer.data.text_sets import PAIRS, SENTENCES, digest_of
-from explorer.errors import BadScores, TooFewRows, UnreadableFile, WrongColumns
+from explorer.data.text_sets import digest_of
+from explorer.errors import TooFewRows
 
-CORPUS, QUERIES, JUDGEMENTS = "corpus", "queries", "qrels"
-SPLITS = ("test", "dev", "validation", "train")  # of files of judgements; the first that is there is read
-# names of columns: BEIR's own, and others, normalised by `plain`
-ID, TEXT, TITLE = "_id", "text", "title"
-QUERY_ID, DOCUMENT_ID, GRADE = "query-id", "corpus-id", "score"
-OTHERS = {QUERY_ID: ("qid",), DOCUMENT_ID: ("docid", "pid"), GRADE: ("relevance", "label", "grade")}
-_GRADE = re.compile(r"\s*[0-9]{1,9}\s*")
 PASSAGE_LENGTH = "passage length"  # in words
-SHOWN = 5  # values named in a message
 
 COUNTED = (  # what is found besides the queries that are searched
     "queries without a relevant document (excluded)",
@@ -200,150 +178,8 @@ class Passages:
     texts: tuple[str, ...]
 
 
-def passages(path: Path) -> Passages:
-    """The passages of a file, or of a folder: of its corpus in this layout, else of all its files."""
-    files = [path]
-    if is_retrieval_folder(path):
-        files = [file for file in [_file(path, CORPUS)] if file]
-    elif path.is_dir():
-        files = sorted(one for one in path.iterdir() if one.is_file() and one.suffix.lower() in ENDINGS)
-        if not files:
-            raise UnreadableFile(
-                f"The folder {path.name} has no files of passages. Files with these endings are read: "
-                f"{', '.join(ENDINGS)}."
-            )
-    texts = [_squeezed(text) for file in files for text in _passages_of(read_file(file))]
-    found = tuple(filter(None, dict.fromkeys(texts)))
-    if not found:
-        raise TooFewRows(f"{path.name} has no passages. Name a file with one in each row, or a folder of such files.")
-    return Passages(path.name, found)
-
-
-def _passages_of(table: Table) -> Iterable[str]:
-    """The documents of a table in this layout, of pairs the second texts, of any other the sentences."""
-    if {ID, TEXT} <= {*table.columns}:
-        return _texts(table, CORPUS).values()
-    roles = guess(table)
-    column = roles.column("second") if roles.kind == PAIRS else guess(table, SENTENCES).column("sentence")
-    return table.column(column or "")
-
-
-def _squeezed(text: str) -> str:
-    return " ".join(text.split())
-
-
 def among(given: RetrievalSet, corpus: Passages) -> RetrievalSet:
     """The set with the passages of a corpus as documents, too; its judgements stay as they are."""
-    known = set(map(_squeezed, given.documents))
+    known = {" ".join(text.split()) for text in given.documents}  # the passages have single spaces, too
     others = tuple(text for text in corpus.texts if text not in known)
     return replace(given, name=f"{given.name} among {corpus.name}", documents=(*given.documents, *others))
-
-
-def is_retrieval_folder(path: Path) -> bool:
-    """Whether a folder has a file of documents in this layout."""
-    return path.is_dir() and _file(path, CORPUS) is not None
-
-
-def read(folder: str | Path, split: str | None = None) -> RetrievalSet:
-    """The set in a folder, with the judgements of a split: by default the first of test, dev, validation, train."""
-    folder = Path(folder)
-    documents, of_queries = _texts(_table(folder, CORPUS), CORPUS), _table(folder, QUERIES)
-    queries = _texts(of_queries, QUERIES)
-    empty = [key for key, text in queries.items() if not text]
-    if empty:
-        raise TooFewRows(
-            f"{folder.name} has {len(empty):,} queries without text: {_named(empty)}. Write their text, or remove them."
-        )
-    # a single file of judgements without a split is "all"
-    named = {one: _file(folder / JUDGEMENTS, one) for one in SPLITS} | {"all": _file(folder, JUDGEMENTS)}
-    there = {one: file for one, file in named.items() if file}
-    if not there:
-        raise UnreadableFile(
-            f"{folder.name} has no judgements. Add {JUDGEMENTS}/test.tsv, with the columns {QUERY_ID}, "
-            f"{DOCUMENT_ID} and {GRADE}."
-        )
-    wanted = split or next(iter(there))
-    if wanted not in there:
-        raise UnreadableFile(f"{folder.name} has no split '{wanted}' of judgements. It has: {', '.join(there)}.")
-    roles = ColumnRoles(SENTENCES, tuple((name, _column(of_queries, name)) for name in (ID, TEXT)))
-    attributes = further(of_queries, roles, ("",) * len(queries))
-    grades = _grades(read_file(there[wanted]), queries, documents)
-    return retrieval_set(folder.name, wanted, queries, documents, grades, attributes)
-
-
-def _file(folder: Path, stem: str) -> Path | None:
-    """The file with this name and an ending of a table; None if there is none, and an error if there are several."""
-    if not folder.is_dir():
-        return None
-    found = sorted(one for one in folder.iterdir() if one.stem == stem and one.suffix.lower() in ENDINGS)
-    if len(found) > 1:
-        names = " and ".join(one.name for one in found)
-        raise UnreadableFile(f"{folder.name} has {names} for {stem}. Remove all but one.")
-    return found[0] if found else None
-
-
-def _table(folder: Path, stem: str) -> Table:
-    """The file of a folder with this name."""
-    file = _file(folder, stem)
-    if file is None:
-        there = ", ".join(sorted(one.name for one in folder.iterdir())) or "nothing"
-        raise UnreadableFile(
-            f"{folder.name} has no file of {stem}. It has: {there}. Add {stem}.jsonl, one object per line with the "
-            f"fields {ID} and {TEXT}."
-        )
-    return read_file(file)
-
-
-def _texts(table: Table, stem: str) -> dict[str, str]:
-    """The texts in a file of documents or queries by id; a document's title is put before its text."""
-    keys, texts = (table.column(_column(table, name)) for name in (ID, TEXT))
-    twice = [key for key, count in Counter(keys).items() if count > 1]
-    if twice:
-        raise UnreadableFile(
-            f"{table.name}: {len(twice):,} ids occur more than once: {_named(twice)}. Give each row an id of its own."
-        )
-    titles = table.column(TITLE) if stem == CORPUS and TITLE in table.columns else ("",) * len(keys)
-    return {
-        key: f"{before.strip()} {text.strip()}".strip() for key, before, text in zip(keys, titles, texts, strict=True)
-    }
-
-
-def _grades(table: Table, queries: Mapping[str, str], documents: Mapping[str, str]) -> dict[tuple[str, str], int]:
-    """The grade of each judgement, by the ids of its query and its document."""
-    columns = (table.column(_column(table, name)) for name in (QUERY_ID, DOCUMENT_ID, GRADE))
-    rows = tuple(zip(*columns, strict=True))
-
-    def refuse(those: list[str], what: str, advice: str) -> None:
-        if those:
-            raise BadScores(f"{table.name}: {len(those):,} judgements {what}: {_named(those)}. {advice}")
-
-    advice = "Remove these rows, or add what they name."
-    refuse([query for query, _, _ in rows if query not in queries], "name queries that are not there", advice)
-    refuse([key for _, key, _ in rows if key not in documents], "name documents that are not there", advice)
-    refuse([key for _, key, _ in rows if not documents[key]], "name documents without text", advice)
-    refuse(
-        [grade for _, _, grade in rows if not _GRADE.fullmatch(grade)],
-        "have no whole number of 0 or more for a grade",
-        "Write 0 for a document that is not relevant, 1 or more for a relevant one.",
-    )
-    found = {(query, document): int(grade) for query, document, grade in rows}
-    refuse(
-        [f"{query} with {document}" for query, document, grade in rows if found[query, document] != int(grade)],
-        "have another grade than a later one of the same query and document",
-        "Keep one of them.",
-    )
-    return found
-
-
-def _column(table: Table, name: str) -> str:
-    """The column with a name of BEIR, however it is spelled, or with another name for the same."""
-    found = named_column(table, (plain(name), *OTHERS.get(name, ())))
-    if found is None:
-        raise WrongColumns(f"{table.name} has no column {name}. {table.inventory()} Rename one of them to {name}.")
-    return found
-
-
-def _named(values: Sequence[str]) -> str:
-    """The first few different values."""
-    each = list(dict.fromkeys(values))
-    return ", ".join(map(repr, each[:SHOWN])) + (", …" if len(each) > SHOWN else "")

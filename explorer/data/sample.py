@@ -9,10 +9,10 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import ClassVar
 
-from explorer.data import retrieval_sets, splitting
+from explorer.data import splitting
 from explorer.data.retrieval_sets import RetrievalSet
 from explorer.data.set_items import PAIR, Attribute, PairSet
-from explorer.data.tables import text_rows
+from explorer.data.tables import retrieval_folders, text_rows
 from explorer.data.tables.columns import guess
 from explorer.data.tables.files import read_file
 from explorer.data.text_sets import SCORED_PAIRS, SENTENCES, TRIPLETS, GradedPairs, Sentences, Triplets, digest_of
@@ -127,7 +127,7 @@ def triplets() -> Triplets:
 @cache
 def search() -> RetrievalSet:
     """Everyday questions, the passages that answer them, and passages that only share their words or topic."""
-    return replace(retrieval_sets.read(FOLDER / "search"), name=SEARCH)
+    return replace(retrieval_folders.read(FOLDER / "search"), name=SEARCH)
 
 
 @cache

@@ -10,11 +10,11 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from explorer.data import retrieval_sets, sample, uploads
-from explorer.data.graded import question_pairs, sets, sts
+from explorer.data import sample, uploads
+from explorer.data.graded import nano_beir, question_pairs, sets, sts
 from explorer.data.graded.sets import UNNAMED, SetIdentity, SetKind
 from explorer.data.retrieval_sets import Passages, RetrievalSet, of_pairs
-from explorer.data.tables import text_rows
+from explorer.data.tables import retrieval_folders, text_rows
 from explorer.data.tables.columns import are_translations, are_unlabelled_pairs, guess
 from explorer.data.tables.files import read_file
 from explorer.data.tables.text_rows import Report
@@ -126,16 +126,18 @@ def at_hand() -> tuple[SetIdentity, ...]:
     return tuple(map(identity, (*MAYBE_AT_HAND[:2], *[name for name in MAYBE_AT_HAND[2:] if name in there][:1])))
 
 
-def retrieval_set(source: str) -> RetrievalSet | None:
-    """A retrieval set by its name, in a BEIR folder, or in a file of queries and passages; None for anything else.
+def retrieval_set(source: str, online: bool = False) -> RetrievalSet | None:
+    """A retrieval set by its name, in a folder, or in a file of queries and passages; None for anything else.
 
     Pairs whose columns have the names of texts and translations are no queries.
     """
     if source in RETRIEVAL_SETS:
         return RETRIEVAL_SETS[source]()
+    if source in nano_beir.names():
+        return nano_beir.load(source, online=online)
     path = given_path(source) if is_file(source) or is_folder(source) else None
     if path is not None and path.is_dir():
-        return retrieval_sets.read(path) if retrieval_sets.is_retrieval_folder(path) else None
+        return retrieval_folders.read(path) if retrieval_folders.is_retrieval_folder(path) else None
     table = read_file(path) if path is not None else None
     if table is None or not are_unlabelled_pairs(table) or are_translations(table):
         return None
@@ -147,7 +149,7 @@ def passages(source: str) -> Passages:
     """The passages of a file or folder, among which queries are searched beside those of their set."""
     if not (is_file(source) or is_folder(source)):
         raise SetNotFound(f"There is no file or folder of passages '{source}'. Check its path.")
-    return retrieval_sets.passages(given_path(source))
+    return retrieval_folders.passages(given_path(source))
 
 
 def triplets(source: str) -> Triplets | None:

@@ -194,6 +194,7 @@ def test_no_kind_suite_or_task_is_named_twice_and_one_kind_takes_any_file():
         "sts-more",
         "pair-classification",
         "clustering",
+        "nanobeir",
         "sts-mteb",
         "sts22",
     ]

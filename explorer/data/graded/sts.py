@@ -17,7 +17,7 @@ from pathlib import Path
 from explorer.data.graded import published_sets
 from explorer.data.graded.published_sets import PublishedSet, Split
 from explorer.data.tables.columns import guess, named_column, plain
-from explorer.data.tables.hub_files import ADDRESS, file_of, fitting, hub_table, table_in
+from explorer.data.tables.hub_files import ADDRESS, cached, file_of, fitting, hub_table, table_in, version_file
 from explorer.data.tables.table import Table, joined
 from explorer.data.tables.text_rows import graded_pairs
 from explorer.data.text_sets import SCORED_PAIRS, GradedPairs
@@ -142,21 +142,11 @@ def _of_two_columns(chosen: PublishedSet, table: Table) -> Table:
 
 def files(name: str) -> tuple[Path, ...]:
     """The files that decide what the splits of a set hold, whether they exist or not."""
-    from huggingface_hub import constants
-
     chosen, folder = find(name), data_folder()
     in_folder: list[Path] = []
     if folder:
         in_folder += [path for one in chosen.splits for path in (folder / one.file, *_in_folder(chosen, one, folder))]
-    # of the hub's cache the file that says which version is read, or the folder of the version
-    version = ("snapshots", chosen.revision) if chosen.revision else ("refs", "main")
-    in_cache = Path(constants.HF_HUB_CACHE).joinpath(_in_cache(chosen), *version)
-    return (*in_folder, *[in_cache] * bool(chosen.hub_id))
-
-
-def _in_cache(chosen: PublishedSet) -> str:
-    """The name of the folder of a set in the hub's cache."""
-    return f"datasets--{chosen.hub_id.replace('/', '--')}"
+    return (*in_folder, *[version_file(chosen.hub_id, chosen.revision)] * bool(chosen.hub_id))
 
 
 def available(folder: Path | None = None) -> tuple[tuple[str, str], ...]:
@@ -175,10 +165,9 @@ def on_disk() -> frozenset[tuple[str, str]]:
     there: set[str] = set()
     with suppress(OSError):  # listed once: pages ask for this several times, and of most sets nothing is there
         there = {path.name for path in Path(constants.HF_HUB_CACHE).iterdir()}
-    cached = [
-        one for one in published_sets.SETS if one.hub_id and _in_cache(one) in there and files(one.name)[-1].exists()
-    ]
-    in_cache = ((one.name, split.name) for one in cached for split in one.splits if split.on_hub)
+    of_hub = [one for one in published_sets.SETS if one.hub_id and cached(one.hub_id).name in there]
+    known = [one for one in of_hub if version_file(one.hub_id, one.revision).exists()]
+    in_cache = ((one.name, split.name) for one in known for split in one.splits if split.on_hub)
     return frozenset((*available(), *in_cache))
 
 

@@ -10,11 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-from explorer.data import retrieval_sets, sources
+from explorer.data import sources
 from explorer.data.graded import sts
 from explorer.data.graded.published_sets import PublishedSet, Split
 from explorer.data.graded.sts import VARIABLE, data_folder
 from explorer.data.set_items import LABEL, ROW, Attribute, ItemSet
+from explorer.data.tables import retrieval_folders
 from explorer.data.tables.columns import plain, table_kind
 from explorer.data.tables.files import ENDINGS, read_file
 from explorer.data.tables.text_rows import Report, read_labelled
@@ -258,7 +259,7 @@ def is_labelled(source: str) -> bool:
     if is_known(source):
         return True
     if sources.is_folder(source):
-        return not retrieval_sets.is_retrieval_folder(given_path(source))
+        return not retrieval_folders.is_retrieval_folder(given_path(source))
     return sources.is_file(source) and table_kind(read_file(source)) == LABELLED_TEXTS
 
 

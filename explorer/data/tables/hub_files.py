@@ -9,6 +9,7 @@ import gzip
 import re
 import zlib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from fnmatch import fnmatch
 from itertools import chain
 from pathlib import Path
@@ -122,18 +123,49 @@ def _parts(path: Path) -> tuple[list[Path], list[str]]:
     return [there[at] for at in wanted if at in there], missing
 
 
+def cached(hub_id: str) -> Path:
+    """The folder of a data set in the hub's cache, whether it exists or not."""
+    from huggingface_hub import constants
+
+    return Path(constants.HF_HUB_CACHE) / f"datasets--{hub_id.replace('/', '--')}"
+
+
+def version_file(hub_id: str, revision: str | None = None) -> Path:
+    """What changes with the version of a data set that is read from the cache, and exists if there is one."""
+    main, every = cached(hub_id) / "refs" / "main", cached(hub_id) / "snapshots"
+    return every / revision if revision else main if main.exists() else every
+
+
 def _path(hub_id: str, contains: Sequence[str], revision: str | None, *, online: bool) -> Path | None:
     """The file of a data set in the cache, if every part of its table is there."""
+    folder = _downloaded(hub_id, contains, revision) if online else _snapshot(hub_id, revision)
+    path = fitting(folder, contains) if folder else None
+    return path if path is not None and not _parts(path)[1] else None
+
+
+def _snapshot(hub_id: str, revision: str | None) -> Path | None:
+    """The folder of a version in the cache: by default the one that `main` names, else the newest.
+
+    A program that asks for a commit, as `datasets` does, leaves no name.
+    """
+    every, main = cached(hub_id) / "snapshots", cached(hub_id) / "refs" / "main"
+    with suppress(OSError):
+        named = revision or (main.read_text(encoding="utf-8").strip() if main.is_file() else "")
+        found = [every / named] if named else sorted(every.iterdir(), key=lambda one: -one.stat().st_mtime_ns)
+        return next((one for one in found if one.is_dir()), None)
+    return None
+
+
+def _downloaded(hub_id: str, contains: Sequence[str], revision: str | None) -> Path | None:
+    """The folder of a version in the cache, after the files that are wanted were downloaded."""
     from huggingface_hub import HfApi, snapshot_download
     from huggingface_hub.errors import HfHubHTTPError
 
-    where = {"repo_type": "dataset", "revision": revision, "local_files_only": not online}
     try:
-        if online:  # a test request first, since `snapshot_download` waits forever for a host that does not answer
-            HfApi().dataset_info(hub_id, timeout=PATIENCE)
-        folder = snapshot_download(hub_id, allow_patterns=_patterns(contains), **where)
+        # a test request first, since `snapshot_download` waits forever for a host that does not answer
+        HfApi().dataset_info(hub_id, timeout=PATIENCE)
+        wanted = _patterns(contains)
+        return Path(snapshot_download(hub_id, repo_type="dataset", revision=revision, allow_patterns=wanted))
     # OSError, errors of the HTTP library, and invalid JSON such as a captive portal's page
     except (*HfHubHTTPError.__bases__, ValueError):
         return None
-    path = fitting(Path(folder), contains)
-    return path if path is not None and not _parts(path)[1] else None

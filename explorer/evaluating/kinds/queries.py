@@ -64,7 +64,7 @@ class RankingJudge(JudgedSet[RetrievalSet]):
     @classmethod
     def read(cls, source: str, online: bool) -> RetrievalSet | None:
         """Read a folder in BEIR's layout, or a file of queries and passages."""
-        return sources.retrieval_set(source)
+        return sources.retrieval_set(source, online)
 
     @cached_property
     def measures(self) -> Sequence[str]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from explorer import typed_json
+from explorer.data.graded import nano_beir
 from explorer.data.graded.published_sets import SETS, InMteb
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating.results.scored_task import COSTS, Measured, ScoredTask
@@ -18,6 +19,7 @@ _MEASURES = {"spearman": "cosine_spearman", "pearson": "cosine_pearson", NDCG: "
 _MEASURES |= {name: f"recall_at_{k}" for name, k in RECALLS.items()}
 # SICK-R is no task there: MTEB's task of that name has all of its pairs
 _TASKS: dict[str, InMteb | None] = {one.name: one.in_mteb for one in SETS}
+_TASKS |= {one.name: InMteb(one.in_mteb) for one in nano_beir.SETS}
 
 
 def of_mteb(task: ScoredTask) -> InMteb | None:

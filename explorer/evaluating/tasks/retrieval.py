@@ -16,17 +16,18 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer import in_words
 from explorer.data import retrieval_sets, sources
-from explorer.data.graded import question_pairs
+from explorer.data.graded import nano_beir, question_pairs
+from explorer.data.tables.columns import plain
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.encoding.read.prompts import RolePrompts
 from explorer.encoding.read.windows import Windows
@@ -50,19 +51,23 @@ SEARCH_MEASURES = (rankings.MRR, *scored_task.COSTS)
 TOP = 10  # documents that are retrieved for a question
 LENGTH = 64  # tokens of a question
 MEGABYTE = 1e6
+NANO = Suite("nanobeir", nano_beir.names(), 8, "13 small sets of BEIR")
 
 
 class Retrieval(Task[retrieval_sets.RetrievalSet]):
     """Queries with judged documents: a published set, a folder in BEIR's layout, or a file of queries and passages."""
 
     kind = scored_task.RETRIEVAL
-    suites = (Suite("retrieval", tuple(sources.RETRIEVAL_SETS), 4),)
+    suites = Suite("retrieval", tuple(sources.RETRIEVAL_SETS), 4), NANO
+    also: ClassVar[Mapping[str, str]] = {plain(one.in_mteb): one.name for one in nano_beir.SETS}
     decided_by = "query_prompt", "document_prompt", "windows"
 
     @classmethod
     def load(cls, name: str, options: scored_task.Options) -> Retrieval:
         """Load the set with this name."""
-        return cls(name, sources.RETRIEVAL_SETS[name]())
+        found = sources.retrieval_set(name, options.online)
+        assert found is not None, "its name is in a suite"
+        return cls(name, found)
 
     @classmethod
     def own(cls, source: str) -> Retrieval | None:

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from explorer.data import retrieval_sets, sources, splitting
+from explorer.data import sources, splitting
 from explorer.data.graded import sets
 from explorer.data.labelled import labelled_sets
 from explorer.data.set_items import Attribute, word_count
+from explorer.data.tables import retrieval_folders
 from explorer.data.tables.columns import guess, table_kind
 from explorer.data.tables.files import read_file
 from explorer.data.tables.further_columns import further
@@ -92,7 +93,7 @@ def test_queries_of_a_folder_have_the_columns_of_their_file(tmp_path):
         "\n".join(json.dumps({"_id": f"d{n}", "text": f"text {n}"}) for n in range(6))
     )
     written(tmp_path, "qrels.tsv", ("query-id", "corpus-id", "score"), [(f"q{n}", f"d{n}", 1) for n in (1, 2, 3, 5)])
-    found = retrieval_sets.read(tmp_path)
+    found = retrieval_folders.read(tmp_path)
     assert found.queries == ("query 1", "query 2", "query 3", "query 5")
     assert found.attributes == (Attribute("language", ("en", "en", "de", "en")),)
 

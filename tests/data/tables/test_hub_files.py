@@ -1,6 +1,7 @@
 """Test tables in the layouts of the hub: parts that are joined, paths that are exact, and parts that are missing."""
 
 import json
+import os
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -8,7 +9,7 @@ import pytest
 from huggingface_hub import constants
 
 from explorer.data.labelled import clustering_sets
-from explorer.data.tables.hub_files import file_of, fitting, hub_table, table_in
+from explorer.data.tables.hub_files import file_of, fitting, hub_table, table_in, version_file
 from explorer.data.tables.table import Table, joined
 from explorer.errors import UnreadableFile
 
@@ -46,6 +47,23 @@ def test_a_table_whose_parts_are_not_all_there_is_not_read(tmp_path, monkeypatch
     assert hub_table("org/set", ["test"], online=False) is None
     with pytest.raises(UnreadableFile, match=r"lacks 1 of the 3 parts.* no test-00001-of-00003\.parquet\. Download"):
         table_in(file_of(snapshot, "test.tsv"))
+
+
+def test_without_a_named_version_the_newest_of_the_cache_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    assert hub_table("org/set", ["test"], online=False) is None
+    snapshots = tmp_path / "datasets--org--set/snapshots"
+    for at, sizes in enumerate([(3,), (7,), (5,)]):
+        write_parts(snapshots / f"{at}" / "data", sizes=sizes)
+        os.utime(snapshots / f"{at}", (0, (at % 2) * 1_000_000))
+    assert len(hub_table("org/set", ["test"], online=False).rows) == 7
+    assert version_file("org/set") == snapshots
+    (tmp_path / "datasets--org--set/refs").mkdir()
+    (tmp_path / "datasets--org--set/refs/main").write_text("2")
+    assert len(hub_table("org/set", ["test"], online=False).rows) == 5
+    assert version_file("org/set").read_text() == "2"
+    (tmp_path / "datasets--org--set/refs/main").write_text("gone")
+    assert hub_table("org/set", ["test"], online=False) is None
 
 
 def test_a_word_is_looked_for_in_every_path_and_what_has_a_slash_is_the_path(tmp_path):

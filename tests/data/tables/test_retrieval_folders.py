@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from explorer.data import retrieval_sets
+from explorer.data.tables import retrieval_folders
 from explorer.errors import BadScores, TooFewRows, UnreadableFile, WrongColumns
 
 DOCUMENTS = [
@@ -37,12 +37,12 @@ def judge(folder, *rows, split="test"):
 
 
 def test_queries_documents_and_grades_are_read_and_what_is_left_out_is_reported(folder):
-    found = retrieval_sets.read(folder)
+    found = retrieval_folders.read(folder)
     assert (found.name, found.split, len(found)) == (folder.name, "test", 2)
     assert found.queries == ("night birds", "baking")
     assert found.documents == ("Owls They hunt at night.", *["Bread rises in a warm place."] * 2)
     assert found.judgements == ({0: 2}, {1: 1, 2: 1})
-    assert retrieval_sets.read(folder).counts == {
+    assert retrieval_folders.read(folder).counts == {
         "queries without a relevant document (excluded)": 1,
         "judgements with grade 0 (not relevant)": 1,
         "documents without text (left out)": 1,
@@ -51,30 +51,30 @@ def test_queries_documents_and_grades_are_read_and_what_is_left_out_is_reported(
 
 
 def test_the_digest_is_of_the_content_and_the_test_split_is_read_unless_another_is_named(folder, tmp_path_factory):
-    first = retrieval_sets.read(folder)
+    first = retrieval_folders.read(folder)
     judge(folder, *JUDGED, split="dev")
-    assert retrieval_sets.read(folder, "dev").digest == first.digest
+    assert retrieval_folders.read(folder, "dev").digest == first.digest
     judge(folder, *JUDGED[:-2])
-    assert retrieval_sets.read(folder).digest != first.digest
+    assert retrieval_folders.read(folder).digest != first.digest
     judge(folder, "q3\td1\t1", split="dev")
-    assert retrieval_sets.read(folder).split == "test"
-    assert retrieval_sets.read(folder, "dev").queries == ("tax",)
+    assert retrieval_folders.read(folder).split == "test"
+    assert retrieval_folders.read(folder, "dev").queries == ("tax",)
     with pytest.raises(UnreadableFile, match=r"no split 'train' of judgements\. It has: test, dev"):
-        retrieval_sets.read(folder, "train")
+        retrieval_folders.read(folder, "train")
 
 
 def test_one_file_of_judgements_and_other_formats_are_enough(tmp_path):
     write(tmp_path / "corpus.csv", ["id,text", "7,Owls hunt at night."])
     write(tmp_path / "queries.tsv", ["id\ttext", "1\tnight birds"])
     write(tmp_path / "qrels.csv", ["query_id,corpus_id,score", "1,7,1"])
-    found = retrieval_sets.read(tmp_path)
+    found = retrieval_folders.read(tmp_path)
     assert (found.split, found.judgements) == ("all", ({0: 1},))
 
 
 def test_only_a_folder_with_a_corpus_is_one(folder, tmp_path):
-    assert retrieval_sets.is_retrieval_folder(folder)
-    assert not retrieval_sets.is_retrieval_folder(folder / "qrels")
-    assert not retrieval_sets.is_retrieval_folder(folder / "corpus.jsonl")
+    assert retrieval_folders.is_retrieval_folder(folder)
+    assert not retrieval_folders.is_retrieval_folder(folder / "qrels")
+    assert not retrieval_folders.is_retrieval_folder(folder / "corpus.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -93,38 +93,38 @@ def test_only_a_folder_with_a_corpus_is_one(folder, tmp_path):
 def test_judgements_that_cannot_be_used_are_named(folder, rows, told):
     judge(folder, *rows)
     with pytest.raises(BadScores, match=told):
-        retrieval_sets.read(folder)
+        retrieval_folders.read(folder)
 
 
 def test_many_wrong_judgements_make_a_short_message(folder):
     judge(folder, *(f"q{at}\td1\t1" for at in range(10, 40)))
     with pytest.raises(BadScores, match=r"30 judgements .*'q10', 'q11', 'q12', 'q13', 'q14', …"):
-        retrieval_sets.read(folder)
+        retrieval_folders.read(folder)
 
 
 def test_a_set_without_a_relevant_document_or_of_unclear_files_is_refused(folder):
     judge(folder, "q1\td1\t0")
     with pytest.raises(TooFewRows, match="3 queries and 1 judgements, and no query with a relevant document"):
-        retrieval_sets.read(folder)
+        retrieval_folders.read(folder)
     write(folder / "qrels" / "test.tsv", ["query-id\tpassage\tscore", "q1\td1\t1"])
     with pytest.raises(WrongColumns, match=r"no column corpus-id.*Rename one of them to corpus-id"):
-        retrieval_sets.read(folder)
+        retrieval_folders.read(folder)
     write(folder / "corpus.tsv", ["_id\ttext", "d1\tOwls."])
     with pytest.raises(UnreadableFile, match=r"corpus\.jsonl and corpus\.tsv for corpus\. Remove all but one"):
-        retrieval_sets.read(folder)
+        retrieval_folders.read(folder)
 
 
 def test_an_id_that_occurs_twice_and_a_query_without_text_are_refused(folder):
     write(folder / "queries.jsonl", map(json.dumps, [*QUESTIONS, {"_id": "q4", "text": " "}]))
     with pytest.raises(TooFewRows, match="1 queries without text: 'q4'"):
-        retrieval_sets.read(folder)
+        retrieval_folders.read(folder)
     write(folder / "corpus.jsonl", map(json.dumps, [*DOCUMENTS, DOCUMENTS[0]]))
     with pytest.raises(UnreadableFile, match="1 ids occur more than once: 'd1'"):
-        retrieval_sets.read(folder)
+        retrieval_folders.read(folder)
 
 
 @pytest.mark.parametrize("file", ["queries.jsonl", "qrels/test.tsv"])
 def test_a_file_that_is_missing_is_asked_for(folder, file):
     (folder / file).unlink()
     with pytest.raises(UnreadableFile, match=r"Add (queries\.jsonl|qrels/test\.tsv)"):
-        retrieval_sets.read(folder)
+        retrieval_folders.read(folder)
