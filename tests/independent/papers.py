@@ -276,6 +276,7 @@ flow
 contrast
   hard_negatives   the paper has the other rows of a batch alone
   first_rank; last_rank; margin   the paper mines none; of hard negatives only
+  guide; guide_margin; drop_closer; dropped   the paper mines none; of hard negatives only
 contrast contrast-hard
   query_prompt; document_prompt   the paper's encoder has no prompts
   chunk   changes memory and time only
