@@ -396,6 +396,5 @@ class Learner:
     def _kept(self) -> list[tuple[Tensor, str]]:
         """The trained weights that are saved: all except heads that only the loss uses."""
         scored_with = self.method.kept_for_scores if isinstance(self.method, PredictedClasses) else ()
-        unused = set(self.method.training_only) - set(scored_with)
-        outside = tuple(f"{name}." for name in unused)
+        outside = tuple(f"{name}." for name in set(self.method.training_only) - set(scored_with))
         return [(weight, name) for weight, name in self.names.items() if not name.startswith(outside)]
