@@ -59,7 +59,7 @@ def of_rows(rows: Corpus, model: model_names.Found, mined: methods.Mining, devic
 
 def summary(mined: Mined) -> str:
     """How many the guide finds closer than the positive, the median rank, and how many were drawn at random."""
-    count, found = mined.closer.size, mined.found
+    count, is_mined = mined.closer.size, mined.is_mined
     closer, guide = int(mined.closer.sum()), mined.mining.guide
     by = f"by the guide ({guide})" + f", less a margin of {mined.mining.guide_margin:g}" * bool(
         mined.mining.guide_margin
@@ -68,9 +68,9 @@ def summary(mined: Mined) -> str:
     be = "is" if closer in (0, 1) else "are"
     perhaps = ": perhaps right answers" * bool(closer)
     text = f"{number} hard negatives {be} closer to the anchor than the positive {by}{perhaps}."
-    if found.any():
-        text += f" The median rank is {np.median(mined.ranks[found]):g}."
-    if drawn := int((~found).sum()):
+    if is_mined.any():
+        text += f" The median rank is {np.median(mined.ranks[is_mined]):g}."
+    if drawn := int((~is_mined).sum()):
         text += f" {drawn:,} {'was' if drawn == 1 else 'were'} drawn at random, where no more were far enough."
     return text
 

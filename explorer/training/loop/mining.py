@@ -66,23 +66,23 @@ class Mined:
         return negatives > (positives - self.mining.guide_margin)[:, None]
 
     @property
-    def found(self) -> Flags:
+    def is_mined(self) -> Flags:
         """Whether each negative (row, negative) was mined, and not drawn at random."""
         return self.ranks > 0
 
     @property
     def summary(self) -> str:
         """How many were mined, and how many drawn at random, with mean cosines; for the log of a run."""
-        mined = int(self.found.sum())
+        mined = int(self.is_mined.sum())
         text = f"hard negatives: {mined:,} mined with {self.named}"
         if self.mining.drop_closer:
             text += f", without what the guide ({self.mining.guide}) finds closer than the positive"
         if self.mining.dropped:
             text += f", without the {len(self.mining.dropped):,} dropped"
-        if drawn := self.found.size - mined:
+        if drawn := self.is_mined.size - mined:
             text += f", {drawn:,} drawn at random where no more were far enough"
         if mined:
-            means = self.cosines[self.found].mean(), self.of_positives.mean()
+            means = self.cosines[self.is_mined].mean(), self.of_positives.mean()
             text += "; mean cosine to the anchor {:.2f}, of positives {:.2f}".format(*means)
         return text
 

@@ -151,7 +151,7 @@ def _show(recipe: Recipe, mined: Mined, key: str) -> None:
             mined.of_positives.repeat(per_row),
             mined.cosines.ravel(),
             mined.closer.ravel(),
-            ~mined.found.ravel(),
+            ~mined.is_mined.ravel(),
             [[str(line[name]) for name in ("anchor", "positive", "negative")] for line in few],
         ),
         config=downloads.config("hard-negatives"),

@@ -151,7 +151,7 @@ def test_ranks_and_cosines_of_both_encoders_are_those_of_a_loop_in_float64(encod
     found = finish(mining.mined(corpus_of(QUESTIONS), encoder, replace(PLAIN, negatives=2, guide=guide), guided=True))
     passages, exact = in_float64(model, QUESTIONS)
     _, by_guide = in_float64(SentenceTransformer(guide, device="cpu"), QUESTIONS)
-    assert found.found.any()
+    assert found.is_mined.any()
     for row, (_, positive) in enumerate(QUESTIONS):
         own = passages.index(positive)
         assert found.of_positives[row] == pytest.approx(exact[row, own], abs=1e-6)
@@ -191,7 +191,7 @@ def test_negatives_are_those_of_sentence_transformers(encoder, model, monkeypatc
         verbose=False,
     )
     found = finish(mining.mined(corpus_of(rows), encoder, Mining(count, 1, last, margin)))
-    ours = [(anchors[row], found.columns[place][row]) for row, place in zip(*np.nonzero(found.found), strict=True)]
+    ours = [(anchors[row], found.columns[place][row]) for row, place in zip(*np.nonzero(found.is_mined), strict=True)]
     assert sorted(ours) == sorted(zip(expected["anchor"], expected["negative"], strict=True))
     assert ours
 
@@ -201,8 +201,8 @@ def test_what_the_guide_finds_closer_is_dropped_and_the_next_nearest_takes_its_p
     whole = finish(mining.mined(corpus_of(QUESTIONS), encoder, replace(wanted, negatives=3, margin=0), guided=True))
     every = finish(mining.mined(corpus_of(QUESTIONS), encoder, wanted, guided=True))
     left = finish(mining.mined(corpus_of(QUESTIONS), encoder, replace(wanted, drop_closer=True)))
-    assert (every.closer & every.found).any()
-    assert not (left.closer & left.found).any()
+    assert (every.closer & every.is_mined).any()
+    assert not (left.closer & left.is_mined).any()
     for row in range(len(QUESTIONS)):
         farther = [
             rank for rank, closer in zip(whole.ranks[row], whole.closer[row], strict=True) if rank and not closer
@@ -261,6 +261,7 @@ def test_a_run_with_dropped_negatives_repeats_from_its_recipe_alone_with_the_sam
     lines = mined_rows.as_rows(shown)
     dropped = " ".join(str(lines[row]["id"]) for row in (0, 5))
     run = train(new(place, "contrast", settings=mining_recipe(place, guide=guide, dropped=dropped).settings))
+    assert run.recipe().made_with["guide_digest"] == model_names.find(guide).digest
     monkeypatch.setenv("STRATA_CACHE", str(place.folder / "empty cache"))
     again = train(runs.new(recipe_file.read(run.folder / "recipe.yaml"), "again", place.runs))
     assert (again.model / "model.safetensors").read_bytes() == (run.model / "model.safetensors").read_bytes()
