@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.text_sets import GradedPairs
+from explorer.encoding.load import chosen_prompts
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import BadChoice
@@ -50,9 +51,10 @@ def score_steps(
     settings: Settings,
     load: Load = load_encoder,
     also: Sequence[Reading] = (),
+    prompt: str | None = None,
 ) -> Work[tuple[LayerScores, ...]]:
     """Scores of every model by its name, also under layers & poolings outside of the grid; models with stored scores
-    are not loaded.
+    are not loaded. They read texts after a `prompt`, if one is chosen.
 
     All are of the device that `auto` stands for here: what is stored under it may be of another.
     """
@@ -60,7 +62,7 @@ def score_steps(
     found: list[model_names.Found] = []
     for place, name in enumerate(names):
         yield Progress("reading the files of the models", place, len(names))
-        found.append(model_names.find(name))
+        found.append(chosen_prompts.after(model_names.find(name), prompt))
     known = {one.digest: stored_scores(shelf_key(one, pairs, settings)) for one in found}
     known = {digest: None if one is None or one.lacks(also) else one.only(also) for digest, one in known.items()}
     missing = {one.digest: one for one in found if known[one.digest] is None}

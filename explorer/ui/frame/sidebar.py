@@ -73,6 +73,10 @@ def draw(*, scores: bool, judges: bool = False) -> DeltaGenerator:
         settings, prompt = _settings(given, drawn=scores), _prompt(source, drawn=scores)
         downloads.control()
     choice = sidebar_choice.Choice(source, given, reading, settings, prompt)
+    if scores and prompt is not None:  # the settings are folded, and every score depends on it
+        with first, suppress(errors.StrataError):
+            found = choice.found()
+            st.caption(messages.plain(f"{found.name}{chosen_prompts.in_words(found)}"))
     with second:
         sidebar_choice.remember(choice, _model_b(choice) if scores else None)
     return job
@@ -186,10 +190,10 @@ def _prompt(source: str, *, drawn: bool) -> str | None:
     knob = chosen_prompts.ChosenPrompt.knobs["prompt"]
     chosen: str | None = st.session_state.get("prompt")
     if drawn:
-        names: list[str] = []
+        known: dict[str, str] = {}
         with suppress(errors.StrataError):  # the page says what is wrong with the model
-            names = [*chosen_prompts.table(cached.found(source).folder)]
-        options = controls.with_current([knob.empty, NO_PROMPT, *names], "prompt")
+            known = chosen_prompts.table(cached.found(source).folder)
+        options = controls.with_current([knob.empty, NO_PROMPT, *known], "prompt")
         how = {"accept_new_options": True, "help": knob.help}
         chosen = controls.menu(knob.label, options, default=knob.empty, key="prompt", **how)
     return None if chosen in (None, knob.empty) else "" if chosen == NO_PROMPT else chosen

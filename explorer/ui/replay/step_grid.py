@@ -121,10 +121,14 @@ def _all_steps(run: Run, saved: Mapping[int, str], step: int, choice: sidebar_ch
     folder, names, steps = cached.found(choice.source).folder, tuple(saved.values()), tuple(saved)
     reading = choice.reading_of(folder)
     also = declared.outside(reading, folder)
-    measured = " ".join((f"{models_key(run, names)} {pairs.digest} {choice.settings}", *(one.title for one in also)))
+    measured = " ".join(
+        (f"{models_key(run, names)} {pairs.digest} {choice.settings} {choice.prompt}", *(one.title for one in also))
+    )
     title = f"{len(saved)} steps on {pairs.name}"
     scores: tuple[layer_scores.LayerScores, ...] | None = jobs.result(
-        f"steps {measured}", title, lambda: step_scores.score_steps(names, pairs, choice.settings, also=also)
+        f"steps {measured}",
+        title,
+        lambda: step_scores.score_steps(names, pairs, choice.settings, also=also, prompt=choice.prompt),
     )
     if scores is None:
         return

@@ -119,3 +119,17 @@ def test_what_cannot_be_chosen_is_refused_with_the_names_that_can(found, tmp_pat
     )
     with pytest.raises(UnsupportedModel, match="needs the model itself"):
         chosen_prompts.after(model_names.find(str(stored)), STS)
+
+
+def test_the_flags_of_both_sides_repeat_their_prompts(found):
+    for stated, words in (
+        ({}, []),
+        ({"prompt": "sts"}, ["--prompt", STS]),
+        ({"prompt": "a \\n b"}, ["--prompt", "a \\n b"]),
+        ({"other_prompt": "sts"}, ["--other-prompt", STS]),
+        ({"prompt": STS, "other_prompt": DOG}, ["--prompt", STS, "--other-prompt", DOG]),
+    ):
+        sides = chosen_prompts.SidePrompts(**stated).of_both(found, found)
+        assert chosen_prompts.flags(*sides) == words
+    assert sides[0].prompt == STS
+    assert sides[1].prompt == DOG
