@@ -156,6 +156,11 @@ def _tuning(options: argparse.Namespace, chosen: scored_task.Options, tasks: Seq
     settings: dict[str, Any] = dict(flags.settings(options))
     if settings and not tasks:
         raise errors.BadChoice("--set is for tasks that are fine-tuned on. Add --suite glue, or --probe fine-tuned.")
+    if tasks and chosen.prompt is not None:
+        raise errors.BadChoice(
+            "--prompt is for models as they are, and not for tasks that are fine-tuned on. Leave it out, or train with "
+            "'train classify --prompt'."
+        )
     if tasks:
         output.say_unreadable()
     if options.max_length:

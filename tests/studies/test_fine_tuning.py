@@ -177,6 +177,7 @@ def test_the_command_fine_tunes_and_prints_the_scores(shelf, capsys):
     [
         (["--task", "STS12", "--probe", "fine-tuned"], "--probe fine-tuned is for classification tasks"),
         (["--task", "STS12", "--set", "steps=3"], "--set is for tasks that are fine-tuned on"),
+        (["--suite", "glue", "--prompt", "a: "], "--prompt is for models as they are"),
         (["--suite", "glue", "--set", "steps"], "lacks an equals sign"),
     ],
 )
