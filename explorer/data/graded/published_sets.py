@@ -51,7 +51,7 @@ class PublishedSet:
     about: str = ""  # what the labels mean, how many there are, and the columns of the files
     classes: int = 2
     columns: str = "score sentence1 sentence2"
-    revision: str | None = None  # of the hub, if not the newest one
+    revision: str | None = None  # of the hub, if the newest one is not the one to download
     language: str = ""  # of its rows, in a file of several languages
     as_written: bool = False  # texts keep every space and line end
     both: str = ""  # the column of both sentences, a line each
@@ -73,12 +73,16 @@ def _year(name: str, *sizes: int) -> PublishedSet:
     return PublishedSet(name, splits, f"mteb/{name.lower()}-sts", part="source", in_mteb=InMteb(name))
 
 
-def _track(first: str, second: str, on_hub: str = "") -> PublishedSet:
-    """A track of SemEval-2017's task 1: 250 pairs of two languages."""
-    splits = (Split("test", f"STS17_{first}_{second}/test.tsv", 250, on_hub=(on_hub,) if on_hub else ()),)
-    languages = tuple(dict.fromkeys(LANGUAGES[one] for one in (first, second)))
-    hub_id, in_mteb = ("mteb/sts17-crosslingual-sts", InMteb("STS17", on_hub, languages)) if on_hub else ("", None)
-    return PublishedSet(f"STS17-{first}-{second}", splits, hub_id, in_mteb=in_mteb)
+def _track(first: str, second: str, *, turned: bool = False) -> PublishedSet:
+    """A track of SemEval-2017's task 1: 250 pairs of two languages, which the hub may name in the other order."""
+    languages = (second, first) if turned else (first, second)
+    subset = "-".join(languages)
+    return PublishedSet(
+        f"STS17-{first}-{second}",
+        (Split("test", f"STS17_{first}_{second}/test.tsv", 250, on_hub=(subset,)),),
+        "mteb/sts17-crosslingual-sts",
+        in_mteb=InMteb("STS17", subset, tuple(LANGUAGES[one] for one in dict.fromkeys(languages))),
+    )
 
 
 def _news(rows: int, *languages: str) -> PublishedSet:
@@ -92,7 +96,8 @@ def _news(rows: int, *languages: str) -> PublishedSet:
         "mteb/sts22-crosslingual-sts",
         also=("sts22v2en",) if english else (),
         columns="score sentence1 sentence2 lang",
-        revision="d31f33a128469b20e357535c39b82fb3c3f6f2bd",  # MTEB's; another one has the pairs of STS22
+        # MTEB's; others have the pairs with an empty article, too, which are dropped
+        revision="d31f33a128469b20e357535c39b82fb3c3f6f2bd",
         language=subset,
         as_written=True,
         in_mteb=InMteb("STS22.v2", subset, tuple(LANGUAGES[one] for one in languages)),
@@ -175,12 +180,12 @@ SETS = (
         also=("sts17en", "sts17enen"),
         in_mteb=InMteb("STS17", "en-en"),
     ),
-    _track("ar", "ar", "ar-ar"),
-    _track("es", "es", "es-es"),
-    _track("ar", "en", "en-ar"),
-    _track("es", "en", "es-en"),
+    _track("ar", "ar"),
+    _track("es", "es"),
+    _track("ar", "en", turned=True),
+    _track("es", "en"),
     PublishedSet("STS17-es-en-wmt", (Split("test", "STS17_es_en_wmt/test.tsv", 250),)),
-    _track("tr", "en", "en-tr"),
+    _track("tr", "en", turned=True),
     PublishedSet("STS14-es", (Split("test", "STS14_es/test.tsv", 804, (324, 480)),), part="source"),
     PublishedSet("BIOSSES", _test("BIOSSES", 100), "mteb/biosses-sts", as_written=True, in_mteb=InMteb("BIOSSES")),
     *NEWS,

@@ -133,7 +133,8 @@ def cached(hub_id: str) -> Path:
 def version_file(hub_id: str, revision: str | None = None) -> Path:
     """What changes with the version of a data set that is read from the cache, and exists if there is one."""
     main, every = cached(hub_id) / "refs" / "main", cached(hub_id) / "snapshots"
-    return every / revision if revision else main if main.exists() else every
+    wanted = every / revision if revision else main
+    return next((one for one in (wanted, main) if one.exists()), every)
 
 
 def _path(hub_id: str, contains: Sequence[str], revision: str | None, *, online: bool) -> Path | None:
@@ -144,15 +145,18 @@ def _path(hub_id: str, contains: Sequence[str], revision: str | None, *, online:
 
 
 def _snapshot(hub_id: str, revision: str | None) -> Path | None:
-    """The folder of a version in the cache: by default the one that `main` names, else the newest.
+    """The folder of a version in the cache: the one that is asked for, the one that `main` names, else the newest.
 
     A program that asks for a commit, as `datasets` does, leaves no name.
     """
     every, main = cached(hub_id) / "snapshots", cached(hub_id) / "refs" / "main"
     with suppress(OSError):
-        named = revision or (main.read_text(encoding="utf-8").strip() if main.is_file() else "")
-        found = [every / named] if named else sorted(every.iterdir(), key=lambda one: -one.stat().st_mtime_ns)
-        return next((one for one in found if one.is_dir()), None)
+        if main.is_file():
+            others = [every / main.read_text(encoding="utf-8").strip()]
+        else:
+            others = sorted(every.iterdir(), key=lambda one: -one.stat().st_mtime_ns)
+        wanted = [every / revision] if revision else []
+        return next((one for one in (*wanted, *others) if one.is_dir()), None)
     return None
 
 

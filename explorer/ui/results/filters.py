@@ -106,7 +106,7 @@ def _in_a_suite(results: Sequence[result_files.Result]) -> list[scored_task.Scor
     )
     if suite == ALL:  # less the test sets that only runs scored themselves on, if any other is left
         return [one for one in tasks if one.kind != scored_task.RUN_TEST] or tasks
-    return [one for one in tasks if suite in _suites_of(one)]
+    return [one for one in tasks if suite in suites_of(one)]
 
 
 def _renamed(rows: tuple[result_table.ModelRow, ...]) -> tuple[result_table.ModelRow, ...]:
@@ -138,10 +138,10 @@ def _renamed(rows: tuple[result_table.ModelRow, ...]) -> tuple[result_table.Mode
 
 def suite_of(task: scored_task.ScoredTask) -> str:
     """The first suite of a task, under any settings."""
-    return _suites_of(task)[0]
+    return suites_of(task)[0]
 
 
-def _suites_of(task: scored_task.ScoredTask) -> list[str]:
+def suites_of(task: scored_task.ScoredTask) -> list[str]:
     """The suites of a task; `OTHERS` for a file of the user, `RUNS` for the test set of a run."""
     if task.kind == scored_task.RUN_TEST:
         return [RUNS]

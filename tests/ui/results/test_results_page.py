@@ -469,3 +469,11 @@ def test_the_score_of_a_run_is_shown_unless_its_model_was_evaluated(monkeypatch,
     own = replace(evaluated, model=model)
     monkeypatch.setattr(run_results, "of_runs", lambda: [own])
     assert (own in table_view.every_result()) == is_shown
+
+
+def test_a_task_of_several_suites_is_in_each_and_found_under_the_first():
+    assert filters.suites_of(task("STS12")) == ["sts", "sts-mteb"]
+    assert filters.suite_of(task("STS12")) == "sts"
+    assert filters.suites_of(task("STS22.v2")) == ["sts-mteb", "sts22"]
+    assert filters.suite_of(task("NanoNQ")) == "nanobeir"
+    assert filters.suites_of(task("STS12", folder="mine")) == [filters.OTHERS]
