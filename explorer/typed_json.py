@@ -95,16 +95,25 @@ def field_as(name: str) -> Any:
 
 def written(value: Any) -> Any:
     """What `read` reads: dataclasses as objects, tuples as lists, and fields under their names in JSON."""
+    if value is None or isinstance(value, str | int | float):  # most values: a status is written twice a second
+        return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {_name(field): _written(field, getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {name: _written(field, getattr(value, field.name)) for name, field in _members(type(value))}
     if isinstance(value, Mapping):
         return {name: written(one) for name, one in value.items()}
     return list(map(written, value)) if isinstance(value, list | tuple) else value
 
 
+def lines(value: Mapping[str, Any]) -> str:
+    """An object as JSON with a line for each of its values: to indent it deeper takes Python three times as long."""
+    inside = (f" {json.dumps(name, ensure_ascii=False)}: {json.dumps(one, ensure_ascii=False)}"
+              for name, one in value.items())  # fmt: skip
+    return "{\n" + ",\n".join(inside) + "\n}"
+
+
 def _written(field: "dataclasses.Field[Any]", value: Any) -> Any:
     """The value of a field as JSON holds it."""
-    if field.metadata.get(READS, str) is str or value is None:
+    if value is None or field.metadata.get(READS, str) is str:
         return written(value)
     return list(map(str, value)) if isinstance(value, tuple) else str(value)
 
@@ -157,6 +166,12 @@ def in_words(hint: Any, least: float | None = None, several: bool = False) -> st
         return f"{'objects' if several else 'an object'} of {in_words(inside[1], several=True)}"
     words = _WORDS.get(hint, ("an object", "objects"))[several]
     return words if least is None or hint not in (int, float) else f"{words} of at least {least:g}"
+
+
+@cache
+def _members(kind: type[Any]) -> "tuple[tuple[str, dataclasses.Field[Any]], ...]":
+    """Every field with its name in JSON."""
+    return tuple((_name(field), field) for field in dataclasses.fields(kind))
 
 
 @cache

@@ -104,3 +104,12 @@ def test_a_value_that_is_text_in_json_is_read_and_written_by_its_field_and_no_ot
         assert typed_json.read(Named, {"one": one}) == Named()
     for several in ("2", [2], {"2": "3"}, None):
         assert typed_json.read(Named, {"several": several}) == Named()
+
+
+def test_an_object_has_a_line_for_each_value_and_is_read_as_the_same():
+    given = {"size": 3, "é": "a\nb", "parts": [{"size": 1}, {"size": None}], "none": {}}
+    text = typed_json.lines(given)
+    assert text.splitlines()[1:3] == [' "size": 3,', ' "é": "a\\nb",']
+    assert len(text.splitlines()) == len(given) + 2
+    assert typed_json.parsed(text) == given
+    assert typed_json.parsed(typed_json.lines({})) == {}

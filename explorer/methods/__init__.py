@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 from explorer.data.text_sets import Kind
 from explorer.errors import BadChoice
@@ -135,7 +136,12 @@ def load(name: str) -> type[Method]:
         near = difflib.get_close_matches(name, names(), n=1)
         meant = f" Did you mean '{near[0]}'?" if near else ""
         raise BadChoice(f"There is no method '{name}'.{meant} There are: {', '.join(names())}.")
-    module = importlib.import_module(f"{__name__}.{files()[name]}")
+    return _in_module(importlib.import_module(f"{__name__}.{files()[name]}"), name)
+
+
+@cache
+def _in_module(module: ModuleType, name: str) -> type[Method]:
+    """The method with this name in the module of its file."""
     kinds = filter(inspect.isclass, vars(module).values())
     (found,) = (kind for kind in kinds if issubclass(kind, Method) and vars(kind).get("name") == name)
     return found

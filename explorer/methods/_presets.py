@@ -1,6 +1,7 @@
 """The sets of settings of a method: Strata's defaults, the paper's values, the released code's, and presets by name."""
 
 from dataclasses import replace
+from functools import cache
 
 from explorer.errors import BadChoice
 from explorer.knobs import Knob, Values
@@ -17,6 +18,12 @@ def knobs_of(kind: type[Method], family: str = "") -> dict[str, Knob]:
     `family` is the encoder's, such as `RoBERTa-base`: values that the paper states for it replace the defaults, or the
     paper's values where Strata's default is another.
     """
+    return dict(_knobs_of(kind, family))  # type: ignore[arg-type]  # a class is hashable
+
+
+@cache
+def _knobs_of(kind: type[Method], family: str) -> dict[str, Knob]:
+    """These knobs, found once: a recipe asks for them whenever it is read, checked or compared."""
     knobs = dict(kind.knobs)
     if kind.trains():
         usual = kind.schedule.by_name()

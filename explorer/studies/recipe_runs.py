@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 
 from explorer.encoding.locate import model_names
@@ -13,6 +12,7 @@ from explorer.training.recipe import Recipe
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 
+APART = {"made_with", "seeds", "elsewhere", "elsewhere_most"}  # values of which runs of one recipe may have others
 Digests = dict[str, str | None]
 Known = tuple[runs.Run, Recipe]
 
@@ -89,7 +89,7 @@ def is_finished(run: runs.Run) -> bool:
 
 def _of_any_seed(recipe: Recipe) -> str:
     """Every value of a recipe but its seeds and what it is scored on elsewhere, in one text."""
-    return repr(replace(recipe, made_with={}, seeds=(0,), elsewhere=()).content())
+    return repr({name: value for name, value in recipe.content().items() if name not in APART})
 
 
 def _by_recipe() -> dict[str, list[Known]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import socket
 import time
@@ -127,7 +126,7 @@ def write(folder: Path, status: Status) -> Status:
     """Write a status in the run's folder, with the id of this process."""
     work_folder.check_there(folder, RUN)
     signed = work_folder.signed(status, beat=time.time())
-    text = json.dumps(signed.as_json(), ensure_ascii=False, indent=1)
+    text = typed_json.lines(signed.as_json())
     places.write_whole(
         folder / run_folder.STATUS,
         lambda file: file.write(text.encode()),
