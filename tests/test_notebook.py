@@ -13,16 +13,14 @@ import strata
 from explorer.__main__ import main
 from explorer.data import sample
 from explorer.encoding.locate.model_names import find
-from explorer.encoding.read.pooling import OWN
 from explorer.errors import StrataError
-from explorer.measuring.sentences.word_pairs import Explained, word_pair
+from explorer.measuring.sentences.word_pairs import Explained
 from explorer.measuring.sentences.word_tables import content
-from explorer.progress import finish
 from explorer.training.record import runs
 from tests import trainings
 from tests.live import ROOT
 
-ROWS = 90  # of the files of the user, in which something changes
+ROWS = 45  # of the files of the user, in which something changes
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +30,8 @@ def shown(tmp_path_factory):
     rows = zip(pairs.first[:ROWS], pairs.second, pairs.first[1:], strict=False)
     lines = ["anchor\tpositive\tnegative", *("\t".join(row) for row in rows)]
     (folder / "my-triplets.tsv").write_text("\n".join(lines), encoding="utf-8")
-    (folder / "my-labels.tsv").mkdir()  # in three parts, since ten folds take three times as long
-    for place, part in enumerate(("train", "dev", "test")):
-        rows = zip(pairs.parts[place:ROWS:3], pairs.first[place:ROWS:3], strict=True)
-        lines = [f"{label}\t{text}" for label, text in rows]
-        (folder / "my-labels.tsv" / f"{part}.tsv").write_text("\n".join(["label\ttext", *lines]), encoding="utf-8")
+    labelled = zip(pairs.parts[:ROWS], pairs.first[:ROWS], strict=True)
+    trainings.labelled_splits(folder / "my-labels.tsv", [*map("\t".join, labelled)])
     place = trainings.furnish(folder)
     for path, name in (
         ("model", "my-encoder"),
@@ -162,12 +157,7 @@ def test_words_are_those_that_the_page_of_notebooks_shows_and_add_up_to_the_cosi
 
 def test_the_demonstrations_model_counts_a_negation_against_a_pair(shown):
     pair, found = ("A man is not playing a guitar.", "A man is playing a guitar."), shown["why"].of
-    for one, model in zip(found.values(), (shown["model"], strata.load("run:example")), strict=True):
-        quick = finish(word_pair(model.differentiable, *pair, OWN))
-        for values, sums in zip(quick.contributions, one.contributions, strict=True):
-            assert values == pytest.approx(sums, abs=0.005)
-        assert quick.missed <= 0.005
-        assert one.missed < 0.01
+    assert all(one.missed < 0.01 for one in found.values())
     by_side = {side: dict(zip(one.words[0], one.contributions[0], strict=True)) for side, one in found.items()}
     assert found["A"].cosine == pytest.approx(0.701, abs=0.001)
     assert by_side["A"]["not"] == pytest.approx(-0.04, abs=0.02)

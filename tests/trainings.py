@@ -118,6 +118,14 @@ def scored_pairs(folder: Path, count: int) -> str:
     return str(path)
 
 
+def labelled_splits(folder: Path, rows: Sequence[str]) -> Path:
+    """Labelled texts in a folder of three splits: each classifier is fitted once, and not in ten folds."""
+    folder.mkdir()
+    for at, split in enumerate(("train", "dev", "test")):
+        (folder / f"{split}.tsv").write_text("\n".join(["label\ttext", *rows[at::3], ""]), encoding="utf-8")
+    return folder
+
+
 def graded_lines(drawn: random.Random, count: int) -> list[str]:
     """Pairs that share from none to four of their five words, graded by how many they share.
 

@@ -12,7 +12,7 @@ from explorer.data import sample
 from explorer.drawing.reports.report import MOST
 from explorer.measuring.scores.layer_scores import for_people
 from tests.html_tables import tables, told
-from tests.trainings import WORDS
+from tests.trainings import WORDS, labelled_splits
 
 KINDS = {
     "queries": ("query", "passage"),
@@ -21,21 +21,22 @@ KINDS = {
     "pairs": ("score", "sentence1", "sentence2"),
 }
 
-ROWS = 60  # of labelled texts 100, which ten folds need
+ROWS = 60
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A file of each kind."""
+    """A file of each kind; labelled texts are a folder of splits."""
     folder, drawn = tmp_path_factory.mktemp("kinds"), random.Random(11)
     for name, head in KINDS.items():
-        rows = [
-            [" ".join(drawn.choices(WORDS, k=drawn.randint(3, 6))) for _ in head]
-            for _ in range(100 if name == "labels" else ROWS)
-        ]
+        rows = [[" ".join(drawn.choices(WORDS, k=drawn.randint(3, 6))) for _ in head] for _ in range(ROWS)]
         for at, row in enumerate(rows):
             row[0] = {"labels": ("long", "short")[at % 2], "pairs": f"{drawn.random():.2f}"}.get(name, row[0])
-        (folder / f"{name}.tsv").write_text("\n".join(map("\t".join, (head, *rows, ""))), encoding="utf-8")
+        path, lines = folder / f"{name}.tsv", [*map("\t".join, rows)]
+        if name == "labels":
+            labelled_splits(path, lines)
+        else:
+            path.write_text("\n".join(["\t".join(head), *lines, ""]), encoding="utf-8")
     return folder
 
 

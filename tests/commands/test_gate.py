@@ -15,7 +15,7 @@ from explorer.evaluating.kinds.probe_pairs import ProbeJudge
 from explorer.measuring.scores.verdict import Verdict
 from explorer.progress import Progress
 from explorer.studies.gate import Average
-from tests.trainings import WORDS
+from tests.trainings import WORDS, labelled_splits
 
 PAIRS = 60
 
@@ -154,7 +154,10 @@ def test_every_kind_of_data_is_compared_with_its_own_measure(said, place, other,
     words = []
     for name, (head, lines, _) in kinds.items():
         path = tmp_path / f"{name}.tsv"
-        path.write_text("\n".join([head, *lines, ""]))
+        if name == "labels":
+            labelled_splits(path, lines)
+        else:
+            path.write_text("\n".join([head, *lines, ""]))
         words += ["--on", path]
         code, out, err = said("compare", place.model, other, "--on", path)
         assert code == 0, err
