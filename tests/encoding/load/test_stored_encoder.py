@@ -8,7 +8,7 @@ import pytest
 from sentence_transformers import SentenceTransformer
 
 from explorer.data import sample
-from explorer.data.retrieval_sets import RetrievalSet
+from explorer.data.retrieval_sets import RetrievalSet, of_pairs
 from explorer.encoding.load import declared, loading
 from explorer.encoding.locate import layout
 from explorer.encoding.locate.model_names import find, of_folder
@@ -69,7 +69,9 @@ def test_every_kind_of_set_has_the_scores_of_the_encoder_that_made_the_vectors(t
     folder = save_tiny("bert", tmp_path / "tiny")
     mode = {"word_embedding_dimension": WIDTH, "pooling_mode_mean_tokens": True}
     declare(folder, "Transformer", "Pooling", "Normalize", pooling=mode)
-    sets = sample.dev(), sample.triplets(), sample.search()
+    some = sample.triplets().taken(range(30))
+    queries = of_pairs("queries", some.anchors, some.positives, some.negatives)
+    sets = sample.dev().taken(range(30)), some, queries
     texts = list(dict.fromkeys(text for one in sets for text in sentences_of(one)))
     theirs = find(saved(tmp_path, texts, SentenceTransformer(str(folder)).encode(texts)))
     for given in sets:
