@@ -115,7 +115,7 @@ class RankingJudge(JudgedSet[RetrievalSet]):
     def items(self, vectors: Tensor) -> Floats:
         """The measure of each query; NaN if all documents have one vector, such as [CLS] of layer 0."""
         judgements = self.given.judgements
-        return finish(rankings.of_queries(*self._unit(vectors), judgements, self.measure, self._windows))
+        return finish(rankings.of_queries(*_unit(vectors, self.places), judgements, self.measure, self._windows))
 
     def by_measure(self, vectors: Tensor) -> dict[str, Floats]:
         """Every measure of each query, and the details of its ranking.
@@ -123,7 +123,7 @@ class RankingJudge(JudgedSet[RetrievalSet]):
         They are the rank of its first relevant document among the first hundred, the cosine to the nearest relevant
         one, and the place of the first document.
         """
-        documents, queries = self._unit(vectors)
+        documents, queries = _unit(vectors, self.places)
         if not rankings.rankable(documents, queries):
             return dict.fromkeys((*self.measures, *DETAILS), np.full(len(self), np.nan))
         judgements = self.given.judgements
@@ -154,7 +154,7 @@ class RankingJudge(JudgedSet[RetrievalSet]):
 
     def alike(self, vectors: Tensor) -> Floats:
         """The cosines of each query and the documents relevant to it, of their best windows."""
-        documents, queries = self._unit(vectors)
+        documents, queries = _unit(vectors, self.places)
         related = ((query, place) for query, judged in enumerate(self.given.judgements) for place in judged)
         windows = [(query, self._windows.of(place)) for query, place in related]
         asked, answers = (
@@ -165,10 +165,11 @@ class RankingJudge(JudgedSet[RetrievalSet]):
         ends = np.cumsum([len(found) for _, found in windows])
         return np.maximum.reduceat(cosines, ends - [len(found) for _, found in windows])
 
-    def _unit(self, vectors: Tensor) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        every = correlation.unit(vectors.float().numpy())
-        documents, queries = self.places
-        return every[documents], every[queries]
+
+def _unit(vectors: Tensor, places: Sequence[NDArray[np.intp]]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The vectors at the places of documents and of queries, with length 1."""
+    every, (documents, queries) = correlation.unit(vectors.float().numpy()), places
+    return every[documents], every[queries]
 
 
 def check_prompts(prompts: RolePrompts, encoder: Encoder, limit: int) -> None:
