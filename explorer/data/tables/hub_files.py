@@ -150,7 +150,7 @@ def _snapshot(hub_id: str, revision: str | None) -> Path | None:
     A program that asks for a commit, as `datasets` does, leaves no name.
     """
     every, main = cached(hub_id) / "snapshots", cached(hub_id) / "refs" / "main"
-    with suppress(OSError):
+    with suppress(OSError, ValueError):  # no such folder, or no text in the file
         if main.is_file():
             others = [every / main.read_text(encoding="utf-8").strip()]
         else:
