@@ -30,6 +30,7 @@ from explorer.progress import Progress, finish
 from explorer.run_folder import Evaluation, TrainingStep
 from explorer.training import running
 from explorer.training.loop import estimate
+from explorer.training.loop import learner as learners
 from explorer.training.loop.judging import under_heads
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.preparing import prepare
@@ -42,6 +43,7 @@ from tests.spoiling import configure, reweigh
 from tests.tiny_models import SENTENCES, save_tiny, tiny_tokenizer
 
 ROWS = 24
+FEW_SHARES = 0.3, 0.7, 1.0
 TOKENS = 17  # in sentences of probe packs
 FEW_PROBES = "STRATA_TEST_FEW_PROBES"  # for the processes of a test
 TIMED = {name: getattr(estimate, name) for name in ("BATCHES", "TIMES", "TRIED")}  # for an estimate as users get it
@@ -215,6 +217,11 @@ def few_probes(pairs: int = 3) -> Iterator[None]:
         mock.patch.dict(os.environ, {FEW_PROBES: str(pairs)}),
     ):
         yield
+
+
+def few_shares() -> AbstractContextManager[object]:
+    """Few shares of the tuned weights are tried in place of ten: each is an evaluation, in every fold."""
+    return mock.patch.object(learners, "SHARES", FEW_SHARES)
 
 
 @contextmanager

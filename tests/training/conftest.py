@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from explorer.training.record.runs import Run
-from tests.training.fold_runs import given, in_folds
+from tests.training.fold_runs import SHORT, given, in_folds, rows_of, written
 from tests.training.unbroken import begun
-from tests.trainings import Place, few_probes, furnish, in_no_time, loaded_once, new, train
+from tests.trainings import Place, few_probes, few_shares, furnish, in_no_time, loaded_once, new, train
 
 SMALL = ("explorer.methods.self_guided.PROJECTION", 8)
 
@@ -61,22 +61,20 @@ def of_method(place, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def text(of_method):
+def text(tmp_path_factory):
     """A file of scored pairs."""
-    return of_method("cosent").text
+    return written(tmp_path_factory.mktemp("scored") / "text.csv", "cosent", rows_of("cosent"))
 
 
 @pytest.fixture(scope="session")
 def whole_of_folds(place, text):
     """A run of two seeds that nobody touched."""
     with in_no_time(), few_probes(), loaded_once():
-        return train(new(place, "cosent", seeds=(1, 2), **given(text)))
+        return train(new(place, "cosent", seeds=(1, 2), **given(text, steps=SHORT)))
 
 
 @pytest.fixture(scope="session")
-def shared(place, of_method):
+def with_shares(place, text):
     """A run whose folds choose the share of the tuned weights."""
-    made = of_method("cosent")
-    with in_no_time(), few_probes(), loaded_once():
-        run = train(new(place, "cosent", **given(made.text, blend=0.0, keep_base=True)))
-    return SimpleNamespace(**vars(made) | {"run": run})
+    with in_no_time(), few_probes(), loaded_once(), few_shares():
+        return train(new(place, "cosent", **given(text, blend=0.0, keep_base=True)))

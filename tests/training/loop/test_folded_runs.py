@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,51 +20,57 @@ from explorer.training.recipe import Recipe
 from explorer.training.record import recorder, runs
 from explorer.training.record.runs import KEEP
 from explorer.training.record.status import STOPPED
-from tests.training.fold_runs import FOLDS, STEPS, given
+from tests.training.fold_runs import FOLDS, SHORT, STEPS, given
 from tests.training.unbroken import assert_goes_on, assert_same
-from tests.trainings import new, recipe, solved_pairs, train, weights
+from tests.trainings import few_shares, new, recipe, solved_pairs, train, weights
 
 FOLD, TRAINING, LOOK, BEST = Phase.EVALUATING_HELD_OUT, Phase.TRAINING, Phase.EVALUATING_DEV, Phase.EVALUATING_BEST
+
+
+@pytest.fixture(scope="module")
+def short(place, text):
+    """A run of few steps that nobody touched."""
+    return train(new(place, "cosent", **given(text, steps=SHORT)))
 
 
 def last_step(run) -> int:
     return int(run.status().results[0].steps)
 
 
-@pytest.mark.parametrize("kind", ["whole_of_folds", "shared"])
+@pytest.mark.parametrize("kind", ["whole_of_folds", "with_shares"])
 def test_a_run_that_is_broken_off_in_a_fold_between_folds_or_in_the_last_training_ends_the_same(kind, request):
-    made = request.getfixturevalue(kind)
-    run = made if kind == "whole_of_folds" else made.run
+    run = request.getfixturevalue(kind)
     if kind == "whole_of_folds":  # in the first of its seeds once: all such places are those of the other run
-        places = [(1, STEPS, LOOK), (2, 2 * STEPS, LOOK), (2, FOLDS * STEPS + 1, TRAINING)]
+        places = [(1, SHORT, LOOK), (2, 2 * SHORT, LOOK), (2, FOLDS * SHORT + 1, TRAINING)]
     else:
         places = [(1, 1, TRAINING), (1, STEPS, LOOK), (1, STEPS + 3, TRAINING), (1, FOLDS * STEPS, LOOK)]
         places += [(1, FOLDS * STEPS + 1, TRAINING), (1, last_step(run), BEST)]
         places += [(1, STEPS, FOLD, FOLD), (1, 2 * STEPS, FOLD, TRAINING)]
-    ends = assert_goes_on(run, *sorted(places, key=lambda place: place[:2]))
+    with few_shares():
+        ends = assert_goes_on(run, *sorted(places, key=lambda place: place[:2]))
     assert np.array_equal(recorder.items(ends, 1), recorder.items(run, 1))
     assert ends.status().facts.folds == run.status().facts.folds
 
 
-@pytest.mark.product(1)
 @pytest.mark.parametrize("save_every", [60.0, 0.0], ids=["saved between folds", "saved at every step"])
-@pytest.mark.parametrize("step", [2, STEPS, STEPS + 2, FOLDS * STEPS + 1])
 def test_a_run_whose_process_is_killed_goes_on_from_what_is_on_disk_and_ends_the_same(
-    place, of_method, save_every, step, monkeypatch
+    place, short, save_every, monkeypatch
 ):
+    """Killed in the first fold, at its end, in the second, and in the last training."""
     monkeypatch.setattr("explorer.training.loop.loop.SAVE_EVERY", save_every)
-    made = of_method("cosent")
-    run = new(place, "cosent", **given(made.text))
-    work = running.train(run)
-    while next(work).stage is not TRAINING or run.status().step < step:
-        pass
-    killed = shutil.copytree(run.folder, place.runs / f"{run.name}-killed")  # as it is between two steps
-    work.close()
+    run = runs.new(replace(short.recipe(), made_with={}), "", place.runs)
+    for step in (2, SHORT, SHORT + 2, FOLDS * SHORT + 1):
+        work = running.train(run)
+        while next(work).stage is not TRAINING or run.status().step < step:
+            pass
+        killed = shutil.copytree(run.folder, place.runs / f"{run.name}-{step}")  # as it is between two steps
+        work.close()
+        run.delete()
+        run = runs.Run(killed)
+    train(run)
+    assert_same(run, short)
+    assert np.array_equal(recorder.items(run, 1), recorder.items(short, 1))
     run.delete()
-    train(runs.Run(killed))
-    assert_same(runs.Run(killed), made.run)
-    assert np.array_equal(recorder.items(runs.Run(killed), 1), recorder.items(made.run, 1))
-    runs.Run(killed).delete()
 
 
 def test_of_several_seeds_the_first_is_kept_since_the_rows_that_judge_them_choose_none(whole_of_folds):
@@ -82,15 +89,15 @@ def stopped_at(run, step):
     assert run.status().state == STOPPED
 
 
-def test_stop_in_a_fold_keeps_no_model_in_the_last_training_the_one_so_far_and_both_go_on(place, text, of_method):
-    run = runs.new(recipe(place, "cosent", **given(text)), "", place.runs)
-    stopped_at(run, STEPS + 2)
+def test_stop_in_a_fold_keeps_no_model_in_the_last_training_the_one_so_far_and_both_go_on(place, short):
+    run = runs.new(replace(short.recipe(), made_with={}), "", place.runs)
+    stopped_at(run, SHORT + 2)
     assert not run.has_model
-    stopped_at(run, FOLDS * STEPS + 1)
+    stopped_at(run, FOLDS * SHORT + 1)
     assert run.has_model
     assert run.status().verdict.test.after is None, "no row is judged by all folds' choice before the run is over"
     train(run)
-    assert_same(run, of_method("cosent").run)
+    assert_same(run, short)
 
 
 def test_the_base_is_saved_and_nothing_was_learned_where_it_is_best_in_most_folds(place, tmp_path):

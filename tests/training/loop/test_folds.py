@@ -15,14 +15,13 @@ from explorer.methods import load
 from explorer.progress import Phase, finish
 from explorer.run_folder import TrainingStep, predictions_file
 from explorer.training.loop import folds
-from explorer.training.loop.learner import SHARES
 from explorer.training.loop.measured_facts import FoldScores
 from explorer.training.loop.training_texts import divide
 from explorer.training.recipe import Recipe
 from explorer.training.record import recorder
-from tests.training.fold_runs import FOLDS, METHODS, SETTINGS, STEPS, given, in_rows, low_median, seen_by, texts
+from tests.training.fold_runs import FOLDS, METHODS, SETTINGS, SHORT, STEPS, given, in_rows, low_median, seen_by, texts
 from tests.training.unbroken import assert_goes_on
-from tests.trainings import WORDS, new, train, weights
+from tests.trainings import FEW_SHARES, WORDS, new, train, weights
 
 
 @pytest.fixture(scope="module", params=METHODS)
@@ -147,17 +146,17 @@ def test_of_a_fold_no_other_number_of_updates_than_the_folds_own_rows_chose_is_k
 
 def test_folds_that_stop_early_are_judged_at_their_last_step_and_the_last_training_does_not_stop(place, of_method):
     made = of_method("cosent")
-    changes = {"early_stop": "no new best", "endurance": 2}
+    changes = {"early_stop": "no new best", "endurance": 1}
     run = train(new(place, "cosent", **given(made.text, **changes)))
     (result,) = run.status().results
     for before, fold in zip(made.run.status().results[0].folds, result.folds, strict=True):
         scores = before.scores[1:]
-        ends = [at for at in range(3, STEPS + 1) if scores.index(max(scores[:at])) < at - 2]
+        ends = [at for at in range(2, STEPS + 1) if scores.index(max(scores[:at])) < at - 1]
         assert fold.tried == tuple(range(min(ends, default=STEPS) + 1))
     updates = [line.step for line in run.metrics() if isinstance(line, TrainingStep) and line.stage == FOLDS + 1]
     assert len(updates) == run.status().facts.folds.chosen
     assert any(len(fold.tried) <= STEPS for fold in result.folds), "the premise: one stops early"
-    assert run.status().facts.folds.chosen > 2, "the premise: more than the evaluations without a score that end it"
+    assert run.status().facts.folds.chosen > 1, "the premise: more than the evaluations without a score that end it"
 
 
 def blended(place, plain, share):
@@ -171,10 +170,11 @@ def blended(place, plain, share):
 
 
 def test_where_a_share_is_chosen_each_row_is_judged_by_the_blend_that_is_best_on_average_in_the_other_folds(
-    place, shared
+    place, of_method, with_shares
 ):
+    shared = SimpleNamespace(**vars(of_method("cosent")) | {"run": with_shares})
     (result,) = shared.run.status().results
-    tried = (0.0, *SHARES)
+    tried = (0.0, *FEW_SHARES)
     sentences = sorted({text for row in shared.rows for text in texts(row)})
     items, means = {}, []
     for fold in range(1, FOLDS + 1):
@@ -259,9 +259,9 @@ def weights_in(folder):
 def test_as_many_updates_as_epochs_on_the_rows_of_the_smallest_training_and_of_pairs_of_labels_as_they_have(
     place, text, labelled
 ):
-    run = train(new(place, "cosent", **given(text, steps=0, epochs=2)))
+    run = train(new(place, "cosent", **given(text, steps=0, epochs=2, batch_size=8)))
     fewest = 24 - max(fold.rows for fold in run.status().results[0].folds)
-    assert {fold.tried[-1] for fold in run.status().results[0].folds} == {2 * (fewest // 4)}
+    assert {fold.tried[-1] for fold in run.status().results[0].folds} == {2 * (fewest // 8)}
     own = {"steps": 0, "iterations": 1, "batch_size": 8}
     run = train(new(place, "setfit", **given(labelled, **own)))
     fewest = 20 - max(fold.rows for fold in run.status().results[0].folds)
@@ -311,7 +311,7 @@ def test_labelled_rows_get_the_class_that_a_model_predicts_which_saw_neither_the
     place, labelled, monkeypatch
 ):
     seen = seen_by(monkeypatch)
-    run = train(new(place, "classify", **given(labelled)))
+    run = train(new(place, "classify", **given(labelled, steps=6)))  # each row that a fold leaves is drawn
     rows = [tuple(line.split(",")) for line in Path(labelled).read_text().splitlines()[1:]]
     (result,) = run.status().results
     rates = {fold: [line.rate for line in run.metrics() if isinstance(line, TrainingStep) and line.stage == fold]
@@ -337,11 +337,11 @@ def test_labelled_rows_get_the_class_that_a_model_predicts_which_saw_neither_the
 def test_setfit_pairs_no_row_with_one_that_its_fold_holds_out_and_goes_on_after_a_break(place, labelled, monkeypatch):
     with monkeypatch.context() as patch:
         seen = seen_by(patch)
-        run = train(new(place, "setfit", **given(labelled, iterations=3)))
+        run = train(new(place, "setfit", **given(labelled, iterations=3, steps=SHORT)))
     texts = [line.split(",")[1] for line in Path(labelled).read_text().splitlines()[1:]]
     trained = {fold: {cell for columns in seen[fold] for column in columns for cell in column} for fold in seen}
     for text in texts:
         assert any(text not in trained[fold] for fold in range(1, FOLDS + 1))
-    ends = assert_goes_on(run, (1, STEPS + 2, Phase.TRAINING), (1, FOLDS * STEPS, Phase.EVALUATING_DEV))
+    ends = assert_goes_on(run, (1, SHORT + 2, Phase.TRAINING), (1, FOLDS * SHORT, Phase.EVALUATING_DEV))
     for file in ("model/classifier.safetensors", "predictions/seed-1.tsv"):
         assert (ends.folder / file).read_bytes() == (run.folder / file).read_bytes()
