@@ -1,5 +1,6 @@
 """Test what finished runs say of models: which was tuned from which, and the rows that a run held out for its test."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,6 +26,7 @@ from explorer.training.loop.learner import Learner
 from explorer.training.record import run_results
 from explorer.training.record import status as statuses
 from explorer.training.record.run_results import known_probes, run_of, tuning
+from explorer.training.record.runs import Run
 from tests import trainings
 from tests.tiny_models import save_tiny
 
@@ -201,16 +203,24 @@ def rounded_otherwise(patch):
     patch.setattr(Learner, "update", elsewhere)
 
 
-@pytest.fixture
-def repeated(tmp_path, monkeypatch):
-    """Two runs of one recipe and seed with equal weights, and one with others."""
-    place = trainings.furnish(tmp_path)
-    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
-    one, same = (trainings.train(trainings.new(place, name=name)) for name in ("one", "same"))
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A place with two runs of one recipe and seed with equal weights, and one with others."""
+    place = trainings.furnish(tmp_path_factory.mktemp("repeated"))
+    for name in ("one", "same"):
+        trainings.train(trainings.new(place, name=name, settings={"steps": 2}))
     with pytest.MonkeyPatch.context() as patch:
         rounded_otherwise(patch)
-        other = trainings.train(trainings.new(place, name="other"))
-    return one, same, other
+        trainings.train(trainings.new(place, name="other", settings={"steps": 2}))
+    return place
+
+
+@pytest.fixture
+def repeated(trained, tmp_path, monkeypatch):
+    """A copy of these runs."""
+    home = shutil.copytree(trained.runs, tmp_path / "copied")
+    monkeypatch.setenv("STRATA_RUNS", str(home))
+    return [Run(home / name) for name in ("one", "same", "other")]
 
 
 def rows_of(place):
