@@ -26,9 +26,11 @@ from explorer.studies.plans.plan import PlanBudget
 from explorer.training.loop import training_texts
 from explorer.training.record import runs
 from tests.studies.plans.seeds_by_hand import by_hand
+from tests.trainings import few_shares, scored_pairs
 
 METHODS = ("cosent", "cosine-regression")
-SHORT = {"batch_size": 8, "steps": 2}
+SHORT = {"batch_size": 4, "steps": 2}
+PAIRS = 96  # of which a quarter, in two folds, is more than a batch
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -42,7 +44,7 @@ def one_short_set_elsewhere(place):
 @pytest.fixture(autouse=True, scope="module")
 def short_trainings():
     """Two updates, two folds and no more than two seeds, so that an answer is found long before its time limit."""
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, few_shares():
         patch.setattr(training_texts, "divide", in_two(training_texts.divide))
         patch.setattr(amounts.methods, "few_rows", lambda kind, rows: dict(SHORT))
         patch.setattr(amounts, "LEAST_STEPS", 1)
@@ -55,6 +57,12 @@ def short_trainings():
 def in_two(divide):
     """Rows are divided into two folds, however many are asked for."""
     return lambda corpus, wanted: divide(corpus, 2)
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    """A file of scored pairs."""
+    return scored_pairs(tmp_path_factory.mktemp("text"), PAIRS)
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +170,7 @@ def test_a_limit_that_allows_no_training_is_refused_with_what_is_needed(text, as
     monkeypatch.setattr(amounts, "cost", cost)
     data = replace(own_data.read(text, asked.model), test=halves()[1], test_items=120)
     with pytest.raises(
-        BadChoice, match=r"1 minutes do not suffice: .*cosine-regression on 180 rows with one seed .* 3\.3"
+        BadChoice, match=rf"1 minutes do not suffice: .*cosine-regression on {PAIRS} rows with one seed .* 3\.3"
     ):
         finish(advice.proposal(data, replace(asked, minutes=1.0)))
     with pytest.raises(
@@ -173,7 +181,7 @@ def test_a_limit_that_allows_no_training_is_refused_with_what_is_needed(text, as
 
 def test_in_words_only_what_is_trained_is_named(proposed):
     told = advice.in_text(proposed)
-    assert told.startswith("2 methods (cosent, cosine-regression) on all 180 rows with one seed; then, as far as")
+    assert told.startswith(f"2 methods (cosent, cosine-regression) on all {PAIRS} rows with one seed; then, as far as")
     assert "the best of them on half and a quarter of the rows and with another learning rate" in told
     few = replace(proposed.advice, amount=amounts.Amount(19), data=replace(proposed.advice.data, rows=19))
     assert "quarter" not in advice.in_text(replace(proposed, advice=few))
