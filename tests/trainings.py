@@ -225,6 +225,14 @@ def few_shares() -> AbstractContextManager[object]:
 
 
 @contextmanager
+def few_probes_shown(pairs: int = 20) -> Iterator[None]:
+    """The first so many pairs of each probe pack, for pages and comparisons, which encode all under each model."""
+    few = tuple(replace(pack, first=pack.first[:pairs], second=pack.second[:pairs]) for pack in sample.probe_packs())
+    with mock.patch("explorer.data.sample.probe_packs", return_value=few):
+        yield
+
+
+@contextmanager
 def paced(seconds: float = 0.05, pause: Callable[[float], object] = time.sleep) -> Iterator[None]:
     """Steps after pauses: a run that is to be under way while a test goes on leaves the processor to it."""
     update = Learner.update

@@ -6,12 +6,12 @@ import pytest
 
 from explorer.__main__ import main
 from tests.tiny_models import save_tiny
-from tests.trainings import Place, few_probes, furnish, in_no_time, loaded_once
+from tests.trainings import Place, few_probes, few_probes_shown, furnish, in_no_time, loaded_once
 
 
 @pytest.fixture(autouse=True, scope="module")
 def quick():
-    with in_no_time(), few_probes(), loaded_once():
+    with in_no_time(), few_probes(), few_probes_shown(), loaded_once():
         yield
 
 

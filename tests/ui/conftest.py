@@ -5,16 +5,13 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
-from unittest import mock
 
 import pytest
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.state import SafeSessionState
 from streamlit.testing.v1 import AppTest, app_test
 
-from explorer.data import sample
 from explorer.progress import Progress
 from explorer.ui.access import jobs
 from explorer.ui.train import start_form
@@ -89,9 +86,7 @@ def no_run_fails(monkeypatch):
 @pytest.fixture(autouse=True, scope="module")
 def quick():
     """Trainings take milliseconds; they judge few pairs of each probe pack, and pages show few."""
-    few = tuple(replace(pack, first=pack.first[:20], second=pack.second[:20]) for pack in sample.probe_packs())
-    shown = mock.patch("explorer.data.sample.probe_packs", return_value=few)
-    with trainings.in_no_time(), trainings.few_probes(), trainings.loaded_once(), shown:
+    with trainings.in_no_time(), trainings.few_probes(), trainings.loaded_once(), trainings.few_probes_shown():
         yield
 
 
