@@ -139,11 +139,12 @@ def of_kind(kind: type[Task[Any]]) -> Store:
 
     def key(desk: Desk, x: Any) -> Hashable:
         task = kind(x.name, SimpleNamespace(digest=x.data))
-        about = x.text, x.probe, x.seeds, x.index, x.query_prompt, x.document_prompt, x.windows, x.titles
+        about = x.text, x.probe, x.seeds, x.prompt, x.index, x.query_prompt, x.document_prompt, x.windows, x.titles
         chosen = Options(*about, again=x.again)
         return task.key(chosen, Settings(x.precision, "cpu", x.max_length)).key(x.model)
 
-    encoding = {"precision": one_of("bfloat16", "float32"), "max_length": one_of(None, 4, 44)}
+    prompts = one_of(None, "", "sts", "mteb")
+    encoding = {"precision": one_of("bfloat16", "float32"), "max_length": one_of(None, 4, 44), "prompt": prompts}
     asked = {"name": drawn.name, "titles": one_of((), ("all",)), "again": one_of(True, False)}
     decides = {"data": drawn.digest, "model": drawn.digest, **encoding, **decides}
     return Store(decides, {**asked, **options}, key, bases=100)
