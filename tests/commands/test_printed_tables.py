@@ -10,6 +10,7 @@ import pytest
 from explorer.__main__ import main
 from explorer.evaluating.results.table_formats import OF_NUMBERS
 from explorer.studies.gallery import read_report
+from explorer.studies.size import picture
 from tests.evaluating.results_by_hand import write_set
 from tests.evaluating.test_table_formats import compiled
 from tests.latex import read
@@ -42,6 +43,8 @@ def desk(place, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STRATA_RESULTS", str(folder / "results"))
         patch.setenv("STRATA_DATA", str(folder / "data"))
+        patch.setattr(picture, "ROUNDS", 1)  # how often it is timed, not how fast it is
+        patch.setattr(picture, "TEXTS", 8)
         yield folder
 
 
