@@ -165,7 +165,7 @@ def _deterministic() -> Iterator[None]:
 
 def _ended(setting: Setting, name: str, precision: str) -> Run:
     """A run to its end; one whose name starts with "broken" is stopped and resumed on the way."""
-    steps = 6 if setting.dry else 12
+    steps = 3 if setting.dry else 12
     values = {"steps": steps, "evaluate_every": steps // 3, "batch_size": 8}
     if setting.dry:
         values["projection"] = False

@@ -23,7 +23,7 @@ SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 @pytest.fixture(scope="module")
 def run(place):
-    one = trainings.new(place, "simcse", "blended", settings={"learning_rate": 1e-2})
+    one = trainings.new(place, "simcse", "blended", settings={"learning_rate": 1e-2, "steps": 2})
     trainings.train(one)
     return one
 
@@ -113,7 +113,9 @@ def test_an_exported_blend_is_the_same_model_in_sentence_transformers_and_scores
 def scored(place, tmp_path_factory):
     """A run with enough pairs to say what a cosine means, and its blends."""
     halves = sample.dev().name, sample.test().name
-    one = trainings.new(place, "simcse", "scored", dev=halves[0], test=halves[1], settings={"learning_rate": 1e-2})
+    one = trainings.new(
+        place, "simcse", "scored", dev=halves[0], test=halves[1], settings={"learning_rate": 1e-2, "steps": 2}
+    )
     trainings.train(one)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STRATA_CACHE", str(tmp_path_factory.mktemp("cache")))
@@ -210,7 +212,7 @@ def test_a_stored_blend_says_what_it_is_made_of_and_is_written_once(place, run, 
 
 def test_the_mean_of_two_runs_is_blended_and_runs_of_two_bases_are_refused(place, run, blended, tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
-    other = trainings.new(place, "simcse", "second", seeds=(2,), settings={"learning_rate": 1e-2})
+    other = trainings.new(place, "simcse", "second", seeds=(2,), settings={"learning_rate": 1e-2, "steps": 2})
     trainings.train(other)
     models, curve = finish(blending.of_runs([run, other], (1.0,)))
     weights = [trainings.weights(one) for one in (run, other)]

@@ -26,6 +26,12 @@ def other(tmp_path_factory):
     return encoder_of(save_tiny("bert", tmp_path_factory.mktemp("tiny") / "other", seed=1))
 
 
+@pytest.fixture(autouse=True)
+def few_are_tried(monkeypatch):
+    """Two fifths of the texts, as of the sample with a text of 400 sentences."""
+    monkeypatch.setattr(duration, "TRIED", 64)
+
+
 @pytest.fixture
 def clock(monkeypatch):
     """A clock that goes on by a text that is encoded, a map that is fitted, and a size that is scored or compared."""
@@ -54,8 +60,8 @@ def clock(monkeypatch):
 @pytest.mark.parametrize("options", [EACH, SizeOptions(layers=(1,), poolings=("mean",), stored=("bits",))])
 @pytest.mark.parametrize("several", [False, True])
 def test_the_estimate_is_the_time_of_the_picture_after_some_of_the_work(encoder, other, clock, options, several):
-    text = Sentences("text", tuple(sample.sentences().texts[:400]))
-    about = sample.dev(), text, options, [other] * several
+    pairs, text = sample.dev().taken(range(30), "few"), Sentences("text", tuple(sample.sentences().texts[:100]))
+    about = pairs, text, options, [other] * several
     estimated = finish(duration.seconds_of(encoder, *about))
     tried, took = clock[0], finish(picture.picture(encoder, *about)).seconds
     assert tried < took
