@@ -22,6 +22,7 @@ LINES = {
     ("search", "--model"): "search words --corpus {text} --model {} --json",
     ("explain", "A"): "explain one two {} --json",
     ("explain", "B"): "explain one two {model} {} --json",
+    ("mine", "--model"): "mine {triplets} --model {} --json",
     ("similarity", "A"): "similarity {} --text {text} --json",
     ("similarity", "B"): "similarity {model} {} --text {text} --json",
     ("shrink", "MODEL"): "shrink {} --on {test} --layers 1 --poolings mean --dimensions 4 --stored float32 --json",
@@ -71,7 +72,7 @@ def line(place, run, tmp_path):
     long.write_text("\n".join(f"{number} {one}" for number in range(20) for one in SENTENCES), encoding="utf-8")
 
     def of(text, source):
-        paths = {name: getattr(place, name) for name in ("model", "text", "dev", "test")}
+        paths = {name: getattr(place, name) for name in ("model", "text", "triplets", "dev", "test")}
         more = {"out": tmp_path / f"out-{next(numbers)}", "long": long}
         return [word.format(source, **paths, **more) for word in text.split()]
 

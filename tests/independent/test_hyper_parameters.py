@@ -8,7 +8,7 @@ import pytest
 
 from explorer import methods
 from explorer.methods import ENCODERS, Schedule, knobs_of, paper_values
-from explorer.training.loop import learner
+from explorer.training.loop import judging
 from tests.independent import papers
 from tests.trainings import few_probes, furnish, in_no_time, looks, new, train
 
@@ -152,8 +152,8 @@ def calm(tmp_path_factory):
     [("drops", LOW, 3), ("drops", HIGH, 3), ("no new best", HIGH, 2), ("none", HIGH, 1)],
 )
 def test_a_run_stops_there_and_keeps_the_best_step_after_the_base(calm, monkeypatch, rule, scores, endurance):
-    given, look = iter(scores), learner.checkup
-    monkeypatch.setattr(learner, "checkup", lambda *seen, **how: replace(look(*seen, **how), score=next(given)))
+    given, look = iter(scores), judging.checkup
+    monkeypatch.setattr(judging, "checkup", lambda *seen, **how: replace(look(*seen, **how), score=next(given)))
     steps = {"steps": len(scores) - 1, "evaluate_every": 1, "early_stop": rule, "endurance": endurance}
     with in_no_time(), few_probes():
         run = train(new(calm, "simcse", settings=steps))

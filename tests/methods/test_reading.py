@@ -18,7 +18,7 @@ from explorer.methods import Schedule
 from explorer.methods.distil import Student
 from explorer.methods.multilingual import DistilTranslations
 from explorer.methods.self_guided import SelfGuided
-from explorer.training.loop import learner
+from explorer.training.loop import judging
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.loop import Training
 from tests import trainings
@@ -326,7 +326,7 @@ def test_an_evaluation_that_drew_a_number_would_be_seen(place, texts, tmp_path, 
         torch.rand(1)
         return vector_geometry.checkup(*seen)
 
-    monkeypatch.setattr(learner, "checkup", drawing)
+    monkeypatch.setattr(judging, "checkup", drawing)
     often, _ = trained(place, texts, "simcse", tmp_path, monkeypatch, every=1)
     seldom, _ = trained(place, texts, "simcse", tmp_path, monkeypatch, every=STEPS)
     assert not same(often, seldom)

@@ -176,7 +176,9 @@ def test_a_disk_that_is_full_half_way_leaves_nothing(plain_copy, tmp_path, monke
     full = OSError(errno.ENOSPC, "No space left on device")
     monkeypatch.setattr(place, name, mock.Mock(side_effect=full))
     head = Head(("mean",), (Dense(plain_copy.encoder.model.get_input_embeddings().weight[:4], None, "Tanh"),))
-    with pytest.raises(NotWritable, match=r"run cannot be written: No space left on device. Make room there, or keep"):
+    with pytest.raises(
+        NotWritable, match=r"run cannot be written: No space left on device. Make room there, or choose"
+    ):
         export(plain_copy, head, tmp_path / "run", "# card", None)
     assert not list(tmp_path.iterdir())
 

@@ -134,7 +134,7 @@ def test_methods_that_need_layers_refuse_it_in_one_sentence():
         if kind.needs_layers():
             with pytest.raises(UnsupportedModel, match=rf"'it' is static embeddings, .* and {name} needs them. Choose"):
                 kind.check_layers({}, "it", 0)
-        elif "teacher" in kind.knobs:
+        elif "keep_layers" in kind.knobs:
             with pytest.raises(BadChoice, match=r"'it' has no layers, and none can be removed"):
                 kind.check_layers({}, "it", 0)
             kind.check_layers({"teacher": "another"}, "it", 0)

@@ -301,6 +301,7 @@ def test_the_sample_has_its_judged_queries_and_other_corpora_have_none(app):
 
 def test_a_damaged_folder_is_told_and_not_searched(app, place):
     (place.folder / "judged2" / "qrels").mkdir(parents=True, exist_ok=True)
+    (place.folder / "judged2" / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\n")
     (place.folder / "judged2" / "corpus.jsonl").write_text('{"_id": "d1", "text": "a man"}\n')
     by_link(app, corpus=str(place.folder / "judged2"))
     assert any("has no file of queries" in text for text in words(app.error))
