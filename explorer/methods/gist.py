@@ -85,7 +85,7 @@ class GISTPairs(GuidedInBatchNegatives):
     """
 
     name = "gist"
-    when_to_use = "Pairs whose batches hold other right answers; with SNLI a tuned encoder got worse (one seed)."
+    when_to_use = "Pairs whose batches hold other right answers; with SNLI no change that is not chance (three seeds)."
     rows = PAIRS
 
 
@@ -98,5 +98,5 @@ class GISTTriplets(GuidedInBatchNegatives):
     """
 
     name = "gist-hard"
-    when_to_use = "Triplets whose negatives may be right answers; with SNLI a tuned encoder gained 0.2 (one seed)."
+    when_to_use = "Triplets whose negatives may be right answers; with SNLI no gain that is not chance (three seeds)."
     rows = TRIPLETS

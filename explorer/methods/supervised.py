@@ -247,7 +247,7 @@ class AnglE(CoSENT):
     """
 
     name = "angle"
-    when_to_use = "Scored pairs: with one seed as large a gain as by CoSENT, within its interval."
+    when_to_use = "Scored pairs: as large a gain as by CoSENT (three seeds)."
     paper = cited("li-li-2024-aoe")
     suggestion = None
 
