@@ -14,6 +14,7 @@ from torch import Tensor
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.encoder import Encoder
+from tests.tiny_models import WIDTH, save_tiny
 
 
 def encoder_of(folder: Path, **options: str) -> Encoder:
@@ -48,6 +49,15 @@ def reweigh(
         torch.save(weights, folder / "pytorch_model.bin")
     else:
         save_file(weights, folder / "model.safetensors", {"format": "pt"})
+
+
+def save_of_max(folder: Path) -> Path:
+    """Save a tiny model that declares max pooling, with weights so large that few cosines are alike."""
+    save_tiny("bert", folder)
+    mode = {"word_embedding_dimension": WIDTH, "pooling_mode_mean_tokens": False, "pooling_mode_max_tokens": True}
+    declare(folder, "Transformer", "Pooling", pooling=mode)
+    reweigh(folder, lambda weights: {name: each * (10 if each.dim() > 1 else 1) for name, each in weights.items()})
+    return folder
 
 
 class Malicious:

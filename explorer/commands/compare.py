@@ -60,7 +60,7 @@ def compare_flags(verb: argparse.ArgumentParser) -> None:
         verb, ComparedReadings, SidePrompts, splits.SplitOptions, WINDOWS, CORPUS, ScoredBy, Settings, flags.ONLINE
     )
     flags.add(verb, GeometryOptions)
-    verb.add_argument("--report", type=given_path, metavar="FILE", help="Write everything as one HTML file")
+    flags.add_report(verb, "Write everything")
     verb.add_argument("--json", action="store_true", help="Everything, as JSON")
 
 

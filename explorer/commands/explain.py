@@ -19,7 +19,6 @@ from explorer.errors import BadChoice, WrongColumns
 from explorer.evaluating.kinds import held
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences import edit_tables, word_pairs, word_tables
-from explorer.places import given_path
 from explorer.progress import Progress, finish
 from explorer.run_folder import RUN
 from explorer.training.record.run_results import named_set
@@ -47,7 +46,7 @@ def explain_flags(verb: argparse.ArgumentParser) -> None:
         "that an anchor is in",
     )
     flags.add(verb, declared.SideReadings, word_pairs.WordOptions, *MEASURED, flags.ONLINE)
-    verb.add_argument("--report", "--html", type=given_path, metavar="FILE", help="Write everything as one HTML file")
+    flags.add_report(verb, "Write everything", "--html")
     verb.add_argument("--json", action="store_true", help="Everything, as JSON; of --pairs, a list and the mean cost")
 
 

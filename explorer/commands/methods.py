@@ -258,7 +258,7 @@ def mine(options: argparse.Namespace) -> None:
             output.say(line)
     model = find(options.model, online=options.online)
     if wanted.guide != MinedNegatives.knobs["guide"].default:
-        find(wanted.guide, online=options.online)
+        find(wanted.guide, online=options.online)  # refused before anything is encoded
     mined = output.finish_or_stop(mined_rows.of_rows(rows, model, wanted, options.device), STOPPED)
     text = mined_rows.summary(mined)
     if options.json:

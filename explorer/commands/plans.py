@@ -29,7 +29,7 @@ def plan_flags(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument("--table", action="store_true", help="Print the table as it stands now, and stop")
     flags.add(verb, ExecutionOptions)
-    verb.add_argument("--report", type=given_path, metavar="FILE", help="Also write the table as one HTML file")
+    flags.add_report(verb, "Also write the table")
     flags.add_forms(verb, json="The table as JSON, with the run of each cell")
 
 

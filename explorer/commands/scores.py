@@ -185,7 +185,7 @@ def shrink_flags(verb: argparse.ArgumentParser) -> None:
         help="Write the encoder of the one size that is named by --layers, --poolings, --dimensions and --stored",
     )
     flags.add(verb, Settings, flags.ONLINE)
-    verb.add_argument("--report", type=given_path, metavar="FILE", help="Also write the sizes as one HTML file")
+    flags.add_report(verb, "Also write the sizes")
     flags.add_forms(verb, json="The table as json")
 
 

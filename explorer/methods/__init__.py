@@ -37,7 +37,7 @@ from explorer.methods._class_layer import ClassLayer
 from explorer.methods._few_rows import few_rows, fitted_names, unless_chosen
 from explorer.methods._in_batch import InBatchNegatives
 from explorer.methods._method import DEMONSTRATION, UNEVEN, Autocast, Method, Paper, Suggestion, cited, papers
-from explorer.methods._mining import MinedNegatives, Mining, mining_knobs, negative_id, text_id
+from explorer.methods._mining import MinedNegatives, Mining, mining_knobs, negative_id, text_id, written_id
 from explorer.methods._presets import (
     DEFAULTS,
     PAPER,
@@ -113,6 +113,7 @@ __all__ = [
     "text_id",
     "unless_chosen",
     "untouched",
+    "written_id",
 ]
 
 _STATED = re.compile(r"""^\s{4}name\s=\s["']([\w-]+)["']$""", re.MULTILINE)

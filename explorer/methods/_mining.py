@@ -10,7 +10,7 @@ from explorer.methods._additions import THE_BASE, guide_knob
 from explorer.methods._method import Method
 
 DIGITS = 10  # of the digest of each of two texts
-_DROPPED = re.compile(rf"[0-9a-f]{{{DIGITS}}}:[0-9a-f]{{{DIGITS}}}")
+_DROPPED = re.compile(rf"([0-9a-f]{{{DIGITS}}}):([0-9a-f]{{{DIGITS}}})")
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,17 @@ class Mining:
     guide: str = THE_BASE
     guide_margin: float = 0.0
     drop_closer: bool = False  # whether what the guide finds too close is no candidate
-    dropped: frozenset[str] = frozenset()  # the ids of texts that are no candidates for an anchor
+    dropped: frozenset[tuple[str, str]] = frozenset()  # the ids of an anchor, and of a text that is none for it
 
 
-def negative_id(anchor: str, negative: str) -> str:
-    """What names a hard negative in a recipe: the beginnings of the digests of both texts, whatever their rows."""
-    return f"{text_id(anchor)}:{text_id(negative)}"
+def negative_id(anchor: str, negative: str) -> tuple[str, str]:
+    """What names a hard negative in a recipe: the ids of both texts, whatever their rows."""
+    return text_id(anchor), text_id(negative)
+
+
+def written_id(ids: tuple[str, str]) -> str:
+    """The name of a hard negative as `dropped` lists it."""
+    return ":".join(ids)
 
 
 def text_id(text: str) -> str:
@@ -121,13 +126,15 @@ def mining_knobs(kind: type[Method]) -> dict[str, Knob]:
     return {name: kind.knobs[name] for name in MinedNegatives.knobs if name not in Method.knobs}
 
 
-def _ids(text: str) -> list[str]:
-    """The ids that are written with spaces or commas between them."""
-    found = re.split(r"[\s,]+", text.strip(" ,")) if text.strip(" ,") else []
-    for one in found:
-        if not _DROPPED.fullmatch(one):
+def _ids(text: str) -> list[tuple[str, str]]:
+    """The ids of anchors and negatives that are written with spaces or commas between them."""
+    found: list[tuple[str, str]] = []
+    for one in re.split(r"[\s,]+", text.strip(" ,")) if text.strip(" ,") else []:
+        ids = _DROPPED.fullmatch(one)
+        if ids is None:
             raise BadChoice(
                 f"dropped cannot be '{one[:60]}': a hard negative is named by two times {DIGITS} digits from 0 to f "
                 "with a colon between them. Copy its id from the tab Hard negatives, or from the command mine."
             )
+        found.append((ids[1], ids[2]))
     return found

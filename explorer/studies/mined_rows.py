@@ -105,7 +105,7 @@ def _line(mined: Mined, row: int, place: int) -> dict[str, object]:
         "rank": int(mined.ranks[row, place]) or None,
         **{name: round(float(cosine), DIGITS) for name, cosine in cosines.items()},
         "is_closer": bool(mined.closer[row, place]),
-        "id": methods.negative_id(anchor, negative),
+        "id": methods.written_id(methods.negative_id(anchor, negative)),
     }
 
 
@@ -113,9 +113,9 @@ def dropped_texts(mined: Mined) -> list[tuple[str, str]]:
     """The anchor and the text of each hard negative that is dropped by its id."""
     anchors = {methods.text_id(text): text for text in mined.corpus.texts[0]}
     passages = {methods.text_id(text): text for text in mined.passages}
-    halves = (one.split(":") for one in sorted(mined.mining.dropped))
+    ids = sorted(mined.mining.dropped)
     # rows that are held out have texts too
-    return [(anchors[first], passages[second]) for first, second in halves if first in anchors and second in passages]
+    return [(anchors[first], passages[second]) for first, second in ids if first in anchors and second in passages]
 
 
 def as_csv(mined: Mined) -> str:

@@ -1,4 +1,4 @@
-"""What a training has by default for its text, where nobody has chosen, and the recipe of what was chosen."""
+"""What a training has by default for its text, the recipe of what was chosen, and the recipes of runs that ship."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ import io
 
 from explorer.data import corpora, sources
 from explorer.data.text_sets import TRIPLETS
-from explorer.methods import negative_id
+from explorer.methods import negative_id, written_id
 from tests import trainings
 from tests.trainings import words_of
 
@@ -36,7 +36,7 @@ def test_the_closest_by_the_guide_are_printed_first_and_may_be_dropped(place, ot
     _, _, header, printed, *_ = text.splitlines()
     assert header.split()[:4] == ["rank", "cosine", "guide", "opinion"]
     assert first["id"] in printed
-    assert first["id"] == negative_id(first["anchor"], first["negative"])
+    assert first["id"] == written_id(negative_id(first["anchor"], first["negative"]))
     left = answered(*given, "--dropped", first["id"], "--json")["negatives"]
     assert first["id"] not in {line["id"] for line in left}
     assert len(left) == len(lines)

@@ -15,7 +15,6 @@ from explorer.data.labelled.labelled_sets import LabelledSet
 from explorer.data.retrieval_sets import of_pairs
 from explorer.data.set_items import size_of
 from explorer.data.text_sets import Labelled, Triplets, related_pairs
-from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.pooling import GRID_POOLINGS, MODEL_DEFAULT, OWN, Reading, parse
 from explorer.errors import BadChoice, NotWritable
@@ -30,19 +29,8 @@ from explorer.measuring.scores.judge import COSINE, FIRST, RANK
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
-from tests.tiny_models import save_tiny
 
 ALSO = (parse("last of layer 1", 2),)
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    return save_tiny("bert", tmp_path_factory.mktemp("models") / "tiny")
-
-
-@pytest.fixture(scope="module")
-def encoder(model):
-    return load(find(str(model)), precision="float32")
 
 
 def sets_of_every_kind():

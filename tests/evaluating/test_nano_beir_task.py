@@ -22,8 +22,8 @@ from explorer.evaluating.tasks import Subject
 from explorer.measuring.neighbours.rankings import MEASURES
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import finish
-from tests.spoiling import declare, reweigh
-from tests.tiny_models import SENTENCES, WIDTH, save_tiny
+from tests.spoiling import save_of_max
+from tests.tiny_models import SENTENCES
 
 SHORT = {"nq": "NanoNQ", "scifact": "NanoSciFact"}  # names of sentence-transformers
 WORDS = sorted({word for sentence in SENTENCES for word in sentence.split()})
@@ -63,10 +63,7 @@ def data(tmp_path_factory):
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     """A tiny model that declares prompts for queries and documents."""
-    found = save_tiny("bert", tmp_path_factory.mktemp("declared") / "tiny")
-    mode = {"word_embedding_dimension": WIDTH, "pooling_mode_mean_tokens": False, "pooling_mode_max_tokens": True}
-    declare(found, "Transformer", "Pooling", pooling=mode)
-    reweigh(found, lambda weights: {name: each * (10 if each.dim() > 1 else 1) for name, each in weights.items()})
+    found = save_of_max(tmp_path_factory.mktemp("declared") / "tiny")
     prompts = {"prompts": {"query": "the guitar and ", "document": "a train is "}}
     (found / "config_sentence_transformers.json").write_text(json.dumps(prompts))
     return found

@@ -30,8 +30,8 @@ from explorer.measuring.scores.measure import Settings
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import Progress, finish
 from tests.shown_numbers import written
-from tests.spoiling import declare, encoder_of, reweigh
-from tests.tiny_models import SENTENCES, WIDTH, save_tiny
+from tests.spoiling import encoder_of, save_of_max
+from tests.tiny_models import SENTENCES
 
 WORDS = sorted({word for sentence in SENTENCES for word in sentence.split()})
 
@@ -39,11 +39,7 @@ WORDS = sorted({word for sentence in SENTENCES for word in sentence.split()})
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A tiny model that declares a pooling, and prompts that are added only if they are asked for."""
-    found = save_tiny("bert", tmp_path_factory.mktemp("declared") / "tiny")
-    mode = {"word_embedding_dimension": WIDTH, "pooling_mode_mean_tokens": False, "pooling_mode_max_tokens": True}
-    declare(found, "Transformer", "Pooling", pooling=mode)
-    reweigh(found, lambda weights: {name: each * (10 if each.dim() > 1 else 1) for name, each in weights.items()})
-    return found
+    return save_of_max(tmp_path_factory.mktemp("declared") / "tiny")
 
 
 @pytest.fixture(scope="module")

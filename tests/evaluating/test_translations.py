@@ -8,8 +8,6 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.evaluation import TranslationEvaluator
 
 from explorer.data import sample, sources
-from explorer.encoding.load.loading import load
-from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.pooling import parse
 from explorer.evaluating import kinds, tasks
 from explorer.evaluating.encoded import encoded
@@ -19,20 +17,9 @@ from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks.item_sets import ItemSets
 from explorer.measuring.scores.judge import COSINE
 from explorer.progress import finish
-from tests.tiny_models import save_tiny
 
 COUNT = 24
 NAME = "Q. Ñandú"  # equal to its translation
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    return save_tiny("bert", tmp_path_factory.mktemp("models") / "tiny")
-
-
-@pytest.fixture(scope="module")
-def encoder(model):
-    return load(find(str(model)), precision="float32")
 
 
 def rows():

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from explorer.errors import BadChoice
 from explorer.evaluating.results import table_formats
 from explorer.knobs import Knob, Knobs, knob
+from explorer.places import given_path
 
 Stated = TypeVar("Stated", bound=Knobs)
 
@@ -119,6 +120,11 @@ SET = replace(SET, name="set")  # a class of settings has a method of this name
 def add_estimate(verb: argparse.ArgumentParser, prints: str) -> None:
     """Add the flag that prints what a command takes, and does no more."""
     verb.add_argument("--estimate", action="store_true", help=f"{prints}, and stop")
+
+
+def add_report(verb: argparse.ArgumentParser, writes: str, *also: str) -> None:
+    """Add the flag that names the file of a report; `writes` says what is in it, `also` are other names of the flag."""
+    verb.add_argument("--report", *also, type=given_path, metavar="FILE", help=f"{writes} as one HTML file")
 
 
 def add_forms(verb: argparse.ArgumentParser, json: str = "") -> None:

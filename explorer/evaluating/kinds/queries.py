@@ -63,7 +63,7 @@ class RankingJudge(JudgedSet[RetrievalSet]):
 
     @classmethod
     def read(cls, source: str, online: bool) -> RetrievalSet | None:
-        """Read a folder in BEIR's layout, or a file of queries and passages."""
+        """Read a set by its name, a folder, or a file of queries and passages."""
         return sources.retrieval_set(source, online)
 
     @cached_property

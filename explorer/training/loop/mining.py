@@ -239,12 +239,11 @@ class _Miner:
 
 
 def _dropped(
-    dropped: Iterable[str], anchors: tuple[str, ...], passages: tuple[str, ...]
+    dropped: Iterable[tuple[str, str]], anchors: tuple[str, ...], passages: tuple[str, ...]
 ) -> Iterator[tuple[str, set[str]]]:
     """Each anchor of which texts are dropped, with these texts."""
     by_anchor: defaultdict[str, set[str]] = defaultdict(set)
-    for one in dropped:
-        anchor, _, passage = one.partition(":")
+    for anchor, passage in dropped:
         by_anchor[anchor].add(passage)
     ids = {methods.text_id(text): text for text in passages} if by_anchor else {}
     for anchor in anchors if by_anchor else ():
@@ -253,13 +252,14 @@ def _dropped(
             yield anchor, texts
 
 
-def check_dropped(dropped: frozenset[str], name: str, texts: Iterable[str]) -> None:
+def check_dropped(dropped: frozenset[tuple[str, str]], name: str, texts: Iterable[str]) -> None:
     """Refuse ids of hard negatives that are of none of these texts: the file has changed since."""
     ids = set(map(methods.text_id, texts)) if dropped else set()
-    unknown = sorted(one for one in dropped if not ids.issuperset(one.split(":")))
+    unknown = sorted(one for one in dropped if not ids.issuperset(one))
     if unknown:
+        more = f" and {len(unknown) - 1:,} more" * (len(unknown) > 1)
         raise BadChoice(
-            f"dropped cannot name '{unknown[0]}'{f' and {len(unknown) - 1:,} more' * (len(unknown) > 1)}: no texts of "
-            f"{name} have this id. The file has changed since they were dropped, or the id is mistyped: restore the "
-            "file, or remove the id from dropped."
+            f"dropped cannot name '{methods.written_id(unknown[0])}'{more}: no texts of {name} have this id. The file "
+            "has changed since they were dropped, or the id is mistyped: restore the file, or remove the id from "
+            "dropped."
         )

@@ -206,7 +206,10 @@ def _editor(key: str) -> str:
 
 
 def _drop_buttons(recipe: Recipe, mined: Mined, ids: Sequence[str], key: str) -> None:
-    field, dropped = knob_form.key_of(recipe.method, DROPPED), mined.mining.dropped
+    from explorer.methods import written_id
+
+    field = knob_form.key_of(recipe.method, DROPPED)
+    dropped = set(map(written_id, mined.mining.dropped))
 
     def drop() -> None:
         edited = st.session_state[_editor(key)]["edited_rows"]

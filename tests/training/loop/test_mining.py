@@ -16,7 +16,7 @@ from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
 from explorer.encoding.read.prompts import RolePrompts
 from explorer.errors import BadChoice, CannotResume, TooFewRows
-from explorer.methods import MinedNegatives, Mining, load, negative_id
+from explorer.methods import MinedNegatives, Mining, load, negative_id, written_id
 from explorer.progress import finish
 from explorer.run_folder import LOG
 from explorer.studies import mined_rows
@@ -234,7 +234,9 @@ def test_an_id_that_is_none_or_of_no_text_is_refused():
     with pytest.raises(BadChoice, match="dropped cannot be '0123456789': a hard negative is named by two times 10"):
         load("contrast").mining({**values, "dropped": "0123456789"})
     mining.check_dropped(frozenset({negative_id("a", "b")}), "rows", ("b", "a"))
-    with pytest.raises(BadChoice, match=f"cannot name '{negative_id('a', 'b')}': no texts of rows have this id"):
+    with pytest.raises(
+        BadChoice, match=f"cannot name '{written_id(negative_id('a', 'b'))}': no texts of rows have this id"
+    ):
         mining.check_dropped(frozenset({negative_id("a", "b")}), "rows", ("a", "c"))
 
 

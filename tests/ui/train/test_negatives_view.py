@@ -2,7 +2,7 @@
 
 import pytest
 
-from explorer.methods import negative_id
+from explorer.methods import negative_id, written_id
 from explorer.ui.runs import set_fields, training_form
 from explorer.ui.train import negatives_view
 from tests.tiny_models import save_tiny
@@ -47,7 +47,7 @@ def test_negatives_are_shown_and_one_that_is_dropped_can_be_restored(pairs, plac
     assert closer == (table["guide"] > table["guide_of_positive"]).sum() > 0
     assert (table["guide"] - table["guide_of_positive"]).is_monotonic_decreasing
     anchor, negative = table["Anchor"][0], table["Negative"][0]
-    pairs.text_input(key=DROPPED).set_value(negative_id(anchor, negative))
+    pairs.text_input(key=DROPPED).set_value(written_id(negative_id(anchor, negative)))
     measured(pairs)
     (left,) = lines(pairs)[lines(pairs)["Anchor"] == anchor]["Negative"]
     assert left != negative
