@@ -19,13 +19,14 @@ ROOT = Path(__file__).resolve().parent.parent
 CONFIG = tomllib.loads((ROOT / ".streamlit/config.toml").read_text(encoding="utf-8"))
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE))
+REQUIREMENTS = ("requirements.txt", "requirements-onnx.txt", "requirements-dev.txt")
 WHITE = parts_of("#ffffff")
 NAMES_COMMANDS = [name for name in ("README.md", "CONTRIBUTING.md", ".ci/run") if (ROOT / name).exists()]
 
 
 def requirements() -> list[str]:
     """Every line of the requirements that asks for a package, without its comment."""
-    files = (ROOT / "requirements.txt", ROOT / "requirements-dev.txt")
+    files = [ROOT / name for name in REQUIREMENTS]
     lines = (line.partition("#")[0].strip() for file in files for line in file.read_text().splitlines())
     return [line for line in lines if line and not line.startswith("-r ")]
 
@@ -46,7 +47,7 @@ def make(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def bare(tmp_path: Path) -> Path:
     """The files that make needs, and no environment yet."""
-    for name in ("Makefile", "pyproject.toml", "requirements.txt", "requirements-dev.txt"):
+    for name in ("Makefile", "pyproject.toml", *REQUIREMENTS):
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
     return tmp_path
 

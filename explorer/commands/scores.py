@@ -15,7 +15,7 @@ from explorer.data.tables.text_rows import Report
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load import chosen_prompts, declared
 from explorer.encoding.locate.model_names import Found, find
-from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, Reading
+from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import BadChoice, NotWritable
 from explorer.evaluating.kinds import MeasureOptions, judge_of, judged
 from explorer.measuring.comparing import splits
@@ -182,7 +182,8 @@ def shrink_flags(verb: argparse.ArgumentParser) -> None:
         "--export",
         type=given_path,
         metavar="DIR",
-        help="Write the encoder of the one size that is named by --layers, --poolings, --dimensions and --stored",
+        help="Write the encoder of the one size that is named by --layers, --poolings, --dimensions, --stored and "
+        "--weights; what is not named is that of the whole model",
     )
     flags.add(verb, Settings, flags.ONLINE)
     flags.add_report(verb, "Also write the sizes")
@@ -198,11 +199,12 @@ def shrink(options: argparse.Namespace) -> None:
     """
     sizes = flags.read(options, points.SizeOptions)
     if options.export:  # refused before anything is measured
-        layers = 1 if sizes.poolings == (MODEL_DEFAULT,) else len(sizes.layers)
-        if {layers, len(sizes.poolings), len(sizes.dimensions), len(sizes.stored)} != {1}:
+        named = sizes.layers, sizes.poolings, sizes.dimensions, sizes.stored, sizes.weights
+        if max(map(len, named)) > 1:
             raise BadChoice(
-                "--export writes one encoder. Give --layers, --poolings, --dimensions and --stored one value each, for "
-                "example --layers 3 --poolings mean --dimensions 128 --stored int8."
+                "--export writes one encoder. Give --layers, --poolings, --dimensions, --stored and --weights one "
+                "value each, for example --layers 3 --poolings mean --dimensions 128 --weights int8, or none for that "
+                "of the whole model."
             )
         if options.export.exists():
             raise NotWritable(
@@ -214,14 +216,15 @@ def shrink(options: argparse.Namespace) -> None:
     models = [find(name, online=options.online) for name in (options.model, *options.others)]
     settings = flags.read(options, Settings)
     encoder, *more = [picture.limited(load_encoder(one, settings), settings.max_length) for one in models]
+    if options.export:
+        sizes = small_encoder.one_size(sizes, encoder)
     found = output.shown(picture.picture(encoder, given, text, sizes, more, names_of(models)))
     if options.export:
-        named = (*sizes.poolings, *sizes.dimensions, *sizes.stored)
-        sized = ((one, one.size) for one in found.points)
-        point = next(one for one, size in sized if (size.pooling, size.dimensions, size.stored) == named)
+        point = small_encoder.the_one(found, sizes)
+        command = small_encoder.command_of(models[0], on, point)
         fitted_on = picture.besides(text, judge_of(given, encoder))
         judged = small_encoder.cosine_sets(given, on, encoder)
-        output.shown(small_encoder.export(encoder, models[0], found, point, fitted_on, judged, options.export))
+        output.shown(small_encoder.export(encoder, models[0], found, point, fitted_on, judged, options.export, command))
     if options.report:
         from explorer.studies.size import size_report
 

@@ -18,7 +18,7 @@ from explorer.training.record.runs import Run
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs, sidebar_choice
 from explorer.ui.frame import page_list, sidebar
-from explorer.ui.widgets import controls, downloads, job_buttons, pair_words
+from explorer.ui.widgets import controls, downloads, job_buttons, onnx_export, pair_words
 
 TITLE, TITLE_OF_TWO = "Blend with the base", "Blend A and B"
 ABOUT = (
@@ -71,6 +71,8 @@ def of_run(run: Run) -> None:
             if st.button(COMPARE, key="compare the blend", icon=":material/compare_arrows:", on_click=compare):
                 st.switch_page("pages/compare.py", query_params={})
         _export(run, curve, alpha)
+        if source is not None:
+            onnx_export.draw(cached.found(source))
 
 
 def of_two(choice: sidebar_choice.Choice, choice_b: sidebar_choice.Choice) -> None:

@@ -18,7 +18,9 @@ from explorer.data.graded.sets import SetIdentity
 from explorer.data.set_items import ItemSet
 from explorer.drawing.scores import curves
 from explorer.drawing.scores.costs import size_quality
+from explorer.encoding.export import onnx_packages
 from explorer.encoding.load import declared
+from explorer.encoding.load.hardware import MEASURED
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating.kinds import judge_of, shipped
@@ -102,6 +104,7 @@ def request(choice: sidebar_choice.Choice, model: Found, row: DeltaGenerator) ->
             help="Sentences like those that will be encoded. Those of the evaluation set are left out. More than there "
             "are dimensions are needed.",
         )
+        weights = _weights()
     with row, first_screen.settings("Sizes"):
         typed = _typed_sizes()
         others = controls.draw(
@@ -113,13 +116,22 @@ def request(choice: sidebar_choice.Choice, model: Found, row: DeltaGenerator) ->
             select_all=False,
             help="Such as runs of the method distil, under their model default.",
         )
-        options = SizeOptions(**controls.checked(typed, SizeOptions.knobs))
+        options = SizeOptions(**controls.checked(typed | {"weights": weights}, SizeOptions.knobs))
     named = sidebar.set_of(choice, on)
     given = set_choice.evaluated_on(named)
     sentences, with_these = cached_texts.searched(sources.text(text)), tuple(map(cached.found, others))
     if given is None:
         return None
     return SizeRequest(model, given, named, sentences, options, with_these, choice.settings.max_length)
+
+
+def _weights() -> list[str]:
+    """The field of the formats of weights, or without the packages that write them, why there are none."""
+    knob, why = SizeOptions.knobs["weights"], onnx_packages.why_missing()
+    knob = replace(knob, choices=MEASURED if why else knob.choices, default=MEASURED[:1])
+    help = f"{knob.help} {why}".strip()
+    chosen: list[str] = controls.draw(FORM, knob, help=help, width=250)
+    return chosen
 
 
 def _typed_sizes() -> dict[str, Any]:
@@ -280,6 +292,7 @@ def _row(picture: Picture, point: Point) -> dict[str, object]:
         "layer & pooling": point.size.reading,
         "dimensions": point.size.dimensions,
         "stored as": point.size.stored,
+        "weights in": point.size.weights,
         "score": score,
         **dict(zip(DIFFERENCE, (difference, low, high), strict=True)),
         **{name: in_words.rounded(cost(point), 2) for name, cost in COSTS.items()},
@@ -301,7 +314,8 @@ def export(subject: SizeRequest, picture: Picture) -> None:
         encoder = pictures.limited(loaded_encoders.encoder(subject.found, subject.settings), subject.max_length)
         fit_on = pictures.besides(subject.text, judge_of(subject.given, encoder))
         judged = small_encoder.cosine_sets(subject.given, subject.named, encoder)
-        yield from small_encoder.export(encoder, subject.found, picture, point, fit_on, judged, folder)
+        command = small_encoder.command_of(subject.found, subject.named, point)
+        yield from small_encoder.export(encoder, subject.found, picture, point, fit_on, judged, folder, command)
 
     folder = job_buttons.export(
         places.runs_folder() / "smaller" / downloads.file_name(point.title),

@@ -200,7 +200,7 @@ def test_the_exported_encoder_is_the_one_that_was_named(asked, tmp_path):
         (("--layers", "9"), "9 is not a possible layer. Choose 0 to 2."),
         (("--dimensions", "999"), "999 is not a possible number of dimensions. Choose 1 to 32"),
         (("--max-length", "1000"), "A maximum length of 1000 tokens is not possible"),
-        (("--layers", "1", "--export", "small"), "--export writes one encoder. Give --layers"),
+        (("--layers", "1,2", "--export", "small"), "--export writes one encoder. Give --layers"),
     ],
 )
 def test_sizes_that_cannot_be_are_refused(asked, words, told, tmp_path, monkeypatch):

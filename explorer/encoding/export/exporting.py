@@ -11,7 +11,7 @@ are written as they are.
 import copy
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
@@ -75,11 +75,13 @@ def export(
     base: Path | None,
     prompts: RolePrompts | None = None,
     files: Mapping[str, bytes] = MappingProxyType({}),
+    precision: str = "float32",
+    more: Callable[[Path], None] = lambda part: None,
 ) -> None:
     """Write a tuned encoder with its `head` to a new folder, atomically, with `card` as its README.md.
 
     `base` is the folder of the base model, if it still exists; `prompts` replace its prompts of queries and documents.
-    `files` are written beside them, by name.
+    `files` are written beside them, by name, and `more` writes what is made of all of these.
     """
     auto_class(tuned.encoder)
     check_head(tuned.encoder, head)
@@ -87,12 +89,13 @@ def export(
         if isinstance(tuned.encoder, StaticEncoder):
             tuned.encoder.save(tuned.model, part)
         else:
-            _write_transformer(tuned, base, part, all_layers=not head.of_last_layer)
+            _write_transformer(tuned, base, part, precision, all_layers=not head.of_last_layer)
             _write_tokenizer(tuned.encoder, part)
         _write_modules(head.to("cpu"), tuned, part)
         _write_reading(tuned.encoder, part, prompts)
         for name, content in {**files, "README.md": card.encode()}.items():
             (part / name).write_bytes(content)
+        more(part)
 
 
 def check_head(encoder: Encoder, head: Head) -> None:
@@ -119,7 +122,7 @@ def _write_tokenizer(encoder: Encoder, part: Path) -> None:
         _write_settings(path, written | {"tokenizer_class": "PreTrainedTokenizerFast"})
 
 
-def _write_transformer(tuned: Tunable, base: Path | None, part: Path, all_layers: bool) -> None:
+def _write_transformer(tuned: Tunable, base: Path | None, part: Path, precision: str, *, all_layers: bool) -> None:
     model = tuned.plain()
     state: dict[str, Tensor] = {}
     # of the pooling layer of the base, which was not trained: else opening the export warns of random weights
@@ -128,13 +131,13 @@ def _write_transformer(tuned: Tunable, base: Path | None, part: Path, all_layers
         for path in layout.weights(layout.transformer(base)):
             for prefix in (own, f"{model.base_model_prefix}.{own}"):  # the latter if saved for a task
                 state |= {own + name: value for name, value in weights.tensors(path, prefix).items()}
-    for name, value in model.state_dict().items():
-        value = value.detach().cpu().contiguous()
-        state[name] = value.float() if value.is_floating_point() else value
+    state |= {name: value.detach().cpu().contiguous() for name, value in model.state_dict().items()}
+    for name, value in state.items():
+        state[name] = value.to(getattr(torch, precision)) if value.is_floating_point() else value
     with loading.quiet():
         model.save_pretrained(part, state_dict=state)
     settings = copy.deepcopy(model.config)
-    settings.dtype = "float32"  # the precision in which transformers loads the weights
+    settings.dtype = precision  # the precision in which transformers loads the weights
     settings.output_hidden_states = all_layers
     vars(settings).pop("auto_map", None)  # names Python files of the base, which are not copied
     settings.save_pretrained(part)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +19,7 @@ from explorer.progress import Progress, Work
 from explorer.studies.size import picture as pictures
 from explorer.studies.size import points as sizes
 from explorer.studies.size.smaller_vectors import Vectors
+from explorer.studies.size.weight_formats import Cell, InOnnx, InTorch
 
 if TYPE_CHECKING:
     from explorer.data.text_sets import Sentences
@@ -32,47 +35,56 @@ def seconds_of(
     encoder: Encoder, given: ItemSet, text: Sentences, options: sizes.SizeOptions, others: Sequence[Encoder] = ()
 ) -> Work[float | None]:
     """The seconds that `picture` takes of the same; None for a set whose judge has to be settled by vectors first."""
-    from explorer.encoding.tune.editing import cut, stack
-
-    where, judge = stack(encoder), judge_of(given, encoder)
+    judge = judge_of(given, encoder)
     if not judge.is_settled:
         return None
-    options = pictures.checked(options, encoder, where)
-    fit_on = pictures.besides(text, judge)
+    with tempfile.TemporaryDirectory(prefix="strata-") as folder:
+        forms, options = pictures.forms_of(encoder, options, others, (), Path(folder))
+        fit_on, total = pictures.besides(text, judge), 0.0
+        for form in forms:
+            total += yield from _of_scores(form, judge, fit_on, options)
+            total += yield from _of_speed(form, judge)
+    return total
+
+
+def _of_scores(form: InTorch, judge: Judge, fit_on: Sequence[str], options: sizes.SizeOptions) -> Work[float]:
+    """The seconds that encoding with a form and scoring its sizes take."""
     every = list(dict.fromkeys((*judge.texts, *fit_on)))
     step = max(1, len(every) // TRIED)
-    some, total = sorted(every, key=len)[step // 2 :: step], 0.0
-    for one in (encoder, *others):
-        own = one is encoder
-        layers, poolings = (options.layers, options.poolings) if own else ((), ())
-        at = where if own else stack(one)
-        fastest = np.inf
-        for tried in (some[-1:], *[some] * TIMES):  # the first pass through a model is slower
-            yield Progress("encoding some sentences", 0, 0)
-            started = time.perf_counter()
-            cells = list((yield from pictures.cells_of(one, at, tried, (), layers, poolings)))
-            fastest = np.inf if len(tried) < len(some) else min(fastest, time.perf_counter() - started)
-        total += fastest * len(every) / len(some)
-        yield Progress("scoring some sizes", 0, 0)
-        vectors, fitted_on = (_as_many(cells[-1][1], count) for count in (len(judge.texts), len(fit_on)))
-        of_a_cell = partial(_scored, cells[-1][0], vectors, fitted_on, judge, options)
-        *_, (_, items) = sizes_of_a_cell = of_a_cell()  # the first call also imports what fits projections
-        total += len(cells) * _fastest(of_a_cell)
-        compared = partial(judge.difference, judge.items(as_tensor(correlation.unit(vectors))), items)
-        total += len(cells) * len(sizes_of_a_cell) * _fastest(compared)
-    for one, lowest in ((encoder, min(options.layers)), *((one, None) for one in others)):
-        yield Progress("timing the encoder", 0, 0)
-        some, queries = pictures.timed_on(judge.sentences)
-        last = pictures.depth(one)
-        ends = [last] if lowest in (None, last) else [lowest, last]
-        seconds = [_fastest(partial(pictures.one_round, cut(one, end), some, queries)) for end in ends]
-        cuts = sorted({*options.layers, last}) if lowest is not None else [last]
-        total += (pictures.ROUNDS + 1) * sum(np.interp(cuts, ends, seconds))
-    return float(total)
+    some = sorted(every, key=len)[step // 2 :: step]
+    seconds = []
+    for tried in (some[-1:], *[some] * TIMES):  # the first pass is slower: it writes files, and prepares the model
+        yield Progress("encoding some sentences", 0, 0)
+        started = time.perf_counter()
+        cells = list((yield from form.cells(tried)))
+        seconds.append(time.perf_counter() - started)
+    first, *others = seconds
+    total = min(others) * len(every) / len(some) + (first if isinstance(form, InOnnx) else 0)
+    yield Progress("scoring some sizes", 0, 0)
+    vectors, fitted_on = (_as_many(cells[-1][1], count) for count in (len(judge.texts), len(fit_on)))
+    of_a_cell = partial(_scored, cells[-1][0], vectors, fitted_on, judge, options)
+    *_, (_, items) = sizes_of_a_cell = of_a_cell()  # the first call also imports what fits projections
+    total += len(cells) * _fastest(of_a_cell)
+    compared = partial(judge.difference, judge.items(as_tensor(correlation.unit(vectors))), items)
+    return total + len(cells) * len(sizes_of_a_cell) * _fastest(compared)
+
+
+def _of_speed(form: InTorch, judge: Judge) -> Work[float]:
+    """The seconds that cutting an encoder and timing its cuts take."""
+    yield Progress("timing the encoder", 0, 0)
+    some, queries = pictures.timed_on(judge.sentences)
+    ends = sorted({form.depths[0], form.depths[-1]})
+    seconds = []
+    for end in ends:
+        started = time.perf_counter()
+        cut = form.cut(end)
+        cutting = time.perf_counter() - started
+        seconds.append(cutting + (pictures.ROUNDS + 1) * _fastest(partial(pictures.one_round, cut, some, queries)))
+    return float(sum(np.interp(form.depths, ends, seconds)))
 
 
 def _scored(
-    cell: pictures.Cell,
+    cell: Cell,
     vectors: Vectors,
     fit_on: Vectors,
     judge: Judge,

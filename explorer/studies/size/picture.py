@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import tempfile
 import time
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -14,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.set_items import ItemSet
-from explorer.encoding.read.pooling import MODEL_DEFAULT, title_of
+from explorer.encoding.export.quantisation import ONNX_WEIGHTS
+from explorer.encoding.load.hardware import MEASURED
+from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice
-from explorer.evaluating.encoded import as_tensor, encoded
+from explorer.evaluating.encoded import as_tensor
 from explorer.evaluating.kinds import judge_of
 from explorer.measuring.scores import correlation, metrics, verdict
 from explorer.progress import Progress, Work
@@ -31,6 +35,7 @@ from explorer.studies.size.smaller_vectors import (
     fitted,
     step_of,
 )
+from explorer.studies.size.weight_formats import Cell, InOnnx, InTorch, TimedCut, depth
 
 if TYPE_CHECKING:
     from explorer.data.text_sets import Sentences
@@ -39,10 +44,8 @@ if TYPE_CHECKING:
     from explorer.measuring.scores.judge import Judge
 
 Floats = NDArray[np.float64]
-Cell = tuple[int, str]  # a layer that the encoder is cut after, and a pooling
 
 FEWEST = 32  # dimensions, where none are named
-BATCH = 32  # sentences, as sentence-transformers encodes them
 TEXTS, QUERIES = 128, 16
 ROUNDS = 4
 
@@ -60,36 +63,31 @@ def picture(
     The names are those of all encoders, which tell them apart; by default what each is called.
     Projections and int8 are fitted on the text, without the sentences of the evaluation set.
     """
-    from explorer.encoding.tune.editing import cut, stack
-
     started = time.perf_counter()
-    judge, where = judge_of(given, encoder), stack(encoder)
-    options = checked(options, encoder, where)
-    fit_on = besides(text, judge)
-    points: list[tuple[Encoder, sizes.Size, Floats]] = []
-    cells = yield from cells_of(encoder, where, judge.texts, fit_on, options.layers, options.poolings)
-    for one in (encoder, *others):
-        if one is not encoder:
-            cells = yield from cells_of(one, stack(one), judge.texts, fit_on, (), ())
-        for cell, every in cells:
-            vectors, fitted_on = every[: len(judge.texts)], every[len(judge.texts) :]
-            if not judge.is_settled:
-                yield Progress("choosing the classifier's regularisation", 0, 0)
-                judge = judge.settled(as_tensor(correlation.unit(vectors)))
-            for size, items in scored(cell, vectors, fitted_on, judge, options, reference=not points):
-                points.append((one, size, items))
-                yield Progress(f"scored {size.title}", len(points), 0)
-    cuts = {(encoder, layers): cut(encoder, layers, where) for layers in sorted({*options.layers, depth(encoder)})}
-    cuts |= {(one, depth(one)): cut(one, depth(one)) for one in others}
-    timed = yield from speeds(list(cuts.values()), judge.sentences)
+    judge = judge_of(given, encoder)
+    with tempfile.TemporaryDirectory(prefix="strata-") as folder:
+        forms, options = forms_of(encoder, options, others, names, Path(folder))
+        fit_on = besides(text, judge)
+        points: list[tuple[InTorch, sizes.Size, Floats]] = []
+        for form in forms:
+            for cell, every in (yield from form.cells((*judge.texts, *fit_on))):
+                vectors, fitted_on = every[: len(judge.texts)], every[len(judge.texts) :]
+                if not judge.is_settled:
+                    yield Progress("choosing the classifier's regularisation", 0, 0)
+                    judge = judge.settled(as_tensor(correlation.unit(vectors)))
+                for size, items in scored(cell, vectors, fitted_on, judge, options, reference=not points):
+                    size = replace(size, weights=form.weights)
+                    points.append((form, size, items))
+                    yield Progress(f"scored {size.title}", len(points), 0)
+        cuts = {(form, layers): form.cut(layers) for form in forms for layers in form.depths}
+        timed = yield from speeds(list(cuts.values()), judge.sentences)
     found, costs, reference = [], dict(zip(cuts, timed, strict=True)), points[0][2]
     before = judge.score(reference)
-    named = dict(zip((encoder, *others), names or [one.name for one in (encoder, *others)], strict=True))
-    for place, (one, size, items) in enumerate(points):
+    for place, (form, size, items) in enumerate(points):
         yield Progress("comparing with the whole model", place, len(points))
         judged = verdict.Verdict.of(before, judge.score(items), judge.difference(reference, items))
-        at = one, size.layers
-        found.append(_point(one, named[one], size, judged, cuts[at], costs[at]))
+        at = form, size.layers
+        found.append(_point(form, size, judged, cuts[at], costs[at]))
     return sizes.Picture(
         points=tuple(found),
         evaluation=judge.name,
@@ -105,24 +103,49 @@ def picture(
     )
 
 
+def forms_of(
+    encoder: Encoder, options: sizes.SizeOptions, others: Sequence[Encoder], names: Sequence[str], folder: Path
+) -> tuple[list[InTorch], sizes.SizeOptions]:
+    """The encoder with its weights in each format, as it is loaded first, then the others; and the options, complete.
+
+    ONNX files are written into the folder.
+    """
+    from explorer.encoding.export import onnx_graph
+    from explorer.encoding.load import loading
+    from explorer.encoding.tune.editing import stack
+
+    where = stack(encoder)
+    options = checked(options, encoder, where)
+    of_onnx = [name for name in options.weights if name in ONNX_WEIGHTS]
+    if of_onnx:
+        onnx_graph.check(encoder)
+    name, *other_names = names or [one.name for one in (encoder, *others)]
+    cells = options.layers, options.poolings
+    loaded = InTorch(encoder, name, where, *cells if encoder.precision in options.weights else ((), ()))
+    forms = [loaded]
+    for precision in MEASURED:
+        if precision in options.weights and precision != encoder.precision:
+            again = loading.recast(encoder, precision)
+            forms.append(InTorch(again, name, stack(again), *cells))
+    whole = InTorch(encoder, name, where, *cells)
+    forms += [InOnnx(whole, weights, folder) for weights in of_onnx]
+    forms += [InTorch(one, called, stack(one)) for one, called in zip(others, other_names, strict=True)]
+    return forms, options
+
+
 def _point(
-    encoder: Encoder,
-    name: str,
-    size: sizes.Size,
-    judged: verdict.Verdict,
-    cut: Encoder,
-    costs: tuple[float, float],
+    form: InTorch, size: sizes.Size, judged: verdict.Verdict, cut: TimedCut, costs: tuple[float, float]
 ) -> sizes.Point:
     """A size of an encoder: its score against the whole model's, its bytes, and the speed and latency of its cut."""
+    encoder = form.encoder
     whole_width = encoder.default_head.width(encoder.width) if size.pooling == MODEL_DEFAULT else encoder.width
     map_bytes = 4 * size.dimensions * (encoder.width + 1) if size.dimensions < whole_width else 0
     return sizes.Point(
-        model=name,
+        model=form.name,
         size=size,
         verdict=judged,
         vector_bytes=bytes_of(size.stored, size.dimensions),
-        # the weights in float32, as they are exported
-        model_bytes=4 * int(cut.model.num_parameters()) + map_bytes,
+        model_bytes=cut.bytes + map_bytes,
         sentences_per_second=costs[0],
         query_ms=costs[1],
     )
@@ -146,7 +169,13 @@ def checked(options: sizes.SizeOptions, encoder: Encoder, where: Stack) -> sizes
     _check(
         "number of dimensions", options.dimensions, range(1, widest + 1), f"1 to {widest}, the width of {encoder.name}"
     )
-    return sizes.SizeOptions(tuple(sorted(set(layers))), poolings, options.dimensions, stored, options.cut_by)
+    weights = options.weights or (encoder.precision,)
+    if encoder.precision != "float32" and (others := [name for name in weights if name != encoder.precision]):
+        raise BadChoice(
+            f"Weights in {others[0]} are made of those in float32, and {encoder.name} is loaded in "
+            f"{encoder.precision}. Set the precision to float32."
+        )
+    return replace(options, layers=tuple(sorted(set(layers))), poolings=poolings, stored=stored, weights=weights)
 
 
 def besides(text: Sentences, judge: Judge) -> tuple[str, ...]:
@@ -159,37 +188,6 @@ def besides(text: Sentences, judge: Judge) -> tuple[str, ...]:
             "than they are scored on: choose another text."
         )
     return left
-
-
-def cells_of(
-    encoder: Encoder,
-    where: Stack,
-    texts: Sequence[str],
-    fit_on: Sequence[str],
-    layers: Sequence[int],
-    poolings: Sequence[str],
-) -> Work[Iterator[tuple[Cell, Vectors]]]:
-    """The model default, then the cuts from the highest to the lowest, each with the vectors of `texts` and `fit_on`.
-
-    All are from one pass over the texts.
-    """
-    from explorer.encoding.tune.editing import as_cut
-
-    last, head = depth(encoder), encoder.default_head
-    every = copy.copy(as_cut(encoder, where))
-    every.head = replace(head, normalize=False)  # every vector is normalised after its projection
-    plain = head.poolings[0] if head.of_last_layer and len(head.poolings) == 1 and not head.dense else ""
-    twice = (last, plain) if MODEL_DEFAULT in poolings else None  # this cell is the model default
-    named = [
-        (layer, pooling)
-        for layer in sorted(layers, reverse=True)
-        for pooling in poolings
-        if pooling != MODEL_DEFAULT and (layer, pooling) != twice
-    ]
-    titles = [title_of(pooling, (layer,)) for layer, pooling in named]
-    found = yield from encoded(every, (*texts, *fit_on), titles=titles)
-    every_cell = zip([(last, MODEL_DEFAULT), *named], (MODEL_DEFAULT, *titles), strict=True)
-    return ((cell, found.of(title)) for cell, title in every_cell)
 
 
 def dimensions_for(options: sizes.SizeOptions, width: int) -> tuple[int, ...]:
@@ -229,27 +227,19 @@ def _check(what: str, given: Sequence[object], known: Container[object], text: s
         raise BadChoice(f"{wrong[0]} is not a possible {what}. Choose {text}.")
 
 
-def depth(encoder: Encoder) -> int:
-    """The number of its layers."""
-    layers: int = encoder.model.config.num_hidden_layers
-    return layers
-
-
-def speeds(encoders: Sequence[Encoder], sentences: Sequence[str]) -> Work[list[tuple[float, float]]]:
-    """The sentences per second and the milliseconds of a query of each encoder, tokenising included.
+def speeds(cuts: Sequence[TimedCut], sentences: Sequence[str]) -> Work[list[tuple[float, float]]]:
+    """The sentences per second and the milliseconds of a query of each cut, tokenising included.
 
     They are timed in turn, several times over, so that what else the machine does slows all of them alike; the fastest
     round counts, which was disturbed least.
     """
     some, queries = timed_on(sentences)
-    batched: list[list[float]] = [[] for _ in encoders]
-    single: list[list[float]] = [[] for _ in encoders]
+    batched: list[list[float]] = [[] for _ in cuts]
+    single: list[list[float]] = [[] for _ in cuts]
     for done in range(ROUNDS + 1):
-        for place, encoder in enumerate(encoders):
-            yield Progress(
-                "timing the encoder after each layer", done * len(encoders) + place, (ROUNDS + 1) * len(encoders)
-            )
-            all_of_them, each = one_round(encoder, some, queries)
+        for place, cut in enumerate(cuts):
+            yield Progress("timing the encoder after each layer", done * len(cuts) + place, (ROUNDS + 1) * len(cuts))
+            all_of_them, each = one_round(cut, some, queries)
             if done:  # the first round is slower: it prepares each shape of a matrix product
                 batched[place].append(all_of_them)
                 single[place].append(median(each))
@@ -263,30 +253,12 @@ def timed_on(sentences: Sequence[str]) -> tuple[list[str], list[str]]:
     return some, some[:: max(1, len(some) // QUERIES)][:QUERIES]
 
 
-def one_round(encoder: Encoder, some: Sequence[str], queries: Sequence[str]) -> tuple[float, list[float]]:
+def one_round(cut: TimedCut, some: Sequence[str], queries: Sequence[str]) -> tuple[float, list[float]]:
     """The seconds of some sentences together, and of each query."""
-    return _seconds(encoder, some), [_seconds(encoder, [query]) for query in queries]
+    return _seconds(cut, some), [_seconds(cut, [query]) for query in queries]
 
 
-def _seconds(encoder: Encoder, sentences: Sequence[str]) -> float:
+def _seconds(cut: TimedCut, sentences: Sequence[str]) -> float:
     started = time.perf_counter()
-    batched_vectors(encoder, sentences)
+    cut.encode(sentences)
     return time.perf_counter() - started
-
-
-def batched_vectors(encoder: Encoder, sentences: Sequence[str]) -> list[NDArray[np.float32]]:
-    """Vectors in batches of neighbours in length, padded, from the last layer alone, as other libraries encode."""
-    import torch
-
-    from explorer.encoding.read.encoder import to_pool
-
-    head = encoder.default_head
-    ids = sorted(encoder.tokens(sentences).ids, key=len)
-    found = []
-    with torch.inference_mode():
-        for start in range(0, len(ids), BATCH):
-            some = ids[start : start + BATCH]
-            numbers, mask = encoder.padded(some)
-            states = encoder.model(input_ids=numbers, attention_mask=mask.long()).last_hidden_state
-            found.append(head([states], to_pool(some, mask)).float().cpu().numpy())
-    return found

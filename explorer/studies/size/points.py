@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from explorer.knobs import Knobs, knob
 from explorer.measuring.comparing.verdict_sentence import Sentence
 from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, WORSE, Verdict
 from explorer.studies.size.smaller_vectors import FIRST, PCA, STORAGES, WAYS
+from explorer.studies.size.weight_formats import TITLES, WEIGHTS
 
 if TYPE_CHECKING:
     from explorer.evaluating.results.table_formats import TableCell, TableColumn
@@ -33,6 +34,7 @@ class Size:
     pooling: str  # "model default" of the whole encoder, with the maps after it
     dimensions: int
     stored: str
+    weights: str = "float32"
 
     @property
     def cell(self) -> Reading:
@@ -46,8 +48,9 @@ class Size:
 
     @property
     def title(self) -> str:
-        """`mean of layer 3, 128 dimensions, int8`."""
-        return f"{self.reading}, {self.dimensions} dimensions, {self.stored}"
+        """`mean of layer 3, 128 dimensions, int8`, with how weights are stored if that is not in float32."""
+        weights = "" if self.weights == "float32" else f", weights in {self.weights}"
+        return f"{self.reading}, {self.dimensions} dimensions, {self.stored}{weights}"
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,16 @@ class SizeOptions(Knobs):
         choices=tuple(STORAGES),
         empty="all",
         help="float32 takes 4 bytes a dimension, float16 2, int8 1, bits an eighth.",
+    )
+    weights: tuple[str, ...] = knob(
+        (),
+        title="Weights",
+        choices=WEIGHTS,
+        titles=TITLES,
+        empty="as they are loaded",
+        help="Of the encoder itself. float32 and bfloat16 run in torch. The others are ONNX files that ONNX Runtime "
+        "runs on the processor: int8 stores every weight in one byte, with one scale for a table or one per channel; "
+        "the word embeddings can stay in float32.",
     )
     cut_by: str = knob(
         PCA,
@@ -174,6 +187,7 @@ class Picture:
         return point.title if len(self.models) > 1 else point.size.title
 
 
+WHAT = ("model", "layer & pooling", "dimensions", "stored as", "weights in")  # columns of a table of sizes
 MORE_IS_BETTER = "sentences per second"  # of the other costs, less
 COSTS: Mapping[str, Callable[[Point], float]] = {
     MORE_IS_BETTER: lambda point: point.sentences_per_second,
@@ -202,9 +216,9 @@ def cells(picture: Picture) -> tuple[list[TableColumn], list[list[TableCell]]]:
     best = set(front(picture.points, tuple(COSTS)))
     score = picture.measure, picture.evaluation
     header = [
-        *(TableColumn(name, is_text=True) for name in ("model", "layer & pooling", "dimensions", "stored as")),
+        *(TableColumn(name, is_text=True) for name in WHAT),
         *(TableColumn(name, *score) for name in ("score", "difference to the whole (95 % CI)")),
-        *map(TableColumn, ("sentences/s", "ms per query", "bytes per vector", "weights")),
+        *map(TableColumn, ("sentences/s", "ms per query", "bytes per vector", "bytes of weights")),
         TableColumn("front", is_text=True),
     ]
     rows: list[list[TableCell]] = []
@@ -213,7 +227,7 @@ def cells(picture: Picture) -> tuple[list[TableColumn], list[list[TableCell]]]:
         gap = Number(known[2], low=verdict.low, high=verdict.high, text=point.gap) if known else None
         rows.append(
             [
-                *(point.model, point.size.reading, f"{point.size.dimensions}", point.size.stored),
+                *(point.model, point.size.reading, f"{point.size.dimensions}", point.size.stored, point.size.weights),
                 None if math.isnan(point.score) else Number(point.score),
                 gap,
                 Number(point.sentences_per_second, digits=0),
@@ -293,10 +307,34 @@ def verdict(picture: Picture) -> tuple[Sentence, ...]:
     small, fast = least("bytes per vector"), least("milliseconds per query")
     gain = f"{small.vector_bytes:,} bytes in place of {whole.vector_bytes:,}"
     smallest = message("The smallest vectors", small, gain)
-    if not any(point.size.layers < whole.size.layers for point in good):
-        return smallest, _sentence(WORSE, "Every encoder with fewer layers is significantly worse.")
+    weights = [_of_weights(whole, point) for point in (_smallest_weights(picture),) if point]
+    # whether fewer layers pay off is asked of the encoder as it is loaded
+    cut = [point for point in good if point.size.layers < whole.size.layers]
+    if not cut and any(point.size.layers < whole.size.layers for point in others):
+        return smallest, *weights, _sentence(WORSE, "Every encoder with fewer layers is significantly worse.")
     times = fast.sentences_per_second / whole.sentences_per_second
-    return smallest, message("The fastest encoder", fast, f"{times:.1f} times as many sentences per second")
+    return smallest, *weights, message("The fastest encoder", fast, f"{times:.1f} times as many sentences per second")
+
+
+def _smallest_weights(picture: Picture) -> Point | None:
+    """The whole model with its weights in the format that takes the fewest bytes; None if only one was measured."""
+    same = replace(picture.whole.size, weights="")
+    whole = [
+        one for one in picture.points if replace(one.size, weights="") == same and one.model == picture.whole.model
+    ]
+    found = min(whole, key=lambda point: (point.model_bytes, -point.sentences_per_second))
+    return None if found is picture.whole else found
+
+
+def _of_weights(whole: Point, point: Point) -> Sentence:
+    smaller = whole.model_bytes / point.model_bytes
+    times = point.sentences_per_second / whole.sentences_per_second
+    sure = "could be chance" if point.verdict.kind == CHANCE else "significant"
+    return _sentence(
+        point.verdict.kind,
+        f"Weights in {point.size.weights}: {smaller:.1f} times smaller and {times:.1f} times as many sentences per "
+        f"second as in {whole.size.weights}. Difference (95 % CI): {point.gap}, {sure}.",
+    )
 
 
 def _sentence(kind: str, text: str) -> Sentence:

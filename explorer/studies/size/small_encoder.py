@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import copy
+import shlex
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,8 @@ from explorer.data.graded import sets
 from explorer.data.set_items import ItemSet
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.export import source_code
+from explorer.encoding.export.quantisation import FLOAT32 as ONNX_FLOAT32
+from explorer.encoding.export.quantisation import ONNX_WEIGHTS
 from explorer.encoding.locate import lookup
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import CannotSplit
@@ -23,12 +27,14 @@ from explorer.evaluating.kinds.scored_pairs import PairJudge
 from explorer.measuring.comparing import similarity_text
 from explorer.measuring.scores import correlation, similarity
 from explorer.progress import Progress, Work
+from explorer.studies.size import picture as pictures
 from explorer.studies.size import points as sizes
-from explorer.studies.size.picture import cells_of, projection_for
 from explorer.studies.size.smaller_vectors import BITS, FLOAT16, FLOAT32, INT8, ranges_of, step_of
+from explorer.studies.size.weight_formats import InOnnx, InTorch
 
 if TYPE_CHECKING:
     from explorer.data.graded.sets import SetIdentity
+    from explorer.data.text_sets import Sentences
     from explorer.encoding.locate.model_names import Found
     from explorer.encoding.read.encoder import Encoder
     from explorer.measuring.scores.judge import Judge
@@ -39,14 +45,23 @@ def built(encoder: Encoder, size: sizes.Size, fit_on: Sequence[str], way: str) -
 
     Its model default is the layer & pooling of the point, with projection and normalisation.
     """
+    from explorer.encoding.load.loading import recast
     from explorer.encoding.read.head import Head
     from explorer.encoding.tune.editing import cut, stack
 
-    whole = size.pooling == MODEL_DEFAULT
+    whole, of_onnx = size.pooling == MODEL_DEFAULT, size.weights in ONNX_WEIGHTS
+    if not of_onnx:
+        encoder = recast(encoder, size.weights)
     where = stack(encoder)
     layers, poolings = ((), ()) if whole else ((size.layers,), (size.pooling,))
-    *_, (_, text) = yield from cells_of(encoder, where, (), fit_on, layers, poolings)
-    projection = projection_for(sizes.SizeOptions(dimensions=(size.dimensions,), cut_by=way), text, text.shape[1])
+    form = InTorch(encoder, encoder.name, where, layers, poolings)
+    with tempfile.TemporaryDirectory(prefix="strata-") as temporary:
+        if of_onnx:
+            form = InOnnx(form, size.weights, Path(temporary))
+        *_, (_, text) = yield from form.cells(fit_on)
+    projection = pictures.projection_for(
+        sizes.SizeOptions(dimensions=(size.dimensions,), cut_by=way), text, text.shape[1]
+    )
     text = text if projection is None else projection(text)
     prompts = encoder.default_head
     head = prompts if whole else Head((size.pooling,), prompt=prompts.prompt, roles=prompts.roles)
@@ -55,6 +70,63 @@ def built(encoder: Encoder, size: sizes.Size, fit_on: Sequence[str], way: str) -
     small = cut(encoder, size.layers, where)
     small.head = replace(head, dense=steps, normalize=True)
     return small, step_of(correlation.unit(text))
+
+
+def export_weights(
+    encoder: Encoder, model: Found, given: ItemSet, named: SetIdentity, text: Sentences, weights: str, folder: Path
+) -> Work[None]:
+    """Measure a whole encoder with its weights in one format, and export it so to a new folder."""
+    options = one_size(sizes.SizeOptions(weights=(weights,)), encoder)
+    measured = yield from pictures.picture(encoder, given, text, options, names=(model.name,))
+    fit_on = pictures.besides(text, judge_of(given, encoder))
+    judged = cosine_sets(given, named, encoder)
+    command = command_of(model, named, the_one(measured, options))
+    yield from export(encoder, model, measured, the_one(measured, options), fit_on, judged, folder, command)
+
+
+def command_of(model: Found, named: SetIdentity, point: sizes.Point) -> str:
+    """The command that measures and writes a point again, but for the text that projections are fitted on."""
+    size = point.size
+    given = {
+        "on": named.written,
+        "layers": size.layers,
+        "poolings": size.pooling,
+        "dimensions": size.dimensions,
+        "stored": size.stored,
+        "weights": size.weights,
+        "export": "DIR",
+    }
+    flags = (word for name, value in given.items() for word in (f"--{name}", f"{value}"))
+    return shlex.join(("python", "-m", "explorer", "shrink", model.name, *flags))
+
+
+def one_size(options: sizes.SizeOptions, encoder: Encoder) -> sizes.SizeOptions:
+    """Options of one size, where whatever is not named is that of the whole model."""
+    pooling = options.poolings[0] if options.poolings else MODEL_DEFAULT if not options.layers else "mean"
+    head = encoder.default_head
+    width = encoder.width if pooling != MODEL_DEFAULT else head.width(encoder.width)
+    return replace(
+        options,
+        layers=options.layers or (encoder.model.config.num_hidden_layers,),
+        poolings=(pooling,),
+        dimensions=options.dimensions or (width,),
+        stored=options.stored or (FLOAT32,),
+        weights=options.weights or (encoder.precision,),
+    )
+
+
+def the_one(picture: sizes.Picture, options: sizes.SizeOptions) -> sizes.Point:
+    """The point of options of one size."""
+    (pooling,), (dimensions,), (stored,), (weights,) = (
+        options.poolings,
+        options.dimensions,
+        options.stored,
+        options.weights,
+    )
+    named = pooling, dimensions, stored, weights
+    own = (point for point in picture.points if point.model == picture.whole.model)
+    sized = ((point, point.size) for point in own)
+    return next(one for one, size in sized if (size.pooling, size.dimensions, size.stored, size.weights) == named)
 
 
 def cosine_sets(given: ItemSet, named: SetIdentity, encoder: Encoder) -> dict[str, Judge]:
@@ -74,33 +146,34 @@ def export(
     fit_on: Sequence[str],
     judged: Mapping[str, Judge],
     folder: Path,
+    command: str,
 ) -> Work[None]:
-    """Write the encoder of a point to a new folder, atomically, with what its cosines mean on the `judged` sets."""
-    from explorer.encoding.export import exporting
+    """Write the encoder of a point to a new folder, atomically, with what its cosines mean on the `judged` sets.
+
+    The `command` is the one that does it again.
+    """
+    from explorer.encoding.export import exporting, onnx_folder, onnx_graph
     from explorer.encoding.tune.tunable import Tunable
     from explorer.training.loop import judging
 
     auto_class = exporting.auto_class(encoder)  # refuses what cannot be saved, before any work
+    if point.size.weights in ONNX_WEIGHTS:
+        onnx_graph.check(encoder)
     small, step = yield from built(encoder, point.size, fit_on, picture.way)
     title = f"{point.size.reading}, {point.size.dimensions} dimensions"
     stage = "what cosines of {} mean"
-    before = yield from judging.exported_cosines(in_float32(encoder), judged, stage.format(found.name))
-    after = yield from judging.exported_cosines(in_float32(small), judged, stage.format(title))
+    before = yield from judging.exported_cosines(encoder, judged, stage.format(found.name))
+    after = yield from judging.exported_cosines(small, judged, stage.format(title))
     whole, meaning = judging.meanings(judged, before, after, (found.name, f"{found.name} ({title})"))
     yield Progress("writing the encoder", 0, 0)
-    text = card(small, step, found, picture, point, auto_class, _of_cosines(meaning, whole, point.size))
+    text = card(small, step, found, picture, point, auto_class, command, _of_cosines(meaning, whole, point.size))
     files = {similarity.FILE: similarity.as_file(meaning, whole)} if meaning else {}
-    tuned = Tunable(small, small.max_length)
-    exporting.export(tuned, small.default_head, folder, text, found.folder, files=files)
-
-
-def in_float32(encoder: Encoder) -> Encoder:
-    """The encoder with its weights in float32."""
-    if encoder.precision == "float32":
-        return encoder
-    found = copy.copy(encoder)
-    found.model, found.precision = copy.deepcopy(encoder.model).float(), "float32"
-    return found
+    weights, head, tuned = point.size.weights, small.default_head, Tunable(small, small.max_length)
+    if weights in ONNX_WEIGHTS:
+        add = partial(onnx_folder.add, small, weights)
+        exporting.export(tuned, head, folder, text, found.folder, files=files, more=add)
+    else:
+        exporting.export(tuned, head, folder, text, found.folder, files=files, precision=weights)
 
 
 def _of_cosines(
@@ -110,7 +183,9 @@ def _of_cosines(
         return ()
     parts = similarity_text.in_card(meaning, whole, "the whole model")
     of = f"These are cosines of the vectors that the model gives, before they are stored as {size.stored}."
-    return parts if size.stored == FLOAT32 else (*parts, of)
+    with_float32 = f"They were measured with weights in float32, not in {size.weights}."
+    more = [of] * (size.stored != FLOAT32) + [with_float32] * (size.weights not in (FLOAT32, ONNX_FLOAT32))
+    return (*parts, *more)
 
 
 def card(
@@ -120,6 +195,7 @@ def card(
     picture: sizes.Picture,
     point: sizes.Point,
     auto_class: str,
+    command: str,
     of_cosines: Sequence[str] = (),
 ) -> str:
     """The text of README.md; `of_cosines` are the parts that say what they mean."""
@@ -142,25 +218,54 @@ def card(
         ("Dimensions", f"{size.dimensions}", f"{whole.size.dimensions}"),
         ("Stored as", size.stored, whole.size.stored),
         ("Bytes per vector", f"{point.vector_bytes:,}", f"{whole.vector_bytes:,}"),
-        ("Weights", in_words.size(point.model_bytes), in_words.size(whole.model_bytes)),
+        ("Weights in", size.weights, whole.size.weights),
+        ("Bytes of weights", in_words.size(point.model_bytes), in_words.size(whole.model_bytes)),
         ("Sentences per second", f"{point.sentences_per_second:,.0f}", f"{whole.sentences_per_second:,.0f}"),
         ("Milliseconds per query", f"{point.query_ms:.2f}", f"{whole.query_ms:.2f}"),
     ]
-    parts = (
+    parts: tuple[str, ...] = (
         f"---\n{yaml.safe_dump(head, sort_keys=False)}---",
         f"# {plain(found.name)}, smaller",
         f"{plain(found.name)} with its first {size.layers} layers: {plain(reads.describe())}. Made with Strata. "
         f"SHA-256 of the model that was cut: {found.digest}.",
         "## Use",
         fenced("python", source_code.sentence_transformers(reads)),
+        *_served(size),
         *_stored(size, step),
         *(("With transformers alone:", fenced("python", alone)) if alone else ()),
         "## Size and quality",
         table(("", "this model", "the whole model"), rows),
         plain(sizes.text_of(picture)),
+        "To measure and write it again:",
+        fenced("sh", command),
         *of_cosines,
     )
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _served(size: sizes.Size) -> tuple[str, ...]:
+    """How to encode with the ONNX file that the score was measured with."""
+    if size.weights not in ONNX_WEIGHTS:
+        return ()
+    from explorer.encoding.export import onnx_folder
+
+    file = onnx_folder.file_of(size.weights)
+    lines = [
+        "from encode import OnnxEncoder  # needs onnxruntime, tokenizers and numpy alone",
+        "",
+        f'encode = OnnxEncoder("{file}")',
+        'vectors = encode(["The kettle boils.", "The water is hot."])',
+    ]
+    return (
+        f"The score was measured with the weights of `{file}`. To serve it, copy that file and `encode.py`, "
+        "`tokenizer.json` and the three `.json` files of settings, in the same folders; it needs neither "
+        "torch nor transformers:",
+        fenced("python", "\n".join(lines)),
+        "Numbers between layers are rounded by the largest one of a batch, so a vector depends a little on the "
+        "sentences that are encoded with it."
+        if size.weights != ONNX_FLOAT32
+        else "",
+    )
 
 
 def _stored(size: sizes.Size, step: float) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from explorer import in_words
+from explorer import in_words, run_folder
 from explorer.data import sources
 from explorer.encoding.locate import layout
 from explorer.evaluating.probes.class_scores import MEASURES
@@ -14,9 +14,10 @@ from explorer.training.loop.measured_facts import StageScores, spread
 from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
 from explorer.ui import messages
+from explorer.ui.access import cached
 from explorer.ui.frame import page_list
 from explorer.ui.runs import run_status
-from explorer.ui.widgets import downloads, pair_words
+from explorer.ui.widgets import downloads, onnx_export, pair_words
 
 WHAT_TO_TRY = "Try other text, fewer steps or a lower learning rate. The base is not changed."
 OF_SEEDS = "Test: {:.2f} ± {:.2f}, mean and standard deviation over seeds."
@@ -142,6 +143,7 @@ def _model(run: Run, status: statuses.Status) -> None:
     )
     if own_modules:
         st.caption(f"The folder includes code (`{'`, `'.join(own_modules)}`), which `trust_remote_code=True` runs.")
+    onnx_export.draw(cached.found(run_folder.model_name(run.name)))
 
 
 def scores(status: statuses.Status) -> None:

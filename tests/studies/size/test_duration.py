@@ -8,7 +8,7 @@ from explorer.data import sample
 from explorer.data.text_sets import Sentences
 from explorer.evaluating.kinds.scored_pairs import PairJudge
 from explorer.progress import finish
-from explorer.studies.size import duration, picture
+from explorer.studies.size import duration, picture, weight_formats
 from explorer.studies.size.points import SizeOptions
 from tests.spoiling import encoder_of
 from tests.tiny_models import save_tiny
@@ -48,8 +48,8 @@ def clock(monkeypatch):
 
     monkeypatch.setattr(duration, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     monkeypatch.setattr(picture, "time", SimpleNamespace(perf_counter=lambda: now[0]))
-    costs(picture, "cells_of", lambda encoder, where, texts, fit_on, *_: 0.05 * len({*texts, *fit_on}))
-    costs(picture, "batched_vectors", lambda encoder, texts: 0.004 * len(texts) * (1 + picture.depth(encoder)))
+    costs(weight_formats.InTorch, "cells", lambda form, texts: 0.05 * len({*texts}))
+    costs(weight_formats, "batched_vectors", lambda encoder, texts: 0.004 * len(texts) * (1 + picture.depth(encoder)))
     costs(picture, "fitted", lambda *_: 0.7)
     costs(PairJudge, "items", lambda *_: 0.11)
     costs(PairJudge, "difference", lambda *_: 0.3)

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 from scipy.stats import spearmanr
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.util import quantize_embeddings
@@ -101,7 +102,7 @@ def test_the_whole_model_scores_what_sentence_transformers_says_and_its_table_wh
     assert {size.reading for size in sizes} == {"model default", "mean of layer 3"}
     rows = table_formats.shown(*size_points.cells(found))[1]
     assert len(rows) == len(found.points)
-    assert rows[0][:5] == [BUNDLED, "model default", "384", "float32", f"{found.whole.score:.2f}"]
+    assert rows[0][:6] == [BUNDLED, "model default", "384", "float32", "float32", f"{found.whole.score:.2f}"]
     assert "PCA on 120 sentences of notes" in size_points.as_text(found)
     content = json.loads(size_points.as_text(found, "json"))
     assert content["points"][0]["score"] == pytest.approx(found.whole.score, abs=1e-4)
@@ -155,7 +156,7 @@ def test_an_exported_encoder_scores_what_its_point_says(bundled_encoder, text, f
     whole = {"dev": sample.dev(), "test": sample.test()}
     assert {use: one.digest for use, one in known.items()} == {use: one.digest for use, one in whole.items()}
     judged = {use: PairJudge(short(one)) for use, one in whole.items()}
-    finish(small_encoder.export(bundled_encoder, find(BUNDLED), found, one, fit_on, judged, folder))
+    finish(small_encoder.export(bundled_encoder, find(BUNDLED), found, one, fit_on, judged, folder, "shrink"))
     model = SentenceTransformer(str(folder), device="cpu")
     assert (model[0].auto_model.config.num_hidden_layers, model.get_embedding_dimension()) == (3, 64)
     card = (folder / "README.md").read_text()
@@ -185,17 +186,20 @@ def test_of_an_encoder_in_bfloat16_the_file_is_of_the_weights_that_are_written(t
     found = finish(picture(encoder, dev(), text, FEW))
     of, folder = of_folder("tiny", tmp_path / "bert"), tmp_path / "small"
     fit_on, judged = besides(text, judge_of(dev(), encoder)), {"dev": judge_of(dev(), encoder)}
-    work = small_encoder.export(encoder, of, found, found.points[1], fit_on, judged, folder)
+    work = small_encoder.export(encoder, of, found, found.points[1], fit_on, judged, folder, "shrink")
     while "what cosines of mean of layer 1" not in next(work).text:
         pass
     work.close()
     assert [one.name for one in tmp_path.iterdir()] == ["bert"], "what is stopped leaves nothing"
-    finish(small_encoder.export(encoder, of, found, found.points[1], fit_on, judged, folder))
+    finish(small_encoder.export(encoder, of, found, found.points[1], fit_on, judged, folder, "shrink"))
     vectors = SentenceTransformer(str(folder), device="cpu").encode(list(dev().sentences)).astype(np.float64)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     known = json.loads((folder / "similarity.json").read_text())["random_pairs"]
     exact = np.quantile(similarity.random_pairs(vectors.astype(np.float32), "").cosines, 0.5)
-    assert known["cosine"][known["share"].index(0.5)] == pytest.approx(exact, abs=1e-5)
+    assert known["cosine"][known["share"].index(0.5)] == pytest.approx(exact, abs=2e-3)  # the library sums otherwise
+    written = load_file(folder / "model.safetensors")
+    assert {value.dtype for value in written.values()} == {torch.bfloat16}
+    assert sum(value.nbytes for value in written.values()) == pytest.approx(found.points[1].model_bytes, rel=0.1)
 
 
 def test_another_encoder_has_its_own_points(tiny_encoder, text):
@@ -218,7 +222,11 @@ def test_of_a_family_with_a_norm_at_the_end_points_are_those_of_the_cut_encoder(
     pairs, folder = dev(), tmp_path / "small"
     fit_on = besides(text, judge_of(pairs, encoder))
     of = of_folder("tiny", tmp_path / kind)
-    finish(small_encoder.export(encoder, of, found, found.points[1], fit_on, {"dev": judge_of(pairs, encoder)}, folder))
+    finish(
+        small_encoder.export(
+            encoder, of, found, found.points[1], fit_on, {"dev": judge_of(pairs, encoder)}, folder, "shrink"
+        )
+    )
     known = json.loads((folder / "similarity.json").read_text())
     assert known.keys() == {"model", "layer_and_pooling", "random_pairs"}, "of one set alone nothing is fitted"
     model = SentenceTransformer(str(folder), device="cpu")
