@@ -21,6 +21,7 @@ from explorer.data.labelled.labelled_sets import LabelledSet
 from explorer.data.sample import sentences
 from explorer.data.sources import identity
 from explorer.data.text_sets import Labelled, Sentences
+from explorer.encoding.export.encode import OnnxEncoder
 from explorer.encoding.locate.lookup import BUNDLED
 from explorer.encoding.locate.model_names import find, of_folder
 from explorer.encoding.read.pooling import parse
@@ -43,7 +44,7 @@ from explorer.studies.size.points import COSTS, Point, Size, SizeOptions, front
 from explorer.studies.size.smaller_vectors import INT8, ranges_of, step_of
 from tests import exported_meaning
 from tests.spoiling import encoder_of
-from tests.tiny_models import save_tiny
+from tests.tiny_models import WIDTH, save_tiny
 
 WANTED = SizeOptions(
     layers=(3, 6), poolings=("model default", "mean"), dimensions=(64, 384), stored=("float32", "int8", "bits")
@@ -326,3 +327,35 @@ def test_labels_are_judged_by_logistic_regression_with_one_c_and_without_a_test_
     items = judge.items(of(vectors, judge.texts))
     assert len(items) == len(given.train)
     assert 60 < judge.score(items) < 100
+
+
+def test_with_weights_in_other_formats_it_has_their_scores_and_an_export_scores_what_its_point_says(tmp_path, text):
+    encoder, few = encoder_of(save_tiny("bert", tmp_path / "bert")), Sentences("text", text.texts[:40])
+    formats = "float32", "bfloat16", "onnx-float32", "int8"
+    wanted = dataclasses.replace(FEW, poolings=("model default", "mean"), weights=formats)
+    found = finish(picture(encoder, dev(), few, wanted))
+    sizes = [(one.size.reading, one.size.dimensions, one.size.weights) for one in found.points]
+    cells = ("model default", "mean of layer 1")
+    assert sizes == [(cells[0], WIDTH, "float32"), *((cell, 8, one) for one in formats for cell in cells)]
+    by = {(one.size.reading, one.size.weights): one for one in found.points[1:]}
+    for cell in cells:
+        same, exact, rounded = (by[cell, one] for one in ("onnx-float32", "float32", "int8"))
+        assert same.score == pytest.approx(exact.score, abs=0.02)
+        assert by[cell, "bfloat16"].model_bytes < 0.6 * exact.model_bytes
+        assert rounded.model_bytes < same.model_bytes
+        assert rounded.query_ms != same.query_ms != exact.query_ms
+    assert "weights in int8" in rounded.title
+    judge, of = judge_of(dev(), encoder), of_folder("tiny", tmp_path / "bert")
+    folder, again = tmp_path / "small", "shrink tiny"
+    finish(small_encoder.export(encoder, of, found, rounded, besides(few, judge), {"dev": judge}, folder, again))
+    encode = OnnxEncoder("onnx/model_qint8.onnx", folder)
+    texts = list(judge.texts)  # in the batches in which the picture encodes them
+    vectors = dict(zip(texts, encode([*texts, *besides(few, judge)]), strict=False))
+    sides = (np.stack([vectors[one] for one in side]) for side in (dev().first, dev().second))
+    assert 100 * spearmanr(dev().gold, cosines(*sides)).statistic == pytest.approx(rounded.score, abs=0.02)
+    card = (folder / "README.md").read_text()
+    assert "| Weights in | int8 | float32 |" in card
+    assert "```sh\nshrink tiny\n```" in card
+    assert 'OnnxEncoder("onnx/model_qint8.onnx")' in card
+    with pytest.raises(BadChoice, match="made of those in float32, and tiny is loaded in bfloat16"):
+        finish(picture(encoder_of(tmp_path / "bert", precision="bfloat16"), dev(), few, wanted))
