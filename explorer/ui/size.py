@@ -92,7 +92,7 @@ def request(choice: sidebar_choice.Choice, model: Found, row: DeltaGenerator) ->
             "Score on",
             [sidebar.OF_SIDEBAR, *own, *shipped(), *TASKS, *sts.menu()],
             ON,
-            width=210,
+            width=180,
             help="The sidebar's evaluation set, a retrieval set, triplets, or labelled texts such as TREC (logistic "
             "regression on the vectors). Or type the path of a file or folder and press Enter.",
         )
@@ -100,7 +100,7 @@ def request(choice: sidebar_choice.Choice, model: Found, row: DeltaGenerator) ->
             "Fit PCA and int8 on",
             [corpora.SAMPLE, *sts.menu()],
             TEXT,
-            width=210,
+            width=170,
             help="Sentences like those that will be encoded. Those of the evaluation set are left out. More than there "
             "are dimensions are needed.",
         )
@@ -130,7 +130,7 @@ def _weights() -> list[str]:
     knob, why = SizeOptions.knobs["weights"], onnx_packages.why_missing()
     knob = replace(knob, choices=MEASURED if why else knob.choices, default=MEASURED[:1])
     help = f"{knob.help} {why}".strip()
-    chosen: list[str] = controls.draw(FORM, knob, help=help, width=250)
+    chosen: list[str] = controls.draw(FORM, knob, help=help, width=220)
     return chosen
 
 
@@ -228,7 +228,7 @@ def headline(picture: Picture) -> None:
 def chosen_cost() -> str:
     """The menu of costs."""
     cost: str = controls.menu(
-        "Cost", list(COSTS), default=next(iter(COSTS)), key=COST, width=200, help=size_report.HOLLOW
+        "Cost", list(COSTS), default=next(iter(COSTS)), key=COST, width=165, help=size_report.HOLLOW
     )
     return cost
 

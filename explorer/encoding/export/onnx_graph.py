@@ -6,11 +6,11 @@ some heads as others: pooling, dense layers and normalisation are in it.
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import torch
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 INPUTS = ("input_ids", "attention_mask")
 TOKENS, SENTENCES = "token_embeddings", "sentence_embedding"  # as files on the hub name their outputs
-OPSET = 20
+OPSET = 17  # the first with a layer norm in one piece
 ONE_FILE = 2**31 - 2**24  # bytes of weights; a larger protobuf file cannot be read, and they get a file of their own
 DATA = ".data"  # what the name of that file ends with
 _ROOM = "Free some space, or choose another folder."
@@ -73,31 +73,39 @@ class _Graph(nn.Module):
 
 
 def write(encoder: Encoder, heads: Mapping[str, Head], path: Path) -> None:
-    """Write the graph of an encoder, with a vector under each head as the output of that name."""
+    """Write the graph of an encoder, with a vector under each head as the output of that name.
+
+    Torch's exporter by tracing: the newer one takes ten times as long, and changes how torch computes in all threads
+    meanwhile, so that a training beside it would end in other weights.
+    """
+    import onnx
+
     whole = loading.recast(encoder, "float32", "cpu")
     ids, mask = whole.padded(whole.tokens(_EXAMPLES).ids)
     graph = _Graph(whole.model, [head.to("cpu") for head in heads.values()]).eval()
-    large = sum(weight.numel() * weight.element_size() for weight in whole.model.parameters()) > ONE_FILE
-    lengths = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
-    with _quiet(), torch.inference_mode():
+    outputs = (TOKENS, *heads)
+    tokens = {name: {0: "sentences", 1: "tokens"} for name in (*INPUTS, TOKENS)}
+    with TemporaryDirectory(dir=path.parent) as parts, _quiet(), torch.no_grad(), writing(path, _ROOM):
+        part = Path(parts) / path.name  # with files of weights around it, if these are too large for one
         try:
-            program = torch.onnx.export(
+            torch.onnx.export(
                 graph,
                 (ids, mask.long()),
+                part,
                 input_names=INPUTS,
-                output_names=(TOKENS, *heads),
-                dynamic_shapes=(lengths, lengths),
+                output_names=outputs,
+                dynamic_axes={**{name: {0: "sentences"} for name in heads}, **tokens},
                 opset_version=OPSET,
-                dynamo=True,
-                verbose=False,
+                dynamo=False,
             )
+        except OSError:
+            raise
         except Exception as error:  # whatever part of a family's code the exporter cannot follow
             raise _refused(encoder, error) from error
-    assert program is not None
-    for node in program.model.graph.all_nodes():
-        node.metadata_props.clear()  # the line of Python that made it, with the folders of this machine
-    with writing(path, _ROOM):
-        program.save(path, external_data=large)
+        if len(list(part.parent.iterdir())) == 1:
+            part.replace(path)
+        else:
+            save(onnx.load(part), path)
 
 
 def extract(source: Path, outputs: Mapping[str, str], path: Path) -> None:
@@ -158,15 +166,7 @@ def _refused(encoder: Encoder, error: Exception) -> UnsupportedModel:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep what the exporter says about itself from the terminal."""
-    names = ("torch.onnx", "torch.onnx._internal.exporter._registration", "onnxscript", "onnx_ir")
-    loggers = {logging.getLogger(name): logging.getLogger(name).level for name in names}
-    for logger in loggers:
-        logger.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        for logger, level in loggers.items():
-            logger.setLevel(level)
+    """Keep from the terminal what tracing says of branches, which `check_same` finds if they matter."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

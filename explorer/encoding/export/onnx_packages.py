@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 from explorer.errors import BadChoice
 
-PACKAGES = ("onnx", "onnxruntime", "onnxscript")
+PACKAGES = ("onnx", "onnxruntime")
 INSTALL = "python -m pip install '.[onnx]'"
 
 

@@ -25,16 +25,13 @@ class OnnxWeights:
 
 ONNX_WEIGHTS: Mapping[str, OnnxWeights] = {
     FLOAT32: OnnxWeights("model.onnx", "float32 (ONNX)"),
-    INT8: OnnxWeights("model_qint8.onnx", "int8 (ONNX)", LINEAR + WORDS),
-    "int8-per-channel": OnnxWeights(
-        "model_qint8_per_channel.onnx", "int8 per channel (ONNX)", LINEAR + WORDS, per_channel=True
+    INT8: OnnxWeights("model_qint8.onnx", "int8 (ONNX)", LINEAR + WORDS, per_channel=True),
+    "int8-per-tensor": OnnxWeights("model_qint8_per_tensor.onnx", "int8 per tensor (ONNX)", LINEAR + WORDS),
+    "int8-layers": OnnxWeights(
+        "model_qint8_layers.onnx", "int8, word embeddings float32 (ONNX)", LINEAR, per_channel=True
     ),
-    "int8-layers": OnnxWeights("model_qint8_layers.onnx", "int8, word embeddings float32 (ONNX)", LINEAR),
-    "int8-layers-per-channel": OnnxWeights(
-        "model_qint8_layers_per_channel.onnx",
-        "int8 per channel, word embeddings float32 (ONNX)",
-        LINEAR,
-        per_channel=True,
+    "int8-layers-per-tensor": OnnxWeights(
+        "model_qint8_layers_per_tensor.onnx", "int8 per tensor, word embeddings float32 (ONNX)", LINEAR
     ),
 }
 

@@ -68,7 +68,7 @@ def pool_cls(states: Tensor, mask: Tensor | None) -> Tensor:
 
     if mask is None:
         return states[:, 0].float()
-    return states[torch.arange(len(states), device=states.device), mask.long().argmax(1)].float()
+    return states[torch.arange(states.shape[0], device=states.device), mask.long().argmax(1)].float()
 
 
 def pool_mean(states: Tensor, mask: Tensor | None) -> Tensor:
@@ -92,7 +92,7 @@ def pool_last(states: Tensor, mask: Tensor | None) -> Tensor:
     if mask is None:
         return states[:, -1].float()
     last = mask.shape[1] - 1 - mask.long().flip(1).argmax(1)
-    found = states[torch.arange(len(states), device=states.device), last].float()
+    found = states[torch.arange(states.shape[0], device=states.device), last].float()
     return found.masked_fill(~mask.bool().any(1, keepdim=True), 0.0)
 
 

@@ -87,8 +87,8 @@ class SizeOptions(Knobs):
         titles=TITLES,
         empty="as they are loaded",
         help="Of the encoder itself. float32 and bfloat16 run in torch. The others are ONNX files that ONNX Runtime "
-        "runs on the processor: int8 stores every weight in one byte, with one scale for a table or one per channel; "
-        "the word embeddings can stay in float32.",
+        "runs on the processor: int8 stores every weight in one byte, with a scale for each output of a layer, or per "
+        "tensor; the word embeddings can stay in float32.",
     )
     cut_by: str = knob(
         PCA,

@@ -26,7 +26,13 @@ def marks(picture: Picture, cost: str, chosen: Point | None = None) -> list[Size
             f"{point.sentences_per_second:,.0f} sentences per second, {point.query_ms:.1f} ms per query, "
             f"{point.vector_bytes:,} bytes per vector"
         )
-        family = f"{point.size.pooling}, {model}" if len(picture.models) > 1 else point.size.pooling
+        family = ", ".join(
+            (
+                point.size.pooling,
+                *[f"weights in {point.size.weights}"] * (point.size.weights != picture.whole.size.weights),
+                *[model] * (len(picture.models) > 1),
+            )
+        )
         costs, chance = COSTS[cost](point), point.verdict.kind != WORSE
         about = number, family, point.size.stored, costs, point.score, chance, text
         found.append(SizeMark(*about, on_front=point in best, chosen=point == chosen))
