@@ -7,24 +7,19 @@ run; the tests take one of them.
 from __future__ import annotations
 
 import argparse
-import faulthandler
 import json
 import os
 import re
-import runpy
 import signal
-import socket
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from explorer.measuring.maps import umap_layout
 from explorer.run_folder import QUEUED
 from explorer.training.loop import loop
 from explorer.training.recipe import Recipe
@@ -33,8 +28,9 @@ from explorer.training.record import status as statuses
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FAILED, FINISHED, STOPPED
 from explorer.ui.runs import training_queue
-from tests import kill_points, live, processes, trainings
+from tests import kill_points, live, trainings
 from tests.disk_calls import Killed, Watch, watched
+from tests.forked_app import forked, free_port, serve_without_maps, served
 from tests.kill_outcomes import Outcome, heading, show, spread, verdict
 from tests.kill_points import NAME
 
@@ -48,23 +44,12 @@ BADGE = ".stMarkdownBadge"  # the first one is the state of the run
 CONNECTED = "[data-testid=stApp][data-test-connection-state=CONNECTED]"
 APART = "[data-testid=stApp]:not([data-test-connection-state=CONNECTED])"
 NOTICE = ".strata-stopped"
-APP = ("streamlit.web.cli", "streamlit.web.bootstrap", "explorer.ui.frame.page_frame", "explorer.ui.train.run_view")
 
 
 def serve_slowly(port: int, environment: dict[str, str], stacks: Path) -> None:
     """The app, in this process, with steps that take as long as a large model's, and no processor while they wait."""
     with trainings.paced(0.25):
-        serve(port, environment, stacks)
-
-
-def serve(port: int, environment: dict[str, str], stacks: Path | None = None) -> None:
-    """The app, in this process; asked for it, it writes to `stacks` what each of its threads is doing."""
-    os.environ.update(environment)
-    umap_layout.loaded = lambda: iter(())  # no map is drawn there, and to compile its code takes seconds
-    if stacks is not None:
-        faulthandler.register(signal.SIGUSR1, stacks.open("w"), all_threads=True)
-    sys.argv = ["streamlit", "run", str(live.ROOT / "app.py"), "--server.port", str(port)]
-    runpy.run_module("streamlit", run_name="__main__")
+        serve_without_maps(port, environment, stacks)
 
 
 def serve_until(at: int, run: Path, port: int, environment: dict[str, str]) -> None:
@@ -73,25 +58,7 @@ def serve_until(at: int, run: Path, port: int, environment: dict[str, str]) -> N
         sys.stdout = sys.stderr = log
         _as_in_trials()
         with watched(Killed(run, at)):
-            serve(port, environment)
-
-
-@contextmanager
-def served(port: int, do: Callable[..., None], *arguments: object) -> Iterator[BaseProcess]:
-    """The app in a fork of a process that has imported all it needs, until it ends or is ended as by Ctrl-C."""
-    server = forked(do, *arguments)
-    try:
-        live.wait_for(f"http://127.0.0.1:{port}")
-        yield server
-    finally:
-        server.terminate()
-        server.join(PATIENCE)
-
-
-def forked(do: Callable[..., object], *arguments: object) -> BaseProcess:
-    """A fork of a process that has imported the app, too, if it is the first one that is asked for."""
-    processes.PRELOADED += [name for name in APP if name not in processes.PRELOADED]
-    return processes.process(do, *arguments)
+            serve_without_maps(port, environment)
 
 
 def doing(server: BaseProcess, stacks: Path) -> str:
@@ -107,13 +74,6 @@ def reconnect(page: Page) -> None:
     page.wait_for_selector(CONNECTED)
     page.locator(NOTICE).wait_for(state="hidden")
     live.settle(page)
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def stopped(folder: Path, chosen: Recipe) -> Run:

@@ -24,7 +24,7 @@ from explorer.studies.plans import execution, plan_folder, plan_table
 from explorer.studies.plans.plan import Plan, cells
 from explorer.studies.plans.plan_folder import PlanFolder
 from explorer.training.record import runs
-from tests.app_kills import free_port, serve, served
+from tests.forked_app import free_port, serve_without_maps, served
 from tests.processes import process
 from tests.trainings import Place, furnish, in_no_time
 
@@ -92,7 +92,7 @@ class Trial:
         """Kill the server so many times and wait for the end; what is wrong then, if anything is."""
         total = sum(cell.recipe.schedule().steps for cell in cells(self.plan))
         for moment in sorted(self.random.uniform(0, 0.95 * total) for _ in range(kills)):
-            with served(self.port, serve, self.port, self.environment) as server:
+            with served(self.port, serve_without_maps, self.port, self.environment) as server:
                 self._wait(moment)
                 time.sleep(self.random.uniform(0, LONGEST))
                 self.moments.append(self._doing())
@@ -100,7 +100,7 @@ class Trial:
                 server.join(10)
                 if server.exitcode != -signal.SIGKILL:
                     return f"it was not killed: {server.exitcode}"
-        with served(self.port, serve, self.port, self.environment):
+        with served(self.port, serve_without_maps, self.port, self.environment):
             self._wait(float("inf"))
         return self._different(expected)
 

@@ -5,12 +5,13 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.state import SafeSessionState
-from streamlit.testing.v1 import AppTest, app_test
+from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 from explorer.progress import Progress
 from explorer.ui.access import jobs
@@ -18,6 +19,7 @@ from explorer.ui.train import start_form
 from explorer.ui.widgets import downloads
 from tests import live, trainings
 from tests.csv_columns import faults
+from tests.forked_app import free_port, serve, served
 from tests.live import ROOT
 
 CHECKED: set[str] = set()  # the CSV files that were read in this session
@@ -28,6 +30,20 @@ def the_menu_stays_open():
     """As in a server, which ignores pages/ from its first page on: AppTest would run app.py only after a page."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(app_test, "PagesManager", type("PagesManager", (PagesManager,), {}))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def the_end_of_a_script_is_waited_for():
+    """AppTest asks a thousand times a second whether the script has ended, and each time keeps it from going on."""
+    ask = local_script_runner.require_widgets_deltas
+
+    def wait(runner, timeout):
+        runner._script_thread.join(timeout)
+        ask(runner, 1)  # it has ended, or this is an error
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_script_runner, "require_widgets_deltas", wait)
         yield
 
 
@@ -147,8 +163,12 @@ def asked_outside(folders):
 @pytest.fixture(scope="session")
 def address(folders, asked_outside):
     """One server for all of them: each of its own would load torch and read the sample anew."""
-    with live.server(**folders) as address:
-        yield address
+    port = free_port()
+    with ExitStack() as running:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.delenv(trainings.FEW_PROBES, raising=False)  # its runs judge whole packs, whichever file began it
+            running.enter_context(served(port, serve, port, folders))
+        yield f"http://127.0.0.1:{port}"
     assert asked_outside() == "", "no page needs anything but this machine"
 
 

@@ -15,6 +15,7 @@ from explorer.ui.frame import page_frame
 from explorer.ui.train import recipe_form, run_view, start_form
 from tests import app_kills, kill_points, live, trainings
 from tests.app_kills import Trial, unbroken
+from tests.forked_app import free_port, served
 from tests.live import keyed, parameters, settle
 from tests.train_visits import START
 from tests.visits import lead
@@ -84,25 +85,25 @@ def drawn(page):
 
 
 @contextmanager
-def served(port, folders, stacks):
+def slowly(port, folders, stacks):
     """The app with slow steps, until it is gone; gives what it is doing."""
-    with app_kills.served(port, app_kills.serve_slowly, port, folders, stacks) as server:
+    with served(port, app_kills.serve_slowly, port, folders, stacks) as server:
         yield lambda: app_kills.doing(server, stacks)
 
 
 def test_a_run_survives_a_reload_and_the_end_of_the_server_is_seen_elsewhere_and_stops_within_some_steps(
     page, folders, quick, tmp_path
 ):
-    port, stacks = app_kills.free_port(), tmp_path / "stacks.txt"
+    port, stacks = free_port(), tmp_path / "stacks.txt"
     address = f"http://127.0.0.1:{port}"
-    with served(port, folders, stacks) as doing:
+    with slowly(port, folders, stacks) as doing:
         run = start(page, address, quick, Steps="1000000", Run_name="cut-off")
         stepping(page, doing)
         page.get_by_role("radio", name=run_view.CURVES).click()
         drawn(page)
     page.wait_for_selector(app_kills.APART)
     assert run.status().state == statuses.INTERRUPTED
-    with served(port, folders, stacks) as doing:
+    with slowly(port, folders, stacks) as doing:
         app_kills.reconnect(page)
         page.get_by_text(run_view.INTERRUPTED.partition(" Press")[0]).wait_for()
         keyed(page, "run resume").click()
