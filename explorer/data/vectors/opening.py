@@ -43,7 +43,12 @@ def stamps(source: str) -> Stamps:
 
 def _inside(folder: Path) -> list[Path]:
     """The files of vectors in a folder, in the order of their names."""
-    return sorted(path for path in folder.iterdir() if path.is_file() and is_vectors(str(path)))
+    endings = {NPY, PARQUET, *json_lines.ENDINGS}  # first, since a page asks this of the folder of each model
+    return sorted(
+        path
+        for path in folder.iterdir()
+        if path.suffix.lower() in endings and path.is_file() and is_vectors(str(path))
+    )
 
 
 def opened(

@@ -4,6 +4,8 @@ A dataclass has the fields that Strata uses, under the names of the file. transf
 tokenizer_config.json too; other fields of these are checked there.
 """
 
+import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -170,10 +172,11 @@ def settings(path: Path) -> dict[str, Any]:
 def parsed(path: Path, otherwise: Any) -> Any:
     """The content of a JSON file; `otherwise` if there is no such file."""
     try:
-        check_regular(path)
-        if path.stat().st_size > LARGEST:
+        found = path.stat()  # once: a page reads these files a hundred times
+        _check_regular(path, found)
+        if found.st_size > LARGEST:
             raise NotAModelFolder(
-                f"{path} has {in_words.size(path.stat().st_size)}; a configuration file has at most "
+                f"{path} has {in_words.size(found.st_size)}; a configuration file has at most "
                 f"{in_words.size(LARGEST)}. {_COPY}"
             )
         return typed_json.parsed(path.read_text(encoding="utf-8"))
@@ -187,5 +190,10 @@ def parsed(path: Path, otherwise: Any) -> Any:
 
 def check_regular(path: Path) -> None:
     """Refuse a named pipe, a socket or a device, which may never end."""
-    if path.exists() and not (path.is_file() or path.is_dir()):
+    if path.exists():
+        _check_regular(path, path.stat())
+
+
+def _check_regular(path: Path, found: os.stat_result) -> None:
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
         raise NotAModelFolder(f"{path} is not a regular file. Copy or download the folder again.")
