@@ -173,7 +173,7 @@ def test_as_many_layers_as_there_are_or_more_are_refused(whole, layers):
 def test_an_encoder_of_one_layer_or_that_cannot_be_cut_is_refused(tmp_path, whole, monkeypatch):
     with pytest.raises(BadChoice, match="'tiny' has one layer, and none can be removed"):
         made(saved(tmp_path, layers=1))
-    monkeypatch.setitem(editing._ROUNDING, "float32", -1.0)  # no state is as near as that
+    monkeypatch.setitem(editing.ROUNDING, "float32", -1.0)  # no state is as near as that
     with pytest.raises(UnsupportedModel, match="whose layers Strata cannot remove"):
         made(whole)
 

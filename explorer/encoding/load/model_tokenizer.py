@@ -10,7 +10,7 @@ import base64
 import json
 import re
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,6 @@ ALL_ADDED = 10_000_000  # characters of all added tokens together: each takes ab
 MADE_UP = 10_000  # added tokens of which only the number is stated: T5 has 100, and the time grows with the square
 
 _STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
-_INSIDE = ("normalizers", "pretokenizers", "processors", "decoders")  # the steps of a Sequence
 # Kinds of steps that lengthen whatever their settings are. What Unicode prescribes does not count: applied again, it
 # changes nothing, so it cannot add up.
 _FACTORS = {"ByteLevel": 5, "BertNormalizer": 3, "Metaspace": 2, "WordPiece": 2, "BPEDecoder": 2, "CTC": 2}
@@ -188,7 +187,8 @@ def check(path: Path, tokenizer: Tokenizer) -> None:
     steps = {stage: getattr(tokenizer, stage) for stage in _STAGES}
     # the settings of a step, as the library would save them
     stages = {
-        stage: [] if step is None else list(_flat(json.loads(step.__getstate__()))) for stage, step in steps.items()
+        stage: [] if step is None else list(configuration.steps(json.loads(step.__getstate__())))
+        for stage, step in steps.items()
     }
     _check_growth(path, [(name, step) for name in _STAGES[:2] for step in stages[name]])
     _check_growth(path, [("decoder", step) for step in stages["decoder"]])
@@ -259,13 +259,3 @@ def _before(step: Mapping[str, Any], after: dict[str, float]) -> dict[str, float
     if _NEVER_EMPTY.fullmatch(pattern):
         return {character: max(number, new) for character, number in after.items()}
     return {character: number + 2 * new for character, number in after.items()}  # it may match before and after
-
-
-def _flat(step: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The steps of a Sequence, in order, those of inner ones in their place."""
-    if step["type"] != "Sequence":
-        yield step
-        return
-    for name in _INSIDE:
-        for inner in step.get(name, ()):
-            yield from _flat(inner)

@@ -6,7 +6,7 @@ tokenizer_config.json too; other fields of these are checked there.
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 LARGEST = 100_000_000  # bytes; the list of shards of a large model has less than one million
 ENDS = ("module_input_name", "module_output_name")  # fields of every module that works on the sentence's vector
+# the parts of a Sequence in tokenizer.json
+_PARTS = ("normalizers", "pretokenizers", "processors", "decoders")
 _COPY = "Copy or download the file again."
 
 
@@ -167,6 +169,16 @@ def settings(path: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise NotAModelFolder(f"{path} should hold a JSON object {{…}}. {_COPY}")
     return found
+
+
+def steps(step: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The steps of a stage in tokenizer.json, in order: those of a Sequence in its place."""
+    if step["type"] != "Sequence":
+        yield step
+        return
+    for name in _PARTS:
+        for inner in step.get(name, ()):
+            yield from steps(inner)
 
 
 def parsed(path: Path, otherwise: Any) -> Any:

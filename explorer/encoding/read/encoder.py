@@ -91,6 +91,24 @@ class Encoder(Tokenising):
         found.check_room("chosen", prompt, found.max_length)
         return found
 
+    def with_model(
+        self, model: PreTrainedModel, digest: str, head: Head | None, tokenizer: PreTrainedTokenizerBase | None = None
+    ) -> Encoder:
+        """An encoder with the limits, the precision and the name of this one, and what it has in place of its own."""
+        return type(self)(
+            name=self.name,
+            digest=digest,
+            model=model,
+            tokenizer=tokenizer or self.tokenizer(),
+            max_length=self.max_length,
+            head=head,
+            lower_case=self.lower_case,
+            precision=self.precision,
+            device=self.device,
+            folder=self.folder,
+            poolings=self.poolings,
+        )
+
     @property
     def as_used(self) -> Encoder:
         """The same as people use it: with the model's own prompt."""

@@ -113,6 +113,16 @@ class Tokenising:
         with self._tokenizer_lock:
             return [len(ids) for ids in self._numbers(texts)]
 
+    def token_ids(self, texts: Sequence[str], prompt: str | None = None) -> Work[set[int]]:
+        """The ids that any of many texts has after a prompt (default: the model's), none of them cut."""
+        prompt, found = self.default_head.prompt if prompt is None else prompt, set[int]()
+        for start in range(0, len(texts), self.at_once):
+            yield Progress("tokenising sentences", start, len(texts))
+            some = self._in_case([prompt + text for text in texts[start : start + self.at_once]])
+            with self._tokenizer_lock:
+                found.update(*self._numbers(some))
+        return found
+
     def spans(self, sentence: str) -> tuple[str, list[tuple[int, int, int]]]:
         """A sentence as it is tokenised, and of each of its tokens the word, the start and the end in it."""
         (text,) = self._in_case([sentence])

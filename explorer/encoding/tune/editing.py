@@ -28,7 +28,7 @@ Edit = Callable[[Tensor, Tensor], Tensor]
 
 _VALUES = 2**16  # of a 16-bit number
 # the most that rounding changes the states of a layer in an encoder that is cut there, as a share of the largest
-_ROUNDING = {"float32": 1e-4, "bfloat16": 2e-2, "float16": 2e-3}
+ROUNDING = {"float32": 1e-4, "bfloat16": 2e-2, "float16": 2e-3}
 
 
 def entrance(model: PreTrainedModel) -> nn.Module:
@@ -139,7 +139,7 @@ def stack(encoder: Encoder) -> Stack:
     """Find the layers of an encoder and prove it: every possible cut must return the states of its layer."""
     stored_vectors.refuse(encoder.folder, encoder.name)
     model, ids = encoder.model, torch.tensor(encoder.tokens(["A sentence."]).ids, device=encoder.device)
-    parts, limit, count = dict(model.named_modules()), _ROUNDING[encoder.precision], model.config.num_hidden_layers
+    parts, limit, count = dict(model.named_modules()), ROUNDING[encoder.precision], model.config.num_hidden_layers
     # the outermost list with one part for each layer; one of the norms outside of it may follow the last layer
     path = next((name for name, part in parts.items() if isinstance(part, nn.ModuleList) and len(part) == count), "")
     outside = [part for name, part in parts.items() if not (path and name.startswith(f"{path}."))]
@@ -172,18 +172,10 @@ def cut(encoder: Encoder, layers: int, where: Stack | None = None) -> Encoder:
             f"{where.lowest} to {whole}{'' if where.lowest else ' (0: the embedding block alone)'}."
         )
     prompts = encoder.default_head
-    return type(encoder)(
-        name=encoder.name,
-        digest=lookup.joined_digests(encoder.digest, f"cut after layer {layers}"),
-        model=_cut(encoder.model, where.path, layers),
-        tokenizer=encoder.tokenizer(),
-        max_length=encoder.max_length,
-        head=Head(("mean",), prompt=prompts.prompt, roles=prompts.roles),
-        lower_case=encoder.lower_case,
-        precision=encoder.precision,
-        device=encoder.device,
-        folder=encoder.folder,
-        poolings=encoder.poolings,
+    return encoder.with_model(
+        _cut(encoder.model, where.path, layers),
+        lookup.joined_digests(encoder.digest, f"cut after layer {layers}"),
+        Head(("mean",), prompt=prompts.prompt, roles=prompts.roles),
     )
 
 
