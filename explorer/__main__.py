@@ -21,6 +21,7 @@ COMMANDS = {  # the file of each, in the order of the help
     "explain": "explain",
     "similarity": "similarity",
     "shrink": "scores",
+    "static": "scores",
     "embed": "sentences",
     "mine": "methods",
     "train": "train",

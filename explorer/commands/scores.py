@@ -1,4 +1,4 @@
-"""Score an encoder on an evaluation set of any kind: under every layer & pooling, or in many sizes."""
+"""Score an encoder on an evaluation set: under every layer & pooling, or in many sizes; and make a static one."""
 
 import argparse
 import json
@@ -23,7 +23,8 @@ from explorer.measuring.comparing.comparison import default_reading
 from explorer.measuring.scores import layer_scores
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.places import given_path
-from explorer.studies.size import picture, points, small_encoder
+from explorer.studies.size import picture, points, small_encoder, static_folder
+from explorer.studies.size.static_encoder import StaticOptions
 from explorer.training.record.run_results import load_set, named_set, names_of
 
 
@@ -230,3 +231,27 @@ def shrink(options: argparse.Namespace) -> None:
 
         output.write_report(options.report, size_report.report(found))
     print(points.as_text(found, flags.form(options) or "text"), end="")
+
+
+def static_flags(verb: argparse.ArgumentParser) -> None:
+    """Take a model, the folder to write, and the settings of the recipe."""
+    verb.add_argument("model", metavar="MODEL", help=f"The encoder: {flags.A_MODEL}")
+    verb.add_argument("folder", metavar="DIR", type=given_path, help="The folder to write; it must not exist yet")
+    flags.add(verb, StaticOptions, flags.ONLINE)
+
+
+def static(options: argparse.Namespace) -> None:
+    """Make a static encoder: a vector for each token, and no layers.
+
+    Encode each token of the vocabulary alone, reduce the vectors by PCA, and give frequent tokens a small weight, as
+    model2vec does. The vector of a text is the mean of those of its tokens: about a hundred times as fast, and less
+    exact. No text is needed. sentence-transformers opens the folder, Strata scores it and trains it.
+    """
+    recipe = flags.read(options, StaticOptions)
+    if options.folder.exists():  # refused before anything is encoded
+        raise NotWritable(f"{options.folder} exists already and is not overwritten. Choose another name, or remove it.")
+    found = find(options.model, online=options.online)
+    output.shown(static_folder.export(found, recipe, options.folder))
+    size = sum(path.stat().st_size for path in options.folder.rglob("*") if path.is_file())
+    output.say(f"{in_words.size(size)}. What it loses: python -m explorer compare {options.model} {options.folder}")
+    print(options.folder)

@@ -36,6 +36,8 @@ PLACES = [  # of a path among the words of a command
     ("shrink", MODEL, "--text", "@"),
     ("shrink", MODEL, "--with", "@"),
     ("shrink", MODEL, "--export", "@"),
+    ("static", "@", "there"),
+    ("static", MODEL, "@"),
     ("embed", MODEL, "@", "--out", "there"),
     ("embed", MODEL, "sample", "--out", "@"),
     ("mine", "@"),

@@ -28,6 +28,7 @@ LINES = {
     ("shrink", "MODEL"): "shrink {} --on {test} --layers 1 --poolings mean --dimensions 4 --stored float32 --json",
     ("shrink", "--with"): "shrink {model} --on {test} --layers 1 --poolings mean --dimensions 4 --stored float32 "
     "--with {} --json",
+    ("static", "MODEL"): "static {} {out} --dimensions 4",
     ("embed", "MODEL"): "embed {} {text} --out {out}",
     ("train", "--model"): "train simcse --model {} --data {text} --dev {dev} --test {test} --elsewhere none "
     "--steps 2 --set batch_size=4 --out {out}",

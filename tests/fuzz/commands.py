@@ -212,6 +212,11 @@ COMMANDS: Mapping[str, tuple[Sequence[Values], Mapping[str, Values | None], Sequ
          **_LOADING},
         FORMS,
     ),
+    "static": (
+        [_MODEL, _place],
+        {"--dimensions": _NUMBER, "--sif": _NUMBER, "--pooling": _of("token", "model default", "x", "")},
+        (),
+    ),
     "embed": (
         [_MODEL, _path("lines.txt", "text.csv", "empty.csv", "missing.csv", "binary.csv"), _of("--out"), _place],
         {"--reading": _TITLE, "--rows-per-shard": _NUMBER, "--dtype": _of("float16", "float32", "x"),

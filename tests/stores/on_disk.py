@@ -38,8 +38,9 @@ from explorer.progress import finish
 from explorer.studies.plans import plan_folder
 from explorer.studies.plans.plan import Plan
 from explorer.studies.recipe_runs import RecipeRuns
-from explorer.studies.size import picture_store
+from explorer.studies.size import picture_store, static_folder
 from explorer.studies.size.points import Picture, Point, Size
+from explorer.studies.size.static_encoder import StaticOptions
 from explorer.training import backtranslation
 from explorer.training.loop import judging, mining, resume_state
 from explorer.training.loop.resume_state import State
@@ -307,6 +308,14 @@ STORES: Mapping[str, Store | Guard | tuple[Store, ...]] = {
         {},
         put_picture,
         read_picture,
+    ),
+    "Static encoders": Store(
+        {"model": drawn.digest, "dimensions": one_of(0, 1, 11), "sif": one_of(0.0, 0.1, 1.0),
+         "pooling": one_of("mean", "token", "model default")},
+        {"name": drawn.name},
+        lambda desk, x: static_folder.place(
+            Found(x.name, desk.folder, x.model), StaticOptions(x.dimensions, x.sif, x.pooling)
+        ).name,
     ),
     "Words": Store(
         {"model": drawn.digest, "sentences": lambda random: drawn.texts(random, 2), "reading": drawn.reading,

@@ -4,14 +4,19 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 
+from explorer.encoding.locate.model_names import of_folder
 from explorer.errors import UnsupportedModel
+from explorer.progress import finish
+from explorer.studies.size import static_folder
+from explorer.studies.size.static_encoder import StaticOptions
 from tests.encoding.load.test_static_embedding import saved
 from tests.trainings import new, spearman, texts_of, train
 
 
 @pytest.mark.parametrize(("method", "text"), [("contrast-hard", "triplets"), ("cosent", "test")])
 def test_a_method_on_triplets_or_scores_trains_them(place, tmp_path, method, text):
-    folder, settings = saved(tmp_path / "static"), {"steps": 3, "learning_rate": 0.01, "batch_size": 4}
+    folder, settings = tmp_path / "static", {"steps": 3, "learning_rate": 0.01, "batch_size": 4}
+    finish(static_folder.export(of_folder("tiny", place.model), StaticOptions(dimensions=8), folder))
     given = {"model": str(folder), "data": (str(getattr(place, text)),), "dev": str(place.dev), "test": None}
     run = train(new(place, method, settings=settings, **given))
     first, second, gold = texts_of(place.dev)

@@ -82,17 +82,20 @@ def load(folder: Path, config: PreTrainedConfig | None = None) -> PreTrainedToke
 
 
 def alone(path: Path) -> tuple[PreTrainedTokenizerBase, int | None]:
-    """The tokenizer in a tokenizer.json without further files, and the limit that it states, if any.
-
-    It adds no special tokens: those of the file are for a model that reads them.
-    """
+    """The tokenizer in a tokenizer.json without further files, and the limit that it states, if any."""
     from tokenizers import Tokenizer
-    from transformers import PreTrainedTokenizerFast
 
     check_file(path)
     tokenizer = Tokenizer.from_file(str(path))
     check(path, tokenizer)
     cut = tokenizer.truncation or {}
+    return bare(tokenizer, cut.get("direction", "right")), cut.get("max_length")
+
+
+def bare(tokenizer: Tokenizer, truncation_side: str = "right") -> PreTrainedTokenizerBase:
+    """The tokenizer without limit and padding, which adds no special tokens: those are for a model that reads them."""
+    from transformers import PreTrainedTokenizerFast
+
     tokenizer.no_truncation()
     tokenizer.no_padding()
     tokenizer.post_processor = None
@@ -101,12 +104,12 @@ def alone(path: Path) -> tuple[PreTrainedTokenizerBase, int | None]:
     named = {name: next((text for text in texts if text in special), None) for name, texts in _SPECIAL.items()}
     found = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
-        truncation_side=cut.get("direction", "right"),
+        truncation_side=truncation_side,
         **{name: text for name, text in named.items() if text},
     )
     if found.pad_token is None:
         found.pad_token = found.convert_ids_to_tokens(min(tokenizer.get_vocab().values()))
-    return found, cut.get("max_length")
+    return found
 
 
 def _settings(folder: Path) -> configuration.TokenizerConfig:

@@ -199,16 +199,6 @@ def card(
     of_cosines: Sequence[str] = (),
 ) -> str:
     """The text of README.md; `of_cosines` are the parts that say what they mean."""
-    import yaml
-
-    name = "sentence-transformers"
-    hub = f"{name}/{lookup.BUNDLED}" if found.name == lookup.BUNDLED else None
-    head = {
-        "library_name": name,
-        "pipeline_tag": "sentence-similarity",
-        "tags": [name, "sentence-similarity", "feature-extraction", "strata"],
-        **({"base_model": hub} if hub else {}),
-    }
     size, whole, reads = point.size, picture.whole, small.default_head
     alone = source_code.transformers(reads, auto_class, reads.prompt, small.lower_case)
     rows = [
@@ -224,7 +214,7 @@ def card(
         ("Milliseconds per query", f"{point.query_ms:.2f}", f"{whole.query_ms:.2f}"),
     ]
     parts: tuple[str, ...] = (
-        f"---\n{yaml.safe_dump(head, sort_keys=False)}---",
+        metadata(found),
         f"# {plain(found.name)}, smaller",
         f"{plain(found.name)} with its first {size.layers} layers: {plain(reads.describe())}. Made with Strata. "
         f"SHA-256 of the model that was cut: {found.digest}.",
@@ -266,6 +256,20 @@ def _served(size: sizes.Size) -> tuple[str, ...]:
         if size.weights != ONNX_FLOAT32
         else "",
     )
+
+
+def metadata(found: Found) -> str:
+    """The lines of a model card by which the hub lists an encoder that was made of another one."""
+    import yaml
+
+    name = "sentence-transformers"
+    head = {
+        "library_name": name,
+        "pipeline_tag": "sentence-similarity",
+        "tags": [name, "sentence-similarity", "feature-extraction", "strata"],
+        **({"base_model": lookup.BUNDLED_ON_HUB} if found.name == lookup.BUNDLED else {}),
+    }
+    return f"---\n{yaml.safe_dump(head, sort_keys=False)}---"
 
 
 def _stored(size: sizes.Size, step: float) -> tuple[str, ...]:
