@@ -178,7 +178,7 @@ def shrink_flags(verb: argparse.ArgumentParser) -> None:
         metavar="FILE|NAME",
         help="Sentences that PCA and int8 are fitted on (default: the sample); those of the set are left out",
     )
-    flags.add(verb, points.SizeOptions, points.SizeSubjects.knobs["others"])
+    flags.add(verb, points.SizeOptions, *(points.SizeSubjects.knobs[name] for name in ("others", "static")))
     verb.add_argument(
         "--export",
         type=given_path,
@@ -215,6 +215,8 @@ def shrink(options: argparse.Namespace) -> None:
     given = load_set(on, options.online)
     text = corpora.of_source(sources.text(options.text), online=options.online)
     models = [find(name, online=options.online) for name in (options.model, *options.others)]
+    if options.static:
+        models.append(output.shown(static_folder.stored(models[0], StaticOptions())))
     settings = flags.read(options, Settings)
     encoder, *more = [picture.limited(load_encoder(one, settings), settings.max_length) for one in models]
     if options.export:

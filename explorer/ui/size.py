@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,14 +24,16 @@ from explorer.encoding.load import declared
 from explorer.encoding.load.hardware import MEASURED
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import MODEL_DEFAULT
+from explorer.errors import BadChoice
 from explorer.evaluating.kinds import judge_of, shipped
 from explorer.evaluating.tasks.transfer import TASKS
 from explorer.measuring.scores.measure import Settings
-from explorer.studies.size import duration, picture_store, size_report, small_encoder
+from explorer.studies.size import duration, picture_store, size_report, small_encoder, static_folder
 from explorer.studies.size import picture as pictures
 from explorer.studies.size import points as size_points
 from explorer.studies.size.points import COSTS, Picture, Point, ShownSizes, SizeOptions, SizeSubjects, front
 from explorer.studies.size.smaller_vectors import BITS, INT8
+from explorer.studies.size.static_encoder import StaticOptions
 from explorer.training.record import run_results, runs
 from explorer.ui import messages
 from explorer.ui.access import cached, cached_texts, jobs, loaded_encoders, set_choice, sidebar_choice
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
 FORM = "sizes"
 TABLE, EXPORT = "Table", "Export"  # tabs
 ON, TEXT, WAY, OTHERS = "score sizes on", "text of projections", "cut dimensions by", "other sizes"
+STATIC = "static encoder"
 START = "measure sizes"
 ABOUT = "Encodes the evaluation set and the text once, then scores every size and times the encoder after each layer."
 TRYING, TAKES = "Measuring how long it takes …", "It takes about **{}**."
@@ -65,12 +69,13 @@ class SizeRequest:
     options: SizeOptions
     others: tuple[Found, ...]
     max_length: int | None
+    static: bool = False  # whether the static encoder of the first one is made, too
 
     @property
     def key(self) -> str:
         """The key of the picture."""
         digests = (self.found.digest, self.given.digest, self.text.digest, *(one.digest for one in self.others))
-        return f"sizes {' '.join(digests)} {self.options} {self.max_length}"
+        return f"sizes {' '.join(digests)} {self.options} {self.max_length}{' static' * self.static}"
 
     @property
     def stored_as(self) -> str:
@@ -116,13 +121,14 @@ def request(choice: sidebar_choice.Choice, model: Found, row: DeltaGenerator) ->
             select_all=False,
             help="Such as runs of the method distil, under their model default.",
         )
+        static = controls.draw("", SizeSubjects.knobs["static"], key=STATIC)
         options = SizeOptions(**controls.checked(typed | {"weights": weights}, SizeOptions.knobs))
     named = sidebar.set_of(choice, on)
     given = set_choice.evaluated_on(named)
     sentences, with_these = cached_texts.searched(sources.text(text)), tuple(map(cached.found, others))
     if given is None:
         return None
-    return SizeRequest(model, given, named, sentences, options, with_these, choice.settings.max_length)
+    return SizeRequest(model, given, named, sentences, options, with_these, choice.settings.max_length, static)
 
 
 def _weights() -> list[str]:
@@ -198,24 +204,29 @@ def by_layer(choice: sidebar_choice.Choice, subject: SizeRequest, answer: DeltaG
     )
 
 
-def _loaded(subject: SizeRequest) -> progress.Work[list[Encoder]]:
+def _models(subject: SizeRequest) -> progress.Work[list[Found]]:
+    made = [(yield from static_folder.stored(subject.found, StaticOptions()))] if subject.static else []
+    return [subject.found, *subject.others, *made]
+
+
+def _loaded(subject: SizeRequest, models: Sequence[Found]) -> progress.Work[list[Encoder]]:
     encoders = []
-    for found in (subject.found, *subject.others):
+    for found in models:
         yield progress.Progress(f"loading {found.name}", 0, 0)
         encoders.append(pictures.limited(loaded_encoders.encoder(found, subject.settings), subject.max_length))
     return encoders
 
 
 def _tried(subject: SizeRequest) -> progress.Work[float | None]:
-    first, *others = yield from _loaded(subject)
+    first, *others = yield from _loaded(subject, (yield from _models(subject)))
     return (yield from duration.seconds_of(first, subject.given, subject.text, subject.options, others))
 
 
 def _measured(subject: SizeRequest) -> progress.Work[Picture]:
-    first, *others = yield from _loaded(subject)
+    models = yield from _models(subject)
+    first, *others = yield from _loaded(subject, models)
     about = subject.given, subject.text, subject.options, others
-    names = run_results.names_of((subject.found, *subject.others))
-    measured = yield from pictures.picture(first, *about, names)
+    measured = yield from pictures.picture(first, *about, run_results.names_of(models))
     picture_store.keep(subject.stored_as, measured)
     return measured
 
@@ -304,18 +315,19 @@ def export(subject: SizeRequest, picture: Picture) -> None:
     point = chosen(picture)
     score, difference = in_words.number(point.score), in_words.signed(point.verdict.shown_difference)
     st.markdown(f"{messages.plain(picture.named(point))}: {score}, {difference} to the whole model.")
-    if point.model != picture.whole.model:
-        st.caption(
-            "This encoder is a folder already; cut and stored smaller it can be exported with itself as model A."
-        )
-        return
 
     def work(folder: Path) -> progress.Work[None]:
-        encoder = pictures.limited(loaded_encoders.encoder(subject.found, subject.settings), subject.max_length)
+        models = yield from _models(subject)
+        named = dict(zip(run_results.names_of(models), models, strict=True)) | {picture.whole.model: subject.found}
+        if point.model not in named:  # the same files may have been measured under other names
+            raise BadChoice(f"'{point.model}' has another name now. Choose that encoder as model A to export it.")
+        found = named[point.model]
+        made = static_folder.about(subject.found, StaticOptions()) if subject.static and found is models[-1] else ()
+        (encoder,) = yield from _loaded(subject, [found])
         fit_on = pictures.besides(subject.text, judge_of(subject.given, encoder))
         judged = small_encoder.cosine_sets(subject.given, subject.named, encoder)
-        command = small_encoder.command_of(subject.found, subject.named, point)
-        yield from small_encoder.export(encoder, subject.found, picture, point, fit_on, judged, folder, command)
+        command = "" if made else small_encoder.command_of(found, subject.named, point)
+        yield from small_encoder.export(encoder, found, picture, point, fit_on, judged, folder, command, made)
 
     folder = job_buttons.export(
         places.runs_folder() / "smaller" / downloads.file_name(point.title),

@@ -216,7 +216,9 @@ def test_two_encoders_of_one_name_are_told_apart_by_the_end_of_their_paths(place
     for seed, copy in enumerate(copies):
         save_tiny("bert", copy, seed=seed)
     size = ("--layers", "1", "--poolings", "mean", "--dimensions", "8", "--stored", "int8", "--json")
-    out, _ = done("shrink", copies[0], "--with", copies[1], "--with", place.model, "--on", place.test, *size)
+    also = "--with", copies[1], "--with", place.model, "--static"
+    out, _ = done("shrink", copies[0], *also, "--on", place.test, *size)
     names = list(dict.fromkeys(point["model"] for point in json.loads(out)["points"]))
+    assert names.pop() == "model, static"
     assert names[:2] == [f"model ({tmp_path.name}/{name})" for name in ("first", "second")]
     assert names[2].startswith(place.model.name)

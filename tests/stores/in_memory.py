@@ -269,7 +269,7 @@ def steps_of_a_run(desk: Desk, x: Any) -> Hashable:
 def subject(x: Any) -> size.SizeRequest:
     one, *others = (Found(x.name, None, model) for model in x.models)
     return size.SizeRequest(
-        one, named(x.data, x), identity("sample"), named(x.text, x), x.wanted, tuple(others), x.length
+        one, named(x.data, x), identity("sample"), named(x.text, x), x.wanted, tuple(others), x.length, x.static
     )
 
 
@@ -331,7 +331,7 @@ TWO = {"models": two(drawn.digest), "pairs": drawn.digest, "settings": drawn.set
        "metric": one_of("Spearman", "Pearson"), "aggregate": one_of("all", "mean")}  # fmt: skip
 SIZES = {"models": two(drawn.digest), "data": drawn.pairs, "text": drawn.sentences, "length": one_of(None, 4, 64),
          "wanted": one_of(SizeOptions(), SizeOptions((1,)), SizeOptions((), (), (1,)),
-                          SizeOptions(cut_by="first"))}  # fmt: skip
+                          SizeOptions(cut_by="first")), "static": one_of(False, True)}  # fmt: skip
 WEIGHTS = {"weights": one_of("weights 1", "weights 2")}
 CONTENT = one_of("one\ntwo\n", "one\nten\n", "six\ntwo\n")  # of one size
 PAIR = {"sentences": lambda random: tuple(random.choices(("", "a", "b", "ab", "str:a", "astr:a", "astr:"), k=2))}

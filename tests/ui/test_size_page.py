@@ -161,6 +161,25 @@ def test_the_chosen_size_is_exported_once(app, tmp_path):
     assert not app.success
 
 
+def test_the_static_encoder_of_model_a_is_measured_with_it_and_exported(app, place, tmp_path):
+    app.session_state[size.STATIC] = True
+    app.session_state[POOLINGS] = ["model default"]
+    pressed(app.run(), size.START)
+    rows = app.toggle(key=size.ONLY_FRONT).set_value(False).run().dataframe[0].value
+    static = f"{place.model.name}, static"
+    assert list(rows["dimensions"][rows["model"] == static].drop_duplicates()) == [32, 8]
+    app.session_state[size.CHOSEN] = f"{static}, model default, 8 dimensions, float32"
+    tab(app.run(), size.EXPORT).text_input(key=size.FOLDER).set_value(str(tmp_path / "static")).run()
+    pressed(app, size.WRITE)
+    opened = SentenceTransformer(str(tmp_path / "static"), device="cpu")
+    assert opened[0].embedding.weight.shape[1] == 32
+    assert opened.get_embedding_dimension() == 8
+    card = (tmp_path / "static" / "README.md").read_text(encoding="utf-8")
+    assert f"# {static}, smaller" in card
+    assert "| Vector of a token | mean of token and special tokens |" in card
+    assert f"Static embeddings of {place.model.name}: " in card
+
+
 def test_an_encoder_that_was_measured_under_another_name_is_exported_too(app, place, tmp_path):
     shutil.rmtree(cache_folder() / "sizes", ignore_errors=True)  # what is kept there shows the names
     app.run()

@@ -45,9 +45,7 @@ def _inside(folder: Path) -> list[Path]:
     """The files of vectors in a folder, in the order of their names."""
     endings = {NPY, PARQUET, *json_lines.ENDINGS}  # first, since a page asks this of the folder of each model
     return sorted(
-        path
-        for path in folder.iterdir()
-        if path.suffix.lower() in endings and path.is_file() and is_vectors(str(path))
+        path for path in folder.iterdir() if path.suffix.lower() in endings and path.is_file() and is_vectors(str(path))
     )
 
 

@@ -119,6 +119,11 @@ class SizeSubjects(Knobs):
         repeated=True,
         help="Another encoder to show in the same table, such as run:NAME of method distil.",
     )
+    static: bool = knob(
+        False,
+        title="With its static encoder",
+        help="In the same table also the mean of a vector for each token, made of this encoder as model2vec does.",
+    )
 
 
 @dataclass(frozen=True)

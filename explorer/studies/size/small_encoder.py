@@ -146,11 +146,13 @@ def export(
     fit_on: Sequence[str],
     judged: Mapping[str, Judge],
     folder: Path,
-    command: str,
+    command: str = "",
+    made: Sequence[str] = (),
 ) -> Work[None]:
     """Write the encoder of a point to a new folder, atomically, with what its cosines mean on the `judged` sets.
 
-    The `command` is the one that does it again.
+    The `command` is the one that does it again; `made` are parts of the card that say how the encoder was made that is
+    cut.
     """
     from explorer.encoding.export import exporting, onnx_folder, onnx_graph
     from explorer.encoding.tune.tunable import Tunable
@@ -166,7 +168,8 @@ def export(
     after = yield from judging.exported_cosines(small, judged, stage.format(title))
     whole, meaning = judging.meanings(judged, before, after, (found.name, f"{found.name} ({title})"))
     yield Progress("writing the encoder", 0, 0)
-    text = card(small, step, found, picture, point, auto_class, command, _of_cosines(meaning, whole, point.size))
+    of_cosines = _of_cosines(meaning, whole, point.size)
+    text = card(small, step, found, picture, point, auto_class, command, of_cosines, made)
     files = {similarity.FILE: similarity.as_file(meaning, whole)} if meaning else {}
     weights, head, tuned = point.size.weights, small.default_head, Tunable(small, small.max_length)
     if weights in ONNX_WEIGHTS:
@@ -197,9 +200,11 @@ def card(
     auto_class: str,
     command: str,
     of_cosines: Sequence[str] = (),
+    made: Sequence[str] = (),
 ) -> str:
-    """The text of README.md; `of_cosines` are the parts that say what they mean."""
+    """The text of README.md; `of_cosines` are the parts that say what they mean, `made` how the encoder was made."""
     size, whole, reads = point.size, picture.whole, small.default_head
+    cut = f" with its first {size.layers} layers" if auto_class else ""  # static embeddings have none
     alone = source_code.transformers(reads, auto_class, reads.prompt, small.lower_case)
     rows = [
         ("Score", in_words.number(point.score), in_words.number(whole.score)),
@@ -216,8 +221,9 @@ def card(
     parts: tuple[str, ...] = (
         metadata(found),
         f"# {plain(found.name)}, smaller",
-        f"{plain(found.name)} with its first {size.layers} layers: {plain(reads.describe())}. Made with Strata. "
-        f"SHA-256 of the model that was cut: {found.digest}.",
+        f"{plain(found.name)}{cut}: {plain(reads.describe())}. Made with Strata. SHA-256 of the model that was cut: "
+        f"{found.digest}.",
+        *made,
         "## Use",
         fenced("python", source_code.sentence_transformers(reads)),
         *_served(size),
@@ -226,8 +232,7 @@ def card(
         "## Size and quality",
         table(("", "this model", "the whole model"), rows),
         plain(sizes.text_of(picture)),
-        "To measure and write it again:",
-        fenced("sh", command),
+        *(("To measure and write it again:", fenced("sh", command)) if command else ()),
         *of_cosines,
     )
     return "\n\n".join(filter(None, parts)) + "\n"
