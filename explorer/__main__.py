@@ -23,6 +23,7 @@ COMMANDS = {  # the file of each, in the order of the help
     "shrink": "scores",
     "static": "scores",
     "embed": "sentences",
+    "verify": "verify",
     "mine": "methods",
     "train": "train",
     "blend": "finished_runs",

@@ -1,4 +1,4 @@
-"""Strata in notebooks and scripts: load, encode, score, compare, explain, train, blend and evaluate sentence encoders.
+"""Strata in notebooks and scripts: load, encode, verify, score, compare, explain, train, blend, evaluate encoders.
 
     import strata
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from strata.runs import train as train
     from strata.scores import Scores as Scores
     from strata.scores import score as score
+    from strata.verifications import Verification as Verification
+    from strata.verifications import verify as verify
 
     __version__: str
 
@@ -45,6 +47,7 @@ _FILES = {  # by name, the file that it is imported from
     "train": "runs",
     "blend": "blends",
     "evaluate": "evaluations",
+    "verify": "verifications",
     "Model": "models",
     "Scores": "scores",
     "Comparison": "comparisons",
@@ -52,6 +55,7 @@ _FILES = {  # by name, the file that it is imported from
     "Run": "runs",
     "Blend": "blends",
     "Evaluation": "evaluations",
+    "Verification": "verifications",
 }
 __all__ = [*_FILES, "__version__", "errors"]  # a test compares them with the imports above
 

@@ -1,16 +1,19 @@
-"""Open what a user names as vectors: a folder of `embed`, parquet, JSON lines, or .npy with its text, also several."""
+"""Open what a user names as vectors: a folder of `embed`, parquet, JSON, or .npy with its text, also several."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
+import numpy as np
+
 from explorer import places
-from explorer.data.vectors import embedding_folder, json_lines, vector_files
-from explorer.data.vectors.vector_files import VectorFiles, damaged_shard
+from explorer.data.vectors import embedding_folder, json_lines, json_vectors, vector_files
+from explorer.data.vectors.vector_files import Block, VectorFiles, damaged_shard
 from explorer.errors import DataError, StrataError, UnreadableFile, WrongColumns
 from explorer.places import Stamps, check_regular, given_path
 
-NPY, PARQUET = ".npy", ".parquet"
+NPY, PARQUET, JSON = ".npy", ".parquet", ".json"
 ROLES = ("sentence", "vector")  # of columns
 
 
@@ -57,8 +60,8 @@ def opened(
 ) -> VectorFiles:
     """The vectors of a source.
 
-    `text` is the file of the sentences of a .npy, `columns` are names by role, and `title` is the layer & pooling
-    whose vectors are taken of those that `embed` wrote.
+    `text` is the file of the sentences of a .npy or of the answer of an API, `columns` are names by role, and `title`
+    is the layer & pooling whose vectors are taken of those that `embed` wrote.
     """
     path, ending = given_path(source), Path(source).suffix.lower()
     chosen = dict(columns or {})
@@ -67,21 +70,24 @@ def opened(
             raise WrongColumns(f"Vectors have no role {role!r}; their roles are {' and '.join(ROLES)}.")
     if not path.exists():
         raise UnreadableFile(f"There is no {path}. Check the spelling, or give the full path.")
-    if text is not None and ending != NPY:
-        raise DataError(f"{path.name} holds its own sentences, so a text file cannot be given. Leave it out.")
+    if text is not None and ending not in (NPY, JSON):
+        raise vector_files.own_sentences(path.name)
     if path.is_dir() and (path / embedding_folder.NAME).exists():
         return _of_embed(path, chosen, title)
     if path.is_dir() and (several := _inside(path)):
-        return vector_files.SeveralFiles(path.name, [opened(one, None, columns, title) for one in several])
+        return SeveralFiles(path.name, [opened(one, None, columns, title) for one in several])
     if ending in json_lines.ENDINGS:
         return json_lines.JsonLines(path, chosen.get("sentence"), chosen.get("vector"))
+    if ending == JSON:
+        lines = None if text is None else given_path(text)
+        return json_vectors.JsonVectors(path, lines, chosen.get("sentence"), chosen.get("vector"))
     if ending == PARQUET:
         return vector_files.ParquetFiles(path.name, [path], chosen.get("sentence"), chosen.get("vector"), title)
     if ending != NPY:
         raise UnreadableFile(
             f"{path.name} is no file of vectors. Choose a folder that `embed` wrote, a {PARQUET} file with columns of "
-            f"sentences and vectors, JSON lines with both (.jsonl), a {NPY} file with a .txt file of the same name, or "
-            "a folder of such files."
+            f"sentences and vectors, JSON with both ({JSON}, .jsonl), a {NPY} file or the {JSON} answer of an API with "
+            "a .txt file of the same name, or a folder of such files."
         )
     if chosen:
         raise WrongColumns(f"{path.name} has no columns. Leave their names out.")
@@ -118,3 +124,26 @@ def _of_embed(folder: Path, columns: Mapping[str, str], title: str | None) -> Ve
     )
     found.checksums = tuple(embedding_folder.stated_checksum(folder, path) for path in paths)
     return found
+
+
+class SeveralFiles(VectorFiles):
+    """Files of vectors of one width, one after the other."""
+
+    def __init__(self, name: str, parts: Sequence[VectorFiles]) -> None:
+        self.name, self._parts = name, tuple(parts)
+        first, *others = self._parts
+        for part in others:
+            if part.width != first.width:
+                raise DataError(
+                    f"{name}: {first.name} has vectors of width {first.width:,}, and {part.name} of width "
+                    f"{part.width:,}. Files of one encoder have the same width: put them into folders of their own."
+                )
+        self.files = tuple(chain.from_iterable(part.files for part in parts))
+        self.columns = tuple(chain.from_iterable(part.columns for part in parts))
+        self.dtype = np.result_type(*(part.dtype for part in parts))
+        self.rows, self.width = sum(part.rows for part in parts), first.width
+        self.text_bytes = sum(part.text_bytes for part in parts)
+
+    def blocks(self) -> Iterator[Block]:
+        """All rows in order."""
+        return chain.from_iterable(part.blocks() for part in self._parts)

@@ -8,7 +8,7 @@ import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any, BinaryIO
@@ -88,18 +88,37 @@ def damaged_shard(file: str, folder: str, how: str) -> DataError:
     return DataError(f"{file} of {folder} {how}. Start the same `embed` command again: it writes damaged shards again.")
 
 
+def text_of(path: Path, text: Path | None) -> Path:
+    """The text file with the sentences of vectors: the given one, else the one with the name of the vectors."""
+    lines = text or path.with_suffix(".txt")
+    check_regular(lines)
+    if not lines.is_file():
+        raise UnreadableFile(
+            f"{path.name} needs its sentences, and there is no file {lines}. Write them there, one a line in the order "
+            "of the vectors; `search` and `verify` take another file with --text."
+        )
+    return lines
+
+
+def own_sentences(name: str) -> DataError:
+    """The error for a text file of sentences that the file of the vectors holds itself."""
+    return DataError(f"{name} holds its own sentences, so a text file cannot be given. Leave it out.")
+
+
+def other_count(name: str, rows: int, text: Path, lines: int) -> DataError:
+    """The error for vectors whose text file has more lines, or fewer."""
+    return DataError(
+        f"{name} has {rows:,} vectors, but {text.name} has {lines:,} lines. Each line has to be the sentence of one "
+        "vector, in the same order."
+    )
+
+
 class NpyFile(VectorFiles):
     """A .npy file and the text file of its sentences; a pickle in the first is never opened."""
 
     def __init__(self, path: Path, text: Path | None = None) -> None:
-        self._path, self._text = path, text or path.with_suffix(".txt")
-        self._header = _npy_header(path)
-        check_regular(self._text)
-        if not self._text.is_file():
-            raise UnreadableFile(
-                f"{path.name} needs its sentences, and there is no file {self._text}. Write them there, one a line "
-                "in the order of the vectors; `search` takes another file with --text."
-            )
+        self._path, self._header = path, _npy_header(path)
+        self._text = text_of(path, text)
         self.name, self.files = path.name, (path, self._text)
         (self.rows, self.width), self.dtype, self._by_column, self._offset = self._header
         self.text_bytes = self._text.stat().st_size
@@ -120,13 +139,13 @@ class NpyFile(VectorFiles):
                         vectors = self._numbers(file, start * self.width, rows * self.width).reshape(rows, self.width)
                     texts = list(islice(sentences, len(vectors)))
                     if len(texts) < len(vectors):
-                        raise self._other_count(start + len(texts))
+                        raise other_count(self.name, self.rows, self._text, start + len(texts))
                     yield vectors, texts
         except OSError as error:
             raise closed(self._path, error) from error
         more = sum(1 for _ in sentences)
         if more:
-            raise self._other_count(self.rows + more)
+            raise other_count(self.name, self.rows, self._text, self.rows + more)
 
     def _numbers(self, file: BinaryIO, first: int, count: int) -> Numbers:
         """Some numbers in the order of the file."""
@@ -135,12 +154,6 @@ class NpyFile(VectorFiles):
         if len(data) < count * self.dtype.itemsize:
             raise changed(self.name)
         return np.frombuffer(data, dtype=self.dtype)
-
-    def _other_count(self, lines: int) -> DataError:
-        return DataError(
-            f"{self._path.name} has {self.rows:,} vectors, but {self._text.name} has {lines:,} lines. Each line has to "
-            "be the sentence of one vector, in the same order."
-        )
 
 
 def _npy_header(path: Path) -> tuple[tuple[int, ...], np.dtype[Any], bool, int]:
@@ -311,7 +324,7 @@ def chosen(name: str, kind: str, what: str, there: Sequence[str], asked: str | N
         step = "Rename the right one to" if there else "Add one, named"
         raise WrongColumns(
             f"{name} has {len(there)} columns of {kind} that could hold the {what}: {listed}. {step} '{usual[-1]}'; "
-            "`search` takes its name with --column."
+            "`search` and `verify` take its name with --column."
         )
     return found
 
@@ -319,26 +332,3 @@ def chosen(name: str, kind: str, what: str, there: Sequence[str], asked: str | N
 def _damaged_parquet(path: Path, error: Exception) -> UnreadableFile:
     reason = str(error).partition("\n")[0][:200]
     return UnreadableFile(f"{path.name} is not a readable Parquet file ({reason}). Write it again.")
-
-
-class SeveralFiles(VectorFiles):
-    """Files of vectors of one width, one after the other."""
-
-    def __init__(self, name: str, parts: Sequence[VectorFiles]) -> None:
-        self.name, self._parts = name, tuple(parts)
-        first, *others = self._parts
-        for part in others:
-            if part.width != first.width:
-                raise DataError(
-                    f"{name}: {first.name} has vectors of width {first.width:,}, and {part.name} of width "
-                    f"{part.width:,}. Files of one encoder have the same width: put them into folders of their own."
-                )
-        self.files = tuple(chain.from_iterable(part.files for part in parts))
-        self.columns = tuple(chain.from_iterable(part.columns for part in parts))
-        self.dtype = np.result_type(*(part.dtype for part in parts))
-        self.rows, self.width = sum(part.rows for part in parts), first.width
-        self.text_bytes = sum(part.text_bytes for part in parts)
-
-    def blocks(self) -> Iterator[Block]:
-        """All rows in order."""
-        return chain.from_iterable(part.blocks() for part in self._parts)

@@ -7,6 +7,7 @@ steps can make of a text is bounded from what they state, before any text is tok
 from __future__ import annotations
 
 import base64
+import copy
 import json
 import re
 import reprlib
@@ -112,6 +113,42 @@ def bare(tokenizer: Tokenizer, truncation_side: str = "right") -> PreTrainedToke
     return found
 
 
+def without_special(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
+    """A copy of a fast tokenizer that adds no special tokens."""
+    changed = copy.deepcopy(tokenizer)
+    changed.backend_tokenizer.post_processor = None
+    return changed
+
+
+def with_case(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase | None:
+    """A copy of a fast tokenizer that keeps the case of letters; None if it does so itself."""
+    normalizer = tokenizer.backend_tokenizer.normalizer
+    stated = None if normalizer is None else json.loads(normalizer.__getstate__())
+    cased = None if stated is None else _cased(stated)
+    if stated == cased:
+        return None
+    changed = copy.deepcopy(tokenizer)
+    changed.backend_tokenizer.normalizer = None if cased is None else _of_steps({"normalizer": cased}).normalizer
+    return changed
+
+
+def _cased(step: dict[str, Any]) -> dict[str, Any] | None:
+    """The settings of a normalizer without its lower case; None if it does nothing else."""
+    if step["type"] == "Lowercase":
+        return None
+    if step["type"] == "Sequence":
+        kept = [cased for inner in step["normalizers"] if (cased := _cased(inner)) is not None]
+        return {**step, "normalizers": kept}
+    return {**step, "lowercase": False} if step.get("lowercase") else step
+
+
+def _of_steps(steps: Mapping[str, object]) -> Tokenizer:
+    """A tokenizer without a vocabulary that has these steps; older spellings become the present one."""
+    from tokenizers import Tokenizer
+
+    return Tokenizer.from_str(json.dumps({**steps, "model": {"type": "BPE", "vocab": {}, "merges": []}}))
+
+
 def _settings(folder: Path) -> configuration.TokenizerConfig:
     path = folder / "tokenizer_config.json"
     stated = configuration.read(path, configuration.TokenizerConfig)
@@ -167,8 +204,6 @@ def positions(model: PreTrainedModel) -> int | None:
 
 def check_file(path: Path) -> None:
     """Refuse a tokenizer.json before it is opened, since its added tokens are normalized then."""
-    from tokenizers import Tokenizer
-
     if not path.exists():
         return
     stated = configuration.settings(path)
@@ -181,8 +216,7 @@ def check_file(path: Path) -> None:
         ],
     )
     steps = {stage: stated.get(stage) for stage in _STAGES}
-    empty = {"type": "BPE", "vocab": {}, "merges": []}
-    check(path, Tokenizer.from_str(json.dumps(steps | {"model": empty})))  # older spellings become the present one
+    check(path, _of_steps(steps))
 
 
 def check(path: Path, tokenizer: Tokenizer) -> None:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.prompts import PromptedIds, RolePrompts, prompt_of
@@ -58,6 +58,22 @@ class Tokenising:
         """
         roles = self.default_head.roles
         return RolePrompts(pooled=roles.pooled) if self.default_head.prompt else roles
+
+    def with_changed(
+        self,
+        *,
+        head: Head | None = None,
+        lower_case: bool | None = None,
+        max_length: int | None = None,
+        tokenizer: PreTrainedTokenizerBase | None = None,
+    ) -> Self:
+        """A copy that shares the weights, with another head (for its prompts), case, limit or tokenizer."""
+        changed = copy.copy(self)
+        changed.head = head or self.head
+        changed.lower_case = self.lower_case if lower_case is None else lower_case
+        changed.max_length = max_length or self.max_length
+        changed._tokenizer = tokenizer or self._tokenizer
+        return changed
 
     def limit(self, max_length: int | None = None) -> int:
         """The most tokens of a sentence."""

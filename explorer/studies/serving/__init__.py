@@ -1,0 +1,1 @@
+"""Compare vectors of a server with those of a model here, and find the setting that explains a difference."""
