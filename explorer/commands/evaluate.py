@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.metrics import measure_in_words
 from explorer.measuring.scores.verdict import CI
 from explorer.progress import Work, map_progress
+from explorer.studies.size import static_folder
 from explorer.training.record.run_results import scored
 
 if TYPE_CHECKING:
@@ -49,8 +51,8 @@ def evaluate_flags(verb: argparse.ArgumentParser) -> None:
         "models",
         nargs="+",
         metavar="MODEL",
-        help="Names, folders, hub ids, or run:NAME; for STS also a file of word vectors (GloVe), or bag-of-words; for "
-        "retrieval also bm25",
+        help="Names, folders, hub ids, or run:NAME; static: before one of them for its static encoder; for STS also a "
+        "file of word vectors (GloVe), or bag-of-words; for retrieval also bm25",
     )
     usual, *others = known.every_suite()
     suites = ", ".join(f"{one.name} ({one.about})" if one.about else one.name for one in others)
@@ -228,7 +230,7 @@ def _models(options: argparse.Namespace, settings: Settings) -> list[tuple[Score
             words = word_models.WordSubject(name, settings)
             models.append((words.scored, words))
         else:
-            found = find(name, online=options.online)
+            found = output.shown(static_folder.of_source(name, partial(find, online=options.online)))
             models.append((scored(found), Subject(found, settings)))
     return models
 

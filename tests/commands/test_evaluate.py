@@ -9,16 +9,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
+from sentence_transformers import SentenceTransformer
 from transformers import AutoTokenizer
 
 from explorer import in_words
 from explorer.data import sample
 from explorer.data.tables import files
+from explorer.encoding.locate.model_names import find
 from explorer.evaluating.results import result_files
 from explorer.evaluating.results.scored_task import Options
 from explorer.evaluating.tasks import retrieval, tasks_of, transfer
 from explorer.measuring.neighbours import rankings
 from explorer.measuring.scores.metrics import measure_in_words
+from explorer.studies.size import static_folder
+from explorer.studies.size.static_encoder import StaticOptions
 from tests.evaluating.results_by_hand import write_set
 from tests.processes import ended, two
 from tests.tiny_models import save_tiny
@@ -95,6 +99,19 @@ def test_a_folder_of_scored_pairs_is_said_to_be_none_of_labelled_texts(desk, ref
     assert "The folder STS17_en has scored pairs in test.tsv" in told
     assert f"Give that file: {Path(path.format(desk / 'data' / 'STS17_en'), 'test.tsv')}" in told
     assert "has no train file" not in told
+
+
+def test_the_static_encoder_of_a_model_is_made_once_and_scored_as_by_its_library(desk, evaluate, monkeypatch):
+    rows = rows_of(evaluate("--task", "STS17", "--csv", models=("one", f"static:{desk / 'one'}"))[0])
+    scores = {row["model"]: float(row["STS17"]) for row in rows}
+    model = SentenceTransformer(str(static_folder.place(find(str(desk / "one")), StaticOptions())), device="cpu")
+    gold, *sides = zip(*csv.reader((desk / "data/STS17_en/test.tsv").open(), delimiter="\t"), strict=True)
+    first, second = (model.encode(list(side[1:])).astype(np.float64) for side in sides)
+    expected = 100 * spearmanr([float(one) for one in gold[1:]], (first * second).sum(1)).statistic
+    assert scores["one, static"] == pytest.approx(expected, abs=0.01)
+    assert scores.keys() == {"one, static", "one"}
+    monkeypatch.setattr(static_folder, "export", None)
+    evaluate("--task", "STS17", models=(f"static:{desk / 'one'}",))
 
 
 def test_json_has_every_layer_and_pooling(evaluate):

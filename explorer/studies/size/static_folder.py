@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from explorer.encoding.load.static_embedding import StaticEncoder
     from explorer.encoding.locate.model_names import Found
 
+STATIC = "static:"  # before the source of a model, where its static encoder is meant
 VERSION = "1"  # a new one if the same options give other vectors
 PRECISION = "float32"  # in which every model is encoded for it, so that a folder does not depend on the machine
 
@@ -25,6 +27,17 @@ PRECISION = "float32"  # in which every model is encoded for it, so that a folde
 def name_of(found: Found) -> str:
     """What the static encoder of a model is called."""
     return f"{found.name}, static"
+
+
+def of_source(source: str, find: Callable[[str], Found]) -> Work[Found]:
+    """The model that a source names, by how models are found; `static:MODEL` is the static encoder of a model."""
+    found = find(whole(source))
+    return found if whole(source) == source else (yield from stored(found, StaticOptions()))
+
+
+def whole(source: str) -> str:
+    """The source of the model itself."""
+    return source.removeprefix(STATIC)
 
 
 def stored(found: Found, options: StaticOptions) -> Work[Found]:

@@ -19,6 +19,7 @@ from explorer.evaluating.tasks import ALL, Subject, named, published, suites, ta
 from explorer.evaluating.tasks.word_models import BAG, BM25, WordSubject, is_word_model
 from explorer.knobs import Knob
 from explorer.measuring.scores.measure import Settings
+from explorer.studies.size import static_folder
 from explorer.training.record import runs
 from explorer.training.record.run_results import scored
 from explorer.ui import messages
@@ -103,13 +104,14 @@ def _models() -> None:
         "",
         replace(Plan.knobs["models"], title="Models"),  # a plan evaluates the same, on the same
         key=MODELS,
-        offered=[*sidebar.encoders(), BAG, BM25],
+        offered=[*sidebar.encoders(), f"{static_folder.STATIC}{lookup.BUNDLED}", BAG, BM25],
         default=[lookup.BUNDLED],
         format_func=runs.shown,
         select_all=False,
         filter_mode="contains",
         placeholder="a name, or the path of a folder",
         help="Models on this disk, and those of your runs; or type the path of a folder and press Enter. "
+        f"{static_folder.STATIC} before a name is the static encoder of that model: a vector for each token. "
         f"{BAG} compares shared words, and the path of a file of word vectors (GloVe) is a model too, both on scored "
         f"pairs only; {BM25} searches by words, on retrieval sets only.",
     )
@@ -222,7 +224,10 @@ def _tell_estimate(expected: EvaluationResult) -> None:
 
 def estimate_key(choice: EvaluationChoice) -> str:
     """The job key of an estimate, which depends on the files of models and tasks, and on what is saved."""
-    now = cached.inputs_digest(choice.models, sources.texts(choice.tasks)), result_files.stamp()
+    now = (
+        cached.inputs_digest(map(static_folder.whole, choice.models), sources.texts(choice.tasks)),
+        result_files.stamp(),
+    )
     return f"{ESTIMATE} of {choice} {text_sets.digest_of([repr(now)])}"
 
 
@@ -274,7 +279,7 @@ class EvaluationChoice:
             raise errors.BadChoice("Choose at least one model and one suite or task.")
         for model in self.models:
             if model not in known and not is_word_model(model):
-                cached.found(model)
+                cached.found(static_folder.whole(model))
         found = replace(self, tasks=tuple(dict.fromkeys(map(named, self.tasks))))
         _ = found.options, found.max_length  # an error if one is not allowed
         return found
@@ -306,7 +311,7 @@ class EvaluationChoice:
                 found.append((word.scored, word))
                 continue
             try:
-                model = cached.found(name)
+                model = yield from static_folder.of_source(name, cached.found)
             except errors.StrataError as error:  # such as a run that was deleted meanwhile
                 failed.append(f"{name}: {error}")
                 continue

@@ -245,6 +245,15 @@ def test_models_are_evaluated_in_the_background_and_stay(form, tmp_path):
     assert jobs.find(evaluate_form.JOB) is None
 
 
+def test_the_static_encoder_of_a_model_is_evaluated_too(form, place, tmp_path):
+    form.session_state[evaluate_form.MODELS] = [f"static:{place.model}"]
+    choose_tasks(form, "STS17")
+    evaluate(form)
+    (found,) = result_files.read_all(tmp_path / "results")[0]
+    assert found.model.name == f"{place.model.name}, static"
+    assert set(found.measured.titles) == {"mean of layer 0", "model default"}
+
+
 def test_a_second_click_measures_nothing_unless_it_is_asked_for(form, tmp_path, monkeypatch):
     choose_tasks(form, "STS17")
     evaluate(form)
@@ -291,6 +300,7 @@ def test_nonsense_in_a_field_is_refused_before_the_start(form, place):
         (good, "STS17", "1,<b>", "1,<b>"),
         (good, "STS17", "-1", "-1"),
         (["/no/such/folder"], "STS17", "1", "/no/such/folder"),
+        (["static:/no/such/folder"], "STS17", "1", "'/no/such/folder'"),
         (["\0"], "STS17", "1", "cannot be looked up"),
         (["~nobody-of-this-name/x"], "STS17", "1", "~nobody"),
         (good, "\0", "1", "neither a task nor a file"),
