@@ -195,8 +195,9 @@ def shrink(options: argparse.Namespace) -> None:
     """Which layers, dimensions and bits an encoder can do without.
 
     Score and time an encoder that is cut after each layer, under each pooling, with fewer dimensions and fewer bits,
-    all from one encoding. The difference is to the whole model as people use it. With --export, write one of them as a
-    folder that transformers and sentence-transformers open.
+    all from one encoding; with --words, all of these have the vocabulary of a text. The difference is to the whole
+    model as people use it. With --export, write one of them as a folder that transformers and sentence-transformers
+    open.
     """
     sizes = flags.read(options, points.SizeOptions)
     if options.export:  # refused before anything is measured
@@ -214,6 +215,7 @@ def shrink(options: argparse.Namespace) -> None:
     on = options.on or sets.SAMPLE
     given = load_set(on, options.online)
     text = corpora.of_source(sources.text(options.text), online=options.online)
+    words = corpora.of_source(sizes.words, online=options.online) if sizes.words else None
     models = [find(name, online=options.online) for name in (options.model, *options.others)]
     if options.static:
         models.append(output.shown(static_folder.stored(models[0], StaticOptions())))
@@ -221,13 +223,14 @@ def shrink(options: argparse.Namespace) -> None:
     encoder, *more = [picture.limited(load_encoder(one, settings), settings.max_length) for one in models]
     if options.export:
         sizes = small_encoder.one_size(sizes, encoder)
-    found = output.shown(picture.picture(encoder, given, text, sizes, more, names_of(models)))
+    found = output.shown(picture.picture(encoder, given, text, sizes, more, names_of(models), words))
     if options.export:
         point = small_encoder.the_one(found, sizes)
-        command = small_encoder.command_of(models[0], on, point)
+        command = small_encoder.command_of(models[0], on, point, sizes.words)
         fitted_on = picture.besides(text, judge_of(given, encoder))
         judged = small_encoder.cosine_sets(given, on, encoder)
-        output.shown(small_encoder.export(encoder, models[0], found, point, fitted_on, judged, options.export, command))
+        about = point, fitted_on, judged, options.export, command
+        output.shown(small_encoder.export(encoder, models[0], found, *about, words=words))
     if options.report:
         from explorer.studies.size import size_report
 

@@ -28,7 +28,7 @@ from explorer.errors import BadChoice
 from explorer.evaluating.kinds import judge_of, shipped
 from explorer.evaluating.tasks.transfer import TASKS
 from explorer.measuring.scores.measure import Settings
-from explorer.studies.size import duration, picture_store, size_report, small_encoder, static_folder
+from explorer.studies.size import duration, picture_store, size_report, size_verdict, small_encoder, static_folder
 from explorer.studies.size import picture as pictures
 from explorer.studies.size import points as size_points
 from explorer.studies.size.points import COSTS, Picture, Point, ShownSizes, SizeOptions, SizeSubjects, front
@@ -47,12 +47,13 @@ FORM = "sizes"
 TABLE, EXPORT = "Table", "Export"  # tabs
 ON, TEXT, WAY, OTHERS = "score sizes on", "text of projections", "cut dimensions by", "other sizes"
 STATIC = "static encoder"
+WORDS, ALL_WORDS = "words of sizes", "all words"
 START = "measure sizes"
 ABOUT = "Encodes the evaluation set and the text once, then scores every size and times the encoder after each layer."
 TRYING, TAKES = "Measuring how long it takes …", "It takes about **{}**."
 NOT_TRIED = "How long it takes is not known before: a classifier is fitted for every size."
 CUT = "Cut after layer {}, {} × 100 on {} goes {} ({}). Which size is as good as the whole model?"
-MOST_HEIGHT, PRESENTED = 400, 310  # pixels of the figure
+MOST_HEIGHT, PRESENTED, WIDTH_OF_TEXTS = 400, 310, 210  # pixels of the figure, and of menus
 DIFFERENCE = "difference", "95 % CI, low", "95 % CI, high"  # columns
 COST, FIGURE, CHOSEN, ONLY_FRONT = "cost", "size and quality", "_chosen size", "only the front"
 FOLDER, WRITE = "folder of the smaller encoder", "export the smaller encoder"
@@ -67,6 +68,7 @@ class SizeRequest:
     named: SetIdentity  # of the evaluation set
     text: text_sets.Sentences
     options: SizeOptions
+    words: text_sets.Sentences | None  # whose tokens a cut vocabulary has
     others: tuple[Found, ...]
     max_length: int | None
     static: bool = False  # whether the static encoder of the first one is made, too
@@ -74,14 +76,17 @@ class SizeRequest:
     @property
     def key(self) -> str:
         """The key of the picture."""
-        digests = (self.found.digest, self.given.digest, self.text.digest, *(one.digest for one in self.others))
+        words = self.words.digest if self.words else ""
+        others = (one.digest for one in self.others)
+        digests = (self.found.digest, self.given.digest, self.text.digest, words, *others)
         return f"sizes {' '.join(digests)} {self.options} {self.max_length}{' static' * self.static}"
 
     @property
     def stored_as(self) -> str:
         """The key of the picture on this disk, which shows these names."""
         names = run_results.names_of((self.found, *self.others))
-        return picture_store.key_of(self.key, (*names, self.given.name, self.text.name))
+        words = self.words.name if self.words else ""
+        return picture_store.key_of(self.key, (*names, self.given.name, self.text.name, words))
 
     @property
     def settings(self) -> Settings:
@@ -97,7 +102,7 @@ def request(choice: sidebar_choice.Choice, model: Found, row: DeltaGenerator) ->
             "Score on",
             [sidebar.OF_SIDEBAR, *own, *shipped(), *TASKS, *sts.menu()],
             ON,
-            width=180,
+            width=WIDTH_OF_TEXTS,
             help="The sidebar's evaluation set, a retrieval set, triplets, or labelled texts such as TREC (logistic "
             "regression on the vectors). Or type the path of a file or folder and press Enter.",
         )
@@ -105,13 +110,13 @@ def request(choice: sidebar_choice.Choice, model: Found, row: DeltaGenerator) ->
             "Fit PCA and int8 on",
             [corpora.SAMPLE, *sts.menu()],
             TEXT,
-            width=170,
+            width=WIDTH_OF_TEXTS,
             help="Sentences like those that will be encoded. Those of the evaluation set are left out. More than there "
             "are dimensions are needed.",
         )
         weights = _weights()
     with row, first_screen.settings("Sizes"):
-        typed = _typed_sizes()
+        typed = _typed_sizes() | {"weights": weights}
         others = controls.draw(
             "",
             replace(SizeSubjects.knobs["others"], title="Other encoders in the same picture"),
@@ -122,27 +127,30 @@ def request(choice: sidebar_choice.Choice, model: Found, row: DeltaGenerator) ->
             help="Such as runs of the method distil, under their model default.",
         )
         static = controls.draw("", SizeSubjects.knobs["static"], key=STATIC)
-        options = SizeOptions(**controls.checked(typed | {"weights": weights}, SizeOptions.knobs))
+        options = SizeOptions(**controls.checked(typed, SizeOptions.knobs))
     named = sidebar.set_of(choice, on)
     given = set_choice.evaluated_on(named)
     sentences, with_these = cached_texts.searched(sources.text(text)), tuple(map(cached.found, others))
     if given is None:
         return None
-    return SizeRequest(model, given, named, sentences, options, with_these, choice.settings.max_length, static)
+    words = cached_texts.searched(options.words) if options.words else None
+    return SizeRequest(model, given, named, sentences, options, words, with_these, choice.settings.max_length, static)
 
 
 def _weights() -> list[str]:
     """The field of the formats of weights, or without the packages that write them, why there are none."""
     knob, why = SizeOptions.knobs["weights"], onnx_packages.why_missing()
     knob = replace(knob, choices=MEASURED if why else knob.choices, default=MEASURED[:1])
-    help = f"{knob.help} {why}".strip()
-    chosen: list[str] = controls.draw(FORM, knob, help=help, width=220)
+    chosen: list[str] = controls.draw(FORM, knob, help=f"{knob.help} {why}".strip(), width=220)
     return chosen
 
 
 def _typed_sizes() -> dict[str, Any]:
     knobs = SizeOptions.knobs
+    texts, about = [ALL_WORDS, corpora.SAMPLE, *sts.menu()], knobs["words"]
+    words = controls.source_menu(about.title, texts, WORDS, width=WIDTH_OF_TEXTS, help=about.help)
     return {
+        "words": None if words == ALL_WORDS else sources.text(words),
         "poolings": controls.draw(FORM, replace(knobs["poolings"], default=(MODEL_DEFAULT, "mean"))),
         "dimensions": controls.draw(FORM, knobs["dimensions"], width="stretch"),
         "cut_by": controls.segments_of(knobs["cut_by"], WAY),
@@ -219,21 +227,21 @@ def _loaded(subject: SizeRequest, models: Sequence[Found]) -> progress.Work[list
 
 def _tried(subject: SizeRequest) -> progress.Work[float | None]:
     first, *others = yield from _loaded(subject, (yield from _models(subject)))
-    return (yield from duration.seconds_of(first, subject.given, subject.text, subject.options, others))
+    return (yield from duration.seconds_of(first, subject.given, subject.text, subject.options, others, subject.words))
 
 
 def _measured(subject: SizeRequest) -> progress.Work[Picture]:
     models = yield from _models(subject)
     first, *others = yield from _loaded(subject, models)
     about = subject.given, subject.text, subject.options, others
-    measured = yield from pictures.picture(first, *about, run_results.names_of(models))
+    measured = yield from pictures.picture(first, *about, run_results.names_of(models), subject.words)
     picture_store.keep(subject.stored_as, measured)
     return measured
 
 
 def headline(picture: Picture) -> None:
     """The verdict in a coloured box."""
-    messages.verdict(*size_points.verdict(picture), icon=":material/compress:")
+    messages.verdict(*size_verdict.verdict(picture), icon=":material/compress:")
 
 
 def chosen_cost() -> str:
@@ -278,7 +286,7 @@ def chosen(picture: Picture) -> Point:
     """The point that was clicked; else the one with the smallest vectors among those as good as the whole model."""
     title = st.session_state.get(CHOSEN)
     named = (point for point in picture.points if picture.named(point) == title)
-    good = size_points.equals(picture)
+    good = size_verdict.equals(picture)
     best = min(good, key=lambda point: (point.vector_bytes, -point.score)) if good else picture.whole
     return next(named, best)
 
@@ -304,6 +312,7 @@ def _row(picture: Picture, point: Point) -> dict[str, object]:
         "dimensions": point.size.dimensions,
         "stored as": point.size.stored,
         "weights in": point.size.weights,
+        **({"tokens": size_points.tokens_of(point.size)} if picture.words else {}),
         "score": score,
         **dict(zip(DIFFERENCE, (difference, low, high), strict=True)),
         **{name: in_words.rounded(cost(point), 2) for name, cost in COSTS.items()},
@@ -326,8 +335,9 @@ def export(subject: SizeRequest, picture: Picture) -> None:
         (encoder,) = yield from _loaded(subject, [found])
         fit_on = pictures.besides(subject.text, judge_of(subject.given, encoder))
         judged = small_encoder.cosine_sets(subject.given, subject.named, encoder)
-        command = "" if made else small_encoder.command_of(found, subject.named, point)
-        yield from small_encoder.export(encoder, found, picture, point, fit_on, judged, folder, command, made)
+        command = "" if made else small_encoder.command_of(found, subject.named, point, subject.options.words)
+        about = point, fit_on, judged, folder, command, made
+        yield from small_encoder.export(encoder, found, picture, *about, subject.words)
 
     folder = job_buttons.export(
         places.runs_folder() / "smaller" / downloads.file_name(point.title),

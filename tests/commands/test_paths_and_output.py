@@ -34,6 +34,7 @@ PLACES = [  # of a path among the words of a command
     ("search", "hello", "--model", "@"),
     ("shrink", MODEL, "--on", "@"),
     ("shrink", MODEL, "--text", "@"),
+    ("shrink", MODEL, "--words", "@"),
     ("shrink", MODEL, "--with", "@"),
     ("shrink", MODEL, "--export", "@"),
     ("static", "@", "there"),

@@ -181,6 +181,16 @@ def test_every_named_size_is_in_the_table(asked, place):
     assert all(point["sentences_per_second"] > 0 and point["vector_bytes"] == point["dimensions"] for point in points)
 
 
+def test_with_the_words_of_a_text_the_table_has_the_number_of_tokens_and_the_whole_model_all(asked, tmp_path):
+    (tmp_path / "words.txt").write_text("a man plays a guitar\n")
+    size = ("--layers", "1", "--poolings", "mean", "--dimensions", "32", "--stored", "float32")
+    code, out, err = asked(*size, "--words", tmp_path / "words.txt", "--json")
+    assert code == 0, err
+    whole, *points = json.loads(out)["points"]
+    assert whole["tokens"] == 0
+    assert all(point["tokens"] > 0 and point["model_bytes"] < whole["model_bytes"] for point in points)
+
+
 def test_the_exported_encoder_is_the_one_that_was_named(asked, tmp_path):
     size = ("--layers", "1", "--poolings", "cls", "--dimensions", "8", "--stored", "bits")
     code, out, err = asked(*size, "--export", tmp_path / "small", "--markdown")

@@ -209,7 +209,7 @@ COMMANDS: Mapping[str, tuple[Sequence[Values], Mapping[str, Values | None], Sequ
         [_MODEL, _of("--on"), _path("test.csv", "dev.csv", "text.csv", "missing.csv"), _of("--text"), _FILE],
         {"--layers": _NUMBER, "--poolings": _of("mean", "cls,mean", "x", ""), "--dimensions": _NUMBER,
          "--stored": _of("int8", "float16,bits", "x", ""), "--cut-by": _of("first", "pca", "x"), "--export": _place,
-         **_LOADING},
+         "--words": _FILE, **_LOADING},
         FORMS,
     ),
     "static": (

@@ -20,7 +20,7 @@ from explorer.progress import finish
 from explorer.studies.plans import execution, plan_columns, plan_folder, plan_report
 from explorer.studies.plans.plan import Plan
 from explorer.studies.size import picture as measuring
-from explorer.studies.size import points as size_points
+from explorer.studies.size import size_verdict
 from explorer.training.record.status import FINISHED, Status
 from explorer.ui import layers, messages, size
 from explorer.ui.results import filters
@@ -294,7 +294,7 @@ def test_what_the_one_judge_says_is_said_of_all_four(kind, tmp_path, monkeypatch
     sentences = [
         made_up.findings().verdict.sentence(),
         plan_report.verdict(found(tmp_path, (done(5, 1), done(6, 1)))),
-        size_points.verdict(picture(point(6, 79.5, -1.2, 0.2, 100)))[0],
+        size_verdict.verdict(picture(point(6, 79.5, -1.2, 0.2, 100)))[0],
     ]
     assert [one.kind for one in sentences] == [kind] * 3
     with mock.patch.dict(messages._LOOKS, {kind: (mock.Mock(), "icon")}):

@@ -16,9 +16,8 @@ from explorer.encoding.locate.model_names import find
 from explorer.measuring.scores.verdict import WORSE, Verdict
 from explorer.places import cache_folder
 from explorer.progress import Progress
-from explorer.studies.size import duration
+from explorer.studies.size import duration, size_verdict
 from explorer.studies.size import picture as measuring
-from explorer.studies.size import points as size_points
 from explorer.studies.size.points import Picture, Point, Size
 from explorer.studies.size.smaller_vectors import FIRST
 from explorer.ui import size
@@ -112,6 +111,16 @@ def test_every_size_is_measured_and_the_verdict_comes_first(app):
     assert sizes == wanted | {("model default", 32, "float32")}
     assert rows["score"].notna().all()
     assert any(told.startswith(("The smallest vectors", "Every smaller encoder")) for told in words(app.info))
+
+
+def test_sizes_have_the_words_of_a_text(app):
+    app.session_state[size.WORDS] = corpora.SAMPLE
+    pressed(app.run(), size.START)
+    app.toggle(key=size.ONLY_FRONT).set_value(False).run()
+    first, *others = app.dataframe[0].value["tokens"]
+    assert first == "all"
+    assert len(set(others)) == 1
+    assert int(others[0]) > 5
 
 
 def test_what_is_typed_before_the_click_is_measured(app):
@@ -208,7 +217,7 @@ def picture(*points) -> Picture:
 
 def test_the_verdict_names_the_smallest_size_without_a_significant_loss():
     points = point(6, 79.5, -1.2, 0.2, 100), point(6, 70, -12, -8, 50), point(3, 79, -2, 0.1, 200, 20)
-    smallest, fastest = (one.text for one in size_points.verdict(picture(*points)))
+    smallest, fastest = (one.text for one in size_verdict.verdict(picture(*points)))
     without = "without a significant loss: mean of layer"
     assert smallest.startswith(f"The smallest vectors {without} 6, 100 dimensions, int8")
     assert fastest.startswith(f"The fastest encoder {without} 3")
@@ -216,8 +225,8 @@ def test_the_verdict_names_the_smallest_size_without_a_significant_loss():
 
 
 def test_the_verdict_says_when_every_smaller_encoder_is_worse():
-    (told,) = size_points.verdict(picture(point(6, 78, -4, -1), point(5, 70, -12, -8)))
+    (told,) = size_verdict.verdict(picture(point(6, 78, -4, -1), point(5, 70, -12, -8)))
     assert told.kind == WORSE
     assert told.text.startswith("Every smaller encoder is significantly worse than the whole model (80.00).")
     assert "mean of layer 6, 100 dimensions, int8, difference (95 % CI) −2.00 (−4.00 to −1.00)" in told.text
-    assert [one.text for one in size_points.verdict(picture())] == ["Only the whole model was measured."]
+    assert [one.text for one in size_verdict.verdict(picture())] == ["Only the whole model was measured."]

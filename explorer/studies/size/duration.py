@@ -32,15 +32,23 @@ NOISE = 1e-3  # between the vectors that stand for those of all texts
 
 
 def seconds_of(
-    encoder: Encoder, given: ItemSet, text: Sentences, options: sizes.SizeOptions, others: Sequence[Encoder] = ()
+    encoder: Encoder,
+    given: ItemSet,
+    text: Sentences,
+    options: sizes.SizeOptions,
+    others: Sequence[Encoder] = (),
+    words: Sentences | None = None,
 ) -> Work[float | None]:
     """The seconds that `picture` takes of the same; None for a set whose judge has to be settled by vectors first."""
     judge = judge_of(given, encoder)
     if not judge.is_settled:
         return None
+    started = time.perf_counter()
+    fewer = yield from pictures.with_words(encoder, words)
+    total = 0.0 if words is None else time.perf_counter() - started
     with tempfile.TemporaryDirectory(prefix="strata-") as folder:
-        forms, options = pictures.forms_of(encoder, options, others, (), Path(folder))
-        fit_on, total = pictures.besides(text, judge), 0.0
+        forms, options = pictures.forms_of(encoder, fewer, options, others, (), Path(folder))
+        fit_on = pictures.besides(text, judge)
         for form in forms:
             total += yield from _of_scores(form, judge, fit_on, options)
             total += yield from _of_speed(form, judge)

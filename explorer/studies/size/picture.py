@@ -57,16 +57,19 @@ def picture(
     options: sizes.SizeOptions,
     others: Sequence[Encoder] = (),
     names: Sequence[str] = (),
+    words: Sentences | None = None,
 ) -> Work[sizes.Picture]:
     """Score and time an encoder in all sizes of the options, and other encoders under their model default.
 
     The names are those of all encoders, which tell them apart; by default what each is called.
-    Projections and int8 are fitted on the text, without the sentences of the evaluation set.
+    Projections and int8 are fitted on the text, without the sentences of the evaluation set. Of `words` the vocabulary
+    of all sizes has the tokens, but not that of the whole model, which they are compared with.
     """
     started = time.perf_counter()
     judge = judge_of(given, encoder)
+    fewer = yield from with_words(encoder, words)
     with tempfile.TemporaryDirectory(prefix="strata-") as folder:
-        forms, options = forms_of(encoder, options, others, names, Path(folder))
+        forms, options = forms_of(encoder, fewer, options, others, names, Path(folder))
         fit_on = besides(text, judge)
         points: list[tuple[InTorch, sizes.Size, Floats]] = []
         for form in forms:
@@ -76,7 +79,7 @@ def picture(
                     yield Progress("choosing the classifier's regularisation", 0, 0)
                     judge = judge.settled(as_tensor(correlation.unit(vectors)))
                 for size, items in scored(cell, vectors, fitted_on, judge, options, reference=not points):
-                    size = replace(size, weights=form.weights)
+                    size = replace(size, weights=form.weights, tokens=form.tokens)
                     points.append((form, size, items))
                     yield Progress(f"scored {size.title}", len(points), 0)
         cuts = {(form, layers): form.cut(layers) for form in forms for layers in form.depths}
@@ -100,34 +103,48 @@ def picture(
         precision=encoder.precision,
         seconds=time.perf_counter() - started,
         why_no_score=metrics.no_score_in_words(judge.why_no_score, len(judge)),
+        words="" if words is None else words.name,
     )
 
 
+def with_words(encoder: Encoder, words: Sentences | None) -> Work[Encoder]:
+    """The encoder with the vocabulary of a text, if there is one; else itself."""
+    from explorer.encoding.tune.vocabulary import cut_vocabulary
+
+    return encoder if words is None else (yield from cut_vocabulary(encoder, words.texts))
+
+
 def forms_of(
-    encoder: Encoder, options: sizes.SizeOptions, others: Sequence[Encoder], names: Sequence[str], folder: Path
+    encoder: Encoder,
+    fewer: Encoder,
+    options: sizes.SizeOptions,
+    others: Sequence[Encoder],
+    names: Sequence[str],
+    folder: Path,
 ) -> tuple[list[InTorch], sizes.SizeOptions]:
     """The encoder with its weights in each format, as it is loaded first, then the others; and the options, complete.
 
-    ONNX files are written into the folder.
+    `fewer` is the encoder with fewer words, which then all but the first are of, or itself. ONNX files are written into
+    the folder.
     """
     from explorer.encoding.export import onnx_graph
     from explorer.encoding.load import loading
     from explorer.encoding.tune.editing import stack
 
-    where = stack(encoder)
-    options = checked(options, encoder, where)
+    where, same = stack(fewer), fewer is encoder
+    options = checked(options, fewer, where)
     of_onnx = [name for name in options.weights if name in ONNX_WEIGHTS]
     if of_onnx:
         onnx_graph.check(encoder)
     name, *other_names = names or [one.name for one in (encoder, *others)]
-    cells = options.layers, options.poolings
-    loaded = InTorch(encoder, name, where, *cells if encoder.precision in options.weights else ((), ()))
+    cells = options.layers, options.poolings, 0 if same else int(fewer.model.config.vocab_size)
+    loaded = InTorch(encoder, name, stack(encoder), *cells if same and encoder.precision in options.weights else ())
     forms = [loaded]
     for precision in MEASURED:
-        if precision in options.weights and precision != encoder.precision:
-            again = loading.recast(encoder, precision)
+        if precision in options.weights and not (same and precision == encoder.precision):
+            again = loading.recast(fewer, precision)
             forms.append(InTorch(again, name, stack(again), *cells))
-    whole = InTorch(encoder, name, where, *cells)
+    whole = InTorch(fewer, name, where, *cells)
     forms += [InOnnx(whole, weights, folder) for weights in of_onnx]
     forms += [InTorch(one, called, stack(one)) for one, called in zip(others, other_names, strict=True)]
     return forms, options

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,7 @@ from explorer.data.graded.sets import SetIdentity
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, POOLINGS, Reading, Row
 from explorer.in_words import rounded
 from explorer.knobs import Knobs, knob
-from explorer.measuring.comparing.verdict_sentence import Sentence
-from explorer.measuring.scores.verdict import BETTER, CHANCE, UNKNOWN, WORSE, Verdict
+from explorer.measuring.scores.verdict import Verdict
 from explorer.studies.size.smaller_vectors import FIRST, PCA, STORAGES, WAYS
 from explorer.studies.size.weight_formats import TITLES, WEIGHTS
 
@@ -35,6 +34,7 @@ class Size:
     dimensions: int
     stored: str
     weights: str = "float32"
+    tokens: int = 0  # of a vocabulary that was cut; 0: all
 
     @property
     def cell(self) -> Reading:
@@ -48,9 +48,10 @@ class Size:
 
     @property
     def title(self) -> str:
-        """`mean of layer 3, 128 dimensions, int8`, with how weights are stored if that is not in float32."""
+        """`mean of layer 3, 128 dimensions, int8`, with weights that are not in float32, and tokens if not all."""
         weights = "" if self.weights == "float32" else f", weights in {self.weights}"
-        return f"{self.reading}, {self.dimensions} dimensions, {self.stored}{weights}"
+        tokens = f", {self.tokens:,} tokens" if self.tokens else ""
+        return f"{self.reading}, {self.dimensions} dimensions, {self.stored}{weights}{tokens}"
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,16 @@ class SizeOptions(Knobs):
         help="Of the encoder itself. float32 and bfloat16 run in torch. The others are ONNX files that ONNX Runtime "
         "runs on the processor: int8 stores every weight in one byte, with a scale for each output of a layer, or per "
         "tensor; the word embeddings can stay in float32.",
+    )
+    words: SetIdentity | None = knob(
+        None,
+        item=SetIdentity,
+        reads=sources.text,
+        metavar="FILE|NAME",
+        title="Only the words of",
+        empty="all words",
+        help="The vocabulary keeps the tokens of these sentences and all single characters. Sentences of these words "
+        "have the same vectors; other words are spelled with shorter tokens.",
     )
     cut_by: str = knob(
         PCA,
@@ -176,6 +187,7 @@ class Picture:
     precision: str
     seconds: float
     why_no_score: str = ""  # in words, of a set that has none
+    words: str = ""  # the text whose tokens a cut vocabulary has
 
     @property
     def whole(self) -> Point:
@@ -192,7 +204,6 @@ class Picture:
         return point.title if len(self.models) > 1 else point.size.title
 
 
-WHAT = ("model", "layer & pooling", "dimensions", "stored as", "weights in")  # columns of a table of sizes
 MORE_IS_BETTER = "sentences per second"  # of the other costs, less
 COSTS: Mapping[str, Callable[[Point], float]] = {
     MORE_IS_BETTER: lambda point: point.sentences_per_second,
@@ -200,6 +211,19 @@ COSTS: Mapping[str, Callable[[Point], float]] = {
     "bytes per vector": lambda point: point.vector_bytes,
     "bytes of the model": lambda point: point.model_bytes,
 }
+
+
+def described(picture: Picture, point: Point) -> dict[str, str]:
+    """What a point is, by column of a table of sizes."""
+    size = point.size
+    named = {"model": point.model, "layer & pooling": size.reading, "dimensions": f"{size.dimensions}"}
+    tokens = {"tokens": tokens_of(size)} if picture.words else {}
+    return {**named, "stored as": size.stored, "weights in": size.weights, **tokens}
+
+
+def tokens_of(size: Size) -> str:
+    """The number of tokens of a vocabulary."""
+    return f"{size.tokens:,}" if size.tokens else "all"
 
 
 def front(points: Sequence[Point], costs: Sequence[str]) -> list[Point]:
@@ -221,7 +245,7 @@ def cells(picture: Picture) -> tuple[list[TableColumn], list[list[TableCell]]]:
     best = set(front(picture.points, tuple(COSTS)))
     score = picture.measure, picture.evaluation
     header = [
-        *(TableColumn(name, is_text=True) for name in WHAT),
+        *(TableColumn(name, is_text=True) for name in described(picture, picture.whole)),
         *(TableColumn(name, *score) for name in ("score", "difference to the whole (95 % CI)")),
         *map(TableColumn, ("sentences/s", "ms per query", "bytes per vector", "bytes of weights")),
         TableColumn("front", is_text=True),
@@ -232,7 +256,7 @@ def cells(picture: Picture) -> tuple[list[TableColumn], list[list[TableCell]]]:
         gap = Number(known[2], low=verdict.low, high=verdict.high, text=point.gap) if known else None
         rows.append(
             [
-                *(point.model, point.size.reading, f"{point.size.dimensions}", point.size.stored, point.size.weights),
+                *described(picture, point).values(),
                 None if math.isnan(point.score) else Number(point.score),
                 gap,
                 Number(point.sentences_per_second, digits=0),
@@ -259,11 +283,13 @@ def as_text(picture: Picture, form: str = "text") -> str:
 def text_of(picture: Picture) -> str:
     """What was measured and how, in a few sentences."""
     cut = "the first dimensions as they are" if picture.way == FIRST else f"PCA on {picture.sentences:,} sentences"
+    words = f"A cut vocabulary has the tokens of {picture.words} and all characters. " if picture.words else ""
     return (
         f"{picture.measure} × 100 on {picture.evaluation} ({picture.items:,} items). Dimensions are cut by {cut} of "
-        f"{picture.text}, which also set the step of int8; none of them is in the evaluation set. Speed: tokenising "
-        f"and encoding on {picture.device} in {picture.precision}, in batches of 32 and alone. The best of many sizes "
-        "looks better on the set that it is chosen on than on others: test an exported encoder on other data."
+        f"{picture.text}, which also set the step of int8; none of them is in the evaluation set. {words}Speed: "
+        f"tokenising and encoding on {picture.device} in {picture.precision}, in batches of 32 and alone. The best of "
+        "many sizes looks better on the set that it is chosen on than on others: test an exported encoder on other "
+        "data."
     )
 
 
@@ -281,66 +307,3 @@ def _content(point: Point) -> dict[str, object]:
     judged = {"score": point.score, "difference": verdict.difference, "low": verdict.low, "high": verdict.high}
     numbers = {name: value if isinstance(value, int) else rounded(value) for name, value in (judged | found).items()}
     return {"model": point.model, "layer & pooling": point.size.reading, **size, **numbers}
-
-
-def equals(picture: Picture) -> list[Point]:
-    """The points other than the whole model whose score is not significantly lower than its score."""
-    return [point for point in picture.points[1:] if point.verdict.kind in (BETTER, CHANCE)]
-
-
-def verdict(picture: Picture) -> tuple[Sentence, ...]:
-    """The smallest vectors and the fastest encoder without a significant loss, in a sentence each."""
-    if picture.why_no_score:
-        return (_sentence(UNKNOWN, f"No size has a score on {picture.evaluation}: {picture.why_no_score}."),)
-    good, whole, others = equals(picture), picture.whole, picture.points[1:]
-    if not others:
-        return (_sentence(UNKNOWN, "Only the whole model was measured."),)
-    if not good:
-        nearest = max(others, key=lambda point: -math.inf if (gap := point.verdict.difference) is None else gap)
-        text = f"Every smaller encoder is significantly worse than the whole model ({in_words.number(whole.score)}). "
-        return (
-            _sentence(WORSE, f"{text}The nearest is {picture.named(nearest)}, difference (95 % CI) {nearest.gap}."),
-        )
-
-    def least(cost: str) -> Point:
-        return min(good, key=lambda point: (COSTS[cost](point), -point.score))
-
-    def message(what: str, point: Point, gain: str) -> Sentence:
-        text = f"{what} without a significant loss: {picture.named(point)}, {gain}. Difference (95 % CI): {point.gap}."
-        return _sentence(point.verdict.kind, text)
-
-    small, fast = least("bytes per vector"), least("milliseconds per query")
-    gain = f"{small.vector_bytes:,} bytes in place of {whole.vector_bytes:,}"
-    smallest = message("The smallest vectors", small, gain)
-    weights = [_of_weights(whole, point) for point in (_smallest_weights(picture),) if point]
-    # whether fewer layers pay off is asked of the encoder as it is loaded
-    cut = [point for point in good if point.size.layers < whole.size.layers]
-    if not cut and any(point.size.layers < whole.size.layers for point in others):
-        return smallest, *weights, _sentence(WORSE, "Every encoder with fewer layers is significantly worse.")
-    times = fast.sentences_per_second / whole.sentences_per_second
-    return smallest, *weights, message("The fastest encoder", fast, f"{times:.1f} times as many sentences per second")
-
-
-def _smallest_weights(picture: Picture) -> Point | None:
-    """The whole model with its weights in the format that takes the fewest bytes; None if only one was measured."""
-    same = replace(picture.whole.size, weights="")
-    whole = [
-        one for one in picture.points if replace(one.size, weights="") == same and one.model == picture.whole.model
-    ]
-    found = min(whole, key=lambda point: (point.model_bytes, -point.sentences_per_second))
-    return None if found is picture.whole else found
-
-
-def _of_weights(whole: Point, point: Point) -> Sentence:
-    smaller = whole.model_bytes / point.model_bytes
-    times = point.sentences_per_second / whole.sentences_per_second
-    sure = "could be chance" if point.verdict.kind == CHANCE else "significant"
-    return _sentence(
-        point.verdict.kind,
-        f"Weights in {point.size.weights}: {smaller:.1f} times smaller and {times:.1f} times as many sentences per "
-        f"second as in {whole.size.weights}. Difference (95 % CI): {point.gap}, {sure}.",
-    )
-
-
-def _sentence(kind: str, text: str) -> Sentence:
-    return Sentence(kind, ((text, False),))

@@ -8,7 +8,7 @@ from explorer.drawing.reports import standalone
 from explorer.drawing.scores.costs import SizeMark, size_quality
 from explorer.evaluating.results.table_formats import shown
 from explorer.measuring.scores.verdict import WORSE
-from explorer.studies.size import points
+from explorer.studies.size import points, size_verdict
 from explorer.studies.size.points import COSTS, Picture, Point, front
 from explorer.training.record import runs
 
@@ -43,7 +43,7 @@ def report(picture: Picture) -> bytes:
     """The HTML file: what is as good as the whole model, a figure for each cost, and every size."""
     header, lines = shown(*points.cells(picture))
     body = [
-        *map(standalone.verdict, points.verdict(picture)),
+        *map(standalone.verdict, size_verdict.verdict(picture)),
         standalone.note(HOLLOW),
         *(
             standalone.picture(

@@ -84,7 +84,7 @@ def export_weights(
     yield from export(encoder, model, measured, the_one(measured, options), fit_on, judged, folder, command)
 
 
-def command_of(model: Found, named: SetIdentity, point: sizes.Point) -> str:
+def command_of(model: Found, named: SetIdentity, point: sizes.Point, words: SetIdentity | None = None) -> str:
     """The command that measures and writes a point again, but for the text that projections are fitted on."""
     size = point.size
     given = {
@@ -94,6 +94,7 @@ def command_of(model: Found, named: SetIdentity, point: sizes.Point) -> str:
         "dimensions": size.dimensions,
         "stored": size.stored,
         "weights": size.weights,
+        **({"words": words.written} if words and size.tokens else {}),
         "export": "DIR",
     }
     flags = (word for name, value in given.items() for word in (f"--{name}", f"{value}"))
@@ -125,6 +126,7 @@ def the_one(picture: sizes.Picture, options: sizes.SizeOptions) -> sizes.Point:
     )
     named = pooling, dimensions, stored, weights
     own = (point for point in picture.points if point.model == picture.whole.model)
+    own = (point for point in own if bool(point.size.tokens) == bool(options.words))
     sized = ((point, point.size) for point in own)
     return next(one for one, size in sized if (size.pooling, size.dimensions, size.stored, size.weights) == named)
 
@@ -148,11 +150,12 @@ def export(
     folder: Path,
     command: str = "",
     made: Sequence[str] = (),
+    words: Sentences | None = None,
 ) -> Work[None]:
     """Write the encoder of a point to a new folder, atomically, with what its cosines mean on the `judged` sets.
 
     The `command` is the one that does it again; `made` are parts of the card that say how the encoder was made that is
-    cut.
+    cut, and `words` is the text whose tokens the point has, if not all.
     """
     from explorer.encoding.export import exporting, onnx_folder, onnx_graph
     from explorer.encoding.tune.tunable import Tunable
@@ -161,7 +164,8 @@ def export(
     auto_class = exporting.auto_class(encoder)  # refuses what cannot be saved, before any work
     if point.size.weights in ONNX_WEIGHTS:
         onnx_graph.check(encoder)
-    small, step = yield from built(encoder, point.size, fit_on, picture.way)
+    fewer = yield from pictures.with_words(encoder, words if point.size.tokens else None)
+    small, step = yield from built(fewer, point.size, fit_on, picture.way)
     title = f"{point.size.reading}, {point.size.dimensions} dimensions"
     stage = "what cosines of {} mean"
     before = yield from judging.exported_cosines(encoder, judged, stage.format(found.name))
@@ -187,7 +191,9 @@ def _of_cosines(
     parts = similarity_text.in_card(meaning, whole, "the whole model")
     of = f"These are cosines of the vectors that the model gives, before they are stored as {size.stored}."
     with_float32 = f"They were measured with weights in float32, not in {size.weights}."
-    more = [of] * (size.stored != FLOAT32) + [with_float32] * (size.weights not in (FLOAT32, ONNX_FLOAT32))
+    more = [of] * (size.stored != FLOAT32) + [with_float32] * (
+        size.weights in ONNX_WEIGHTS and size.weights != ONNX_FLOAT32
+    )
     return (*parts, *more)
 
 
@@ -210,6 +216,7 @@ def card(
         ("Score", in_words.number(point.score), in_words.number(whole.score)),
         ("Difference (95 % CI)", point.gap, ""),
         ("Layers", f"{size.layers}", f"{whole.size.layers}"),
+        *([("Tokens", sizes.tokens_of(size), sizes.tokens_of(whole.size))] if picture.words else []),
         ("Dimensions", f"{size.dimensions}", f"{whole.size.dimensions}"),
         ("Stored as", size.stored, whole.size.stored),
         ("Bytes per vector", f"{point.vector_bytes:,}", f"{whole.vector_bytes:,}"),

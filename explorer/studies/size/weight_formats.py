@@ -45,10 +45,17 @@ class InTorch:
     """An encoder as torch runs it, with cells of these layers and poolings beside the model default."""
 
     def __init__(
-        self, encoder: Encoder, name: str, where: Stack, layers: Sequence[int] = (), poolings: Sequence[str] = ()
+        self,
+        encoder: Encoder,
+        name: str,
+        where: Stack,
+        layers: Sequence[int] = (),
+        poolings: Sequence[str] = (),
+        tokens: int = 0,
     ) -> None:
         self.encoder, self.name, self.where = encoder, name, where
         self.layers, self.poolings = layers, poolings
+        self.tokens = tokens  # of a vocabulary that was cut
         self.weights = encoder.precision
 
     @property
@@ -93,7 +100,7 @@ class InOnnx(InTorch):
     """The same encoder as ONNX files in a folder, where the files of all formats are made of that in float32."""
 
     def __init__(self, whole: InTorch, weights: str, folder: Path) -> None:
-        super().__init__(whole.encoder, whole.name, whole.where, whole.layers, whole.poolings)
+        super().__init__(whole.encoder, whole.name, whole.where, whole.layers, whole.poolings, whole.tokens)
         self.weights, self.folder = weights, folder
         self.file = folder / ONNX_WEIGHTS[weights].file
         self.names = {cell: f"cell_{number}" for number, cell in enumerate(self.heads)}

@@ -61,8 +61,8 @@ def clock(monkeypatch):
 @pytest.mark.parametrize("several", [False, True])
 def test_the_estimate_is_the_time_of_the_picture_after_some_of_the_work(encoder, other, clock, options, several):
     pairs, text = sample.dev().taken(range(30), "few"), Sentences("text", tuple(sample.sentences().texts[:100]))
-    about = pairs, text, options, [other] * several
-    estimated = finish(duration.seconds_of(encoder, *about))
-    tried, took = clock[0], finish(picture.picture(encoder, *about)).seconds
+    about, words = (pairs, text, options, [other] * several), text if several else None
+    estimated = finish(duration.seconds_of(encoder, *about, words=words))
+    tried, took = clock[0], finish(picture.picture(encoder, *about, words=words)).seconds
     assert tried < took
     assert estimated == pytest.approx(took, rel=0.15)

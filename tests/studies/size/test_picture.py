@@ -26,6 +26,7 @@ from explorer.encoding.locate.lookup import BUNDLED
 from explorer.encoding.locate.model_names import find, of_folder
 from explorer.encoding.read.pooling import parse
 from explorer.encoding.tune.editing import cut
+from explorer.encoding.tune.vocabulary import cut_vocabulary
 from explorer.errors import BadChoice
 from explorer.evaluating.kinds import evaluated_on, judge_of
 from explorer.evaluating.kinds.labelled import SEED, LabelJudge
@@ -38,7 +39,7 @@ from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from explorer.studies.size import picture as measuring
 from explorer.studies.size import points as size_points
-from explorer.studies.size import small_encoder
+from explorer.studies.size import size_verdict, small_encoder
 from explorer.studies.size.picture import besides, picture
 from explorer.studies.size.points import COSTS, Point, Size, SizeOptions, front
 from explorer.studies.size.smaller_vectors import INT8, ranges_of, step_of
@@ -214,6 +215,32 @@ def test_another_encoder_has_its_own_points(tiny_encoder, text):
     assert len({found.named(one) for one in found.points}) == 3
     assert (theirs.size.reading, theirs.score) == ("model default", pytest.approx(ours.score, abs=1e-6))
     assert theirs.verdict.difference == pytest.approx(ours.verdict.difference, abs=1e-6)
+
+
+def test_sizes_with_fewer_words_are_compared_with_the_whole_model_and_exported_so(tiny_encoder, text, tmp_path):
+    pairs, words, folder = dev(), Sentences("notes", text.texts[:40]), tmp_path / "small"
+    wanted = dataclasses.replace(FEW, words=identity("notes.txt"), weights=("float32",))
+    found = finish(picture(tiny_encoder, pairs, text, wanted, words=words))
+    fewer = finish(cut_vocabulary(tiny_encoder, words.texts))
+    assert found.whole.size.tokens == 0
+    assert {one.size.tokens for one in found.points[1:]} == {len(fewer.tokenizer())}
+    one = small_encoder.the_one(found, wanted)
+    assert one.model_bytes < found.whole.model_bytes
+    same = dataclasses.replace(found.whole.size, tokens=1234)
+    chance = dataclasses.replace(found.whole.verdict, difference=0.1, low=-0.2, high=0.4)
+    points = found.whole, dataclasses.replace(found.whole, size=same, model_bytes=1_000_000, verdict=chance)
+    told = [sentence.text for sentence in size_verdict.verdict(dataclasses.replace(found, points=points))]
+    assert any(text.startswith("Only the words of notes (1,234 tokens): weights of 1 MB in place of") for text in told)
+    model, fit_on = of_folder("tiny", tiny_encoder.folder), besides(text, judge_of(pairs, tiny_encoder))
+    judged = {"dev": judge_of(pairs, tiny_encoder)}
+    command = small_encoder.command_of(model, identity("sample"), one, wanted.words)
+    assert "--words notes.txt" in command
+    finish(small_encoder.export(tiny_encoder, model, found, one, fit_on, judged, folder, command, words))
+    theirs = SentenceTransformer(str(folder), device="cpu")
+    assert len(theirs.tokenizer) == theirs[0].auto_model.config.vocab_size == one.size.tokens
+    sides = (theirs.encode(list(side)) for side in (pairs.first, pairs.second))
+    assert one.score == pytest.approx(100 * spearmanr(pairs.gold, cosines(*sides)).statistic, abs=0.02)
+    assert f"| Tokens | {one.size.tokens:,} | all |" in (folder / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("kind", ["modernbert", "qwen2"])
