@@ -337,7 +337,7 @@ def export(subject: SizeRequest, picture: Picture) -> None:
         judged = small_encoder.cosine_sets(subject.given, subject.named, encoder)
         command = "" if made else small_encoder.command_of(found, subject.named, point, subject.options.words)
         about = point, fit_on, judged, folder, command, made
-        yield from small_encoder.export(encoder, found, picture, *about, subject.words)
+        yield from small_encoder.export(encoder, found, picture, *about, words=subject.words)
 
     folder = job_buttons.export(
         places.runs_folder() / "smaller" / downloads.file_name(point.title),

@@ -235,7 +235,7 @@ def test_sizes_with_fewer_words_are_compared_with_the_whole_model_and_exported_s
     judged = {"dev": judge_of(pairs, tiny_encoder)}
     command = small_encoder.command_of(model, identity("sample"), one, wanted.words)
     assert "--words notes.txt" in command
-    finish(small_encoder.export(tiny_encoder, model, found, one, fit_on, judged, folder, command, words))
+    finish(small_encoder.export(tiny_encoder, model, found, one, fit_on, judged, folder, command, words=words))
     theirs = SentenceTransformer(str(folder), device="cpu")
     assert len(theirs.tokenizer) == theirs[0].auto_model.config.vocab_size == one.size.tokens
     sides = (theirs.encode(list(side)) for side in (pairs.first, pairs.second))
