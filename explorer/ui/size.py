@@ -77,8 +77,7 @@ class SizeRequest:
     def key(self) -> str:
         """The key of the picture."""
         words = self.words.digest if self.words else ""
-        others = (one.digest for one in self.others)
-        digests = (self.found.digest, self.given.digest, self.text.digest, words, *others)
+        digests = (self.found.digest, self.given.digest, self.text.digest, words, *(one.digest for one in self.others))
         return f"sizes {' '.join(digests)} {self.options} {self.max_length}{' static' * self.static}"
 
     @property
@@ -286,9 +285,7 @@ def chosen(picture: Picture) -> Point:
     """The point that was clicked; else the one with the smallest vectors among those as good as the whole model."""
     title = st.session_state.get(CHOSEN)
     named = (point for point in picture.points if picture.named(point) == title)
-    good = size_verdict.equals(picture)
-    best = min(good, key=lambda point: (point.vector_bytes, -point.score)) if good else picture.whole
-    return next(named, best)
+    return next(named, size_verdict.smallest_vectors(picture) or picture.whole)
 
 
 def _choose(picture: Picture) -> None:
@@ -306,13 +303,9 @@ def _row(picture: Picture, point: Point) -> dict[str, object]:
     verdict = point.verdict
     numbers = (point.score, verdict.shown_difference, verdict.low, verdict.high)
     score, difference, low, high = (in_words.rounded(number, 2) for number in numbers)
+    what: dict[str, object] = {**size_points.described(picture, point), "dimensions": point.size.dimensions}
     return {
-        **({"model": point.model} if len(picture.models) > 1 else {}),
-        "layer & pooling": point.size.reading,
-        "dimensions": point.size.dimensions,
-        "stored as": point.size.stored,
-        "weights in": point.size.weights,
-        **({"tokens": size_points.tokens_of(point.size)} if picture.words else {}),
+        **{name: value for name, value in what.items() if name != "model" or len(picture.models) > 1},
         "score": score,
         **dict(zip(DIFFERENCE, (difference, low, high), strict=True)),
         **{name: in_words.rounded(cost(point), 2) for name, cost in COSTS.items()},

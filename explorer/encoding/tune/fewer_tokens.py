@@ -25,7 +25,8 @@ from explorer.errors import UnsupportedModel
 
 Stated = dict[str, Any]  # the content of a tokenizer.json, or of a part of it
 WORD_PIECE, BPE, UNIGRAM = "WordPiece", "BPE", "Unigram"
-_BYTE = re.compile("<0x[0-9A-F]{2}>")  # the token of a byte, several of which spell a character that is no token
+# the token of a byte, several of which spell a character that is no token, and how many there are
+_BYTE, _BYTES = re.compile("<0x[0-9A-F]{2}>"), 256
 
 
 def smaller(stated: Stated, used: Iterable[int], name: str) -> Stated:
@@ -92,24 +93,31 @@ def _needed(stated: Stated, vocabulary: Mapping[str, int], kept: Collection[str]
     if kind == BPE and (prefix or model["end_of_word_suffix"] or model["dropout"]):
         raise refused(name, "its BPE marks parts of words, or merges them at random")
     found = {token for token in vocabulary if len(token.removeprefix(prefix)) == 1}
-    unspelled = set(_unspelled(stated, vocabulary.keys(), prefix))
+    # no part of a text: added tokens, the unknown one, and those of bytes, which spell every character if all are there
+    apart = {token["content"] for token in stated["added_tokens"]} | _unknown(model)
+    of_bytes = {token for token in vocabulary if model.get("byte_fallback") and _BYTE.fullmatch(token)}
+    unspelled = set(_unspelled(stated, vocabulary.keys(), vocabulary.keys() - apart - of_bytes, prefix))
     if kind == BPE:  # in which they are words as a whole, or never used
         ranks = {(one, other): rank for rank, (one, other) in enumerate(model["merges"])}
         found |= unspelled.union(*(_merged(token, ranks) for token in vocabulary.keys() & kept))
-    elif unspelled:
+    elif unspelled and len(of_bytes) < _BYTES:
         raise refused(name, f"its token {min(unspelled)!r} has a character that is no token, and would be unknown")
     if kind == UNIGRAM:
-        unknown = [] if model["unk_id"] is None else [model["vocab"][model["unk_id"]]]
-        found |= {token for token, _ in (min(model["vocab"], key=lambda entry: entry[1]), *unknown)}
-    elif model["unk_token"] in vocabulary:
-        found.add(model["unk_token"])
-    return found | {token for token in vocabulary if model.get("byte_fallback") and _BYTE.fullmatch(token)}
+        found.add(min(model["vocab"], key=lambda entry: entry[1])[0])
+    return found | of_bytes | (_unknown(model) & vocabulary.keys())
 
 
-def _unspelled(stated: Stated, vocabulary: Set[str], prefix: str) -> Iterator[str]:
-    """The tokens of texts with a character that is no token, at the start of a word or inside as it is in them."""
+def _unknown(model: Stated) -> set[str]:
+    """The token of what is unknown, if there is one."""
+    if model["type"] != UNIGRAM:
+        return {model["unk_token"]} - {None}
+    return set() if model["unk_id"] is None else {model["vocab"][model["unk_id"]][0]}
+
+
+def _unspelled(stated: Stated, vocabulary: Set[str], tokens: Set[str], prefix: str) -> Iterator[str]:
+    """Those of some tokens with a character that is no token, at the start of a word or inside as it is in them."""
     both = bool(prefix) and _may_begin(prefix, stated)
-    for token in vocabulary - {token["content"] for token in stated["added_tokens"]}:
+    for token in tokens:
         is_part = token.startswith(prefix) and token != prefix
         needed = {prefix + character for character in token[len(prefix) :]} if is_part else set[str]()
         if both or not is_part:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from explorer import in_words
@@ -14,6 +15,12 @@ from explorer.studies.size.points import COSTS, Picture, Point
 def equals(picture: Picture) -> list[Point]:
     """The points other than the whole model whose score is not significantly lower than its score."""
     return [point for point in picture.points[1:] if point.verdict.kind in (BETTER, CHANCE)]
+
+
+def smallest_vectors(picture: Picture) -> Point | None:
+    """The point with the smallest vectors among those as good as the whole model; of several the best one."""
+    good = equals(picture)
+    return _least(good, "bytes per vector") if good else None
 
 
 def verdict(picture: Picture) -> tuple[Sentence, ...]:
@@ -30,14 +37,11 @@ def verdict(picture: Picture) -> tuple[Sentence, ...]:
             _sentence(WORSE, f"{text}The nearest is {picture.named(nearest)}, difference (95 % CI) {nearest.gap}."),
         )
 
-    def least(cost: str) -> Point:
-        return min(good, key=lambda point: (COSTS[cost](point), -point.score))
-
     def message(what: str, point: Point, gain: str) -> Sentence:
         text = f"{what} without a significant loss: {picture.named(point)}, {gain}. Difference (95 % CI): {point.gap}."
         return _sentence(point.verdict.kind, text)
 
-    small, fast = least("bytes per vector"), least("milliseconds per query")
+    small, fast = _least(good, "bytes per vector"), _least(good, "milliseconds per query")
     gain = f"{small.vector_bytes:,} bytes in place of {whole.vector_bytes:,}"
     smallest = message("The smallest vectors", small, gain)
     weights = [_of_weights(whole, point) for point in (_smallest_weights(picture),) if point]
@@ -49,6 +53,10 @@ def verdict(picture: Picture) -> tuple[Sentence, ...]:
         return smallest, *weights, _sentence(WORSE, "Every encoder with fewer layers is significantly worse.")
     times = fast.sentences_per_second / whole.sentences_per_second
     return smallest, *weights, message("The fastest encoder", fast, f"{times:.1f} times as many sentences per second")
+
+
+def _least(points: Sequence[Point], cost: str) -> Point:
+    return min(points, key=lambda point: (COSTS[cost](point), -point.score))
 
 
 def _smallest_weights(picture: Picture) -> Point | None:

@@ -155,6 +155,11 @@ def test_words_that_are_gone_are_spelled_and_prompts_stay_whole(bert):
     )
 
 
+def test_words_beyond_the_limit_of_a_text_stay_too(bert):
+    fewer = cut_to(encoder_of(bert), [" ".join(["the"] * POSITIONS + ["park"])])
+    assert fewer.texts(fewer.tokens(["park"]).ids[0]) == ("[CLS]", "park", "[SEP]")
+
+
 def test_positions_that_start_after_padding_do_not_move(tmp_path):
     folder = save_tiny("roberta", tmp_path / "roberta")
     stated = json.loads((folder / "tokenizer.json").read_text())
@@ -201,6 +206,20 @@ def test_what_would_make_texts_unknown_is_refused(bert, tmp_path):
         cut_to(encoder_of(model_of(save_tiny("bert", tmp_path / "words"), **words)))
     with pytest.raises(UnsupportedModel, match=f"its BPE marks parts of words, or merges them at random.*{whole}"):
         cut_to(encoder_of(model_of(save_tiny("gpt2", tmp_path / "dropout"), dropout=0.5)))
+
+
+def test_tokens_of_bytes_spell_what_is_no_token():
+    of_bytes = [[f"<0x{number:02X}>", -9.0] for number in range(256)]
+    pieces = [["<unk>", 0.0], ["ab", -1.0], ["c", -2.0], ["▁", -3.0], ["▁cc", -4.0]]  # of "ab" only together
+    steps = {"normalizer": None, "post_processor": None, "decoder": None, "added_tokens": []}
+    model = {"type": "Unigram", "unk_id": 0, "byte_fallback": True, "vocab": [*pieces, *of_bytes]}
+    stated = {**steps, "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"}}
+    stated["model"] = model
+    fewer = Tokenizer.from_str(json.dumps(smaller(stated, {4}, "made up")))
+    assert fewer.encode("abcc cc é").tokens == ["▁", "<0x61>", "<0x62>", "c", "c", "▁cc", "▁", "<0xC3>", "<0xA9>"]
+    stated["model"] = model | {"byte_fallback": False}
+    with pytest.raises(UnsupportedModel, match="token '<0x00>' has a character that is no token"):
+        smaller(stated, {4}, "made up")
 
 
 def test_a_tokenizer_without_a_file_of_its_tokens_is_refused(bert):
