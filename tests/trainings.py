@@ -29,7 +29,7 @@ from explorer.methods import load
 from explorer.progress import Progress, finish
 from explorer.run_folder import Evaluation, TrainingStep
 from explorer.training import running
-from explorer.training.loop import estimate
+from explorer.training.loop import estimate, training_texts
 from explorer.training.loop import learner as learners
 from explorer.training.loop.judging import under_heads
 from explorer.training.loop.learner import Learner
@@ -222,6 +222,12 @@ def few_probes(pairs: int = 3) -> Iterator[None]:
 def few_shares() -> AbstractContextManager[object]:
     """Few shares of the tuned weights are tried in place of ten: each is an evaluation, in every fold."""
     return mock.patch.object(learners, "SHARES", FEW_SHARES)
+
+
+def in_two_folds() -> AbstractContextManager[object]:
+    """Cross-fitted rows are divided into two folds, however many are asked for: each is a training."""
+    divide = training_texts.divide
+    return mock.patch.object(training_texts, "divide", lambda corpus, wanted: divide(corpus, 2))
 
 
 @contextmanager

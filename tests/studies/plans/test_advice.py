@@ -23,10 +23,9 @@ from explorer.studies.plans import advice, amounts, answer, extension, own_data,
 from explorer.studies.plans.advice import AdviceOptions
 from explorer.studies.plans.amounts import TrainingCost
 from explorer.studies.plans.plan import PlanBudget
-from explorer.training.loop import training_texts
 from explorer.training.record import runs
 from tests.studies.plans.seeds_by_hand import by_hand
-from tests.trainings import few_shares, scored_pairs
+from tests.trainings import few_shares, in_two_folds, scored_pairs
 
 METHODS = ("cosent", "cosine-regression")
 SHORT = {"batch_size": 4, "steps": 2}
@@ -44,19 +43,13 @@ def one_short_set_elsewhere(place):
 @pytest.fixture(autouse=True, scope="module")
 def short_trainings():
     """Two updates, two folds and no more than two seeds, so that an answer is found long before its time limit."""
-    with pytest.MonkeyPatch.context() as patch, few_shares():
-        patch.setattr(training_texts, "divide", in_two(training_texts.divide))
+    with pytest.MonkeyPatch.context() as patch, few_shares(), in_two_folds():
         patch.setattr(amounts.methods, "few_rows", lambda kind, rows: dict(SHORT))
         patch.setattr(amounts, "LEAST_STEPS", 1)
         patch.setattr(amounts, "FIRST_SEEDS", 2)
         patch.setattr(extension, "MOST_SEEDS", 2)
         patch.setattr(amounts, "BLEND", {**amounts.BLEND, "learning_rate": 3e-3, "keep_base": False})
         yield
-
-
-def in_two(divide):
-    """Rows are divided into two folds, however many are asked for."""
-    return lambda corpus, wanted: divide(corpus, 2)
 
 
 @pytest.fixture(scope="module")

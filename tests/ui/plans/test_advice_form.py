@@ -16,7 +16,7 @@ from explorer.training.record.status import FINISHED
 from explorer.ui.plans import advice as form
 from explorer.ui.runs import training_queue
 from explorer.ui.widgets.controls import key_of
-from tests.trainings import graded_lines
+from tests.trainings import graded_lines, in_two_folds
 from tests.visits import by_link, wait_until, words
 
 PAGE = "pages/plans.py"
@@ -34,6 +34,8 @@ def no_runs(tmp_path, monkeypatch):
     monkeypatch.setattr(extension, "MOST_SEEDS", 2)
     monkeypatch.setattr(own_data, "candidates", lambda kind, folded=False: METHODS[kind])
     monkeypatch.setattr(sources, "at_hand", tuple)  # nothing elsewhere
+    with in_two_folds():
+        yield
 
 
 @pytest.fixture
@@ -84,6 +86,7 @@ def test_a_text_is_read_and_its_trainings_are_proposed_started_and_answered(page
 
 def test_a_plan_between_its_first_trainings_and_further_ones_is_not_finished(place, tmp_path, monkeypatch):
     """Its page would no longer be drawn again, and keep an answer without what seeds and rows bring."""
+    monkeypatch.setattr(amounts, "BLEND", {"blend": 1.0, "keep_base": False})  # each model moves
     path = tmp_path / "more pairs.csv"
     path.write_text("\n".join(["score,sentence1,sentence2", *graded_lines(random.Random(5), 60)]), encoding="utf-8")
     given = advice.AdviceOptions(model=str(place.model), method=("cosent",))

@@ -133,10 +133,11 @@ def test_a_run_survives_a_reload_and_the_end_of_the_server_is_seen_elsewhere_and
         link_to_run(page).wait_for(state="detached")
 
 
-def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, address, folders, tmp_path):
+def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, place, address, folders, tmp_path):
+    form = f"{address}/train?{urlencode({'method': 'sg-opt', 'model': place.model})}"  # which is timed at once
     path = tmp_path / "my <b>text.txt"
     path.write_text("".join(f"sentence number {number} of mine\n" for number in range(40)), encoding="utf-8")
-    page.goto(f"{address}/train?method=sg-opt")
+    page.goto(form)
     settle(page)
     press(page, "Upload a file")
     page.locator("input[type=file]").set_input_files(path)
@@ -149,7 +150,7 @@ def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, addres
     page.get_by_role("radio", name=start_form.COMMAND).click()
     page.get_by_test_id("stCode").filter(has_text=folders["STRATA_CACHE"]).first.wait_for()
     page.goto("about:blank")
-    page.goto(f"{address}/train?method=sg-opt&data={kept}")
+    page.goto(f"{form}&{urlencode({'data': kept})}")
     settle(page)
     page.get_by_role("radio", name=recipe_form.ABOUT).click()
     page.get_by_text("40 sentences, of 5 to 5 words each.").wait_for()
