@@ -17,9 +17,9 @@ import torch
 from torch import Tensor, nn
 
 from explorer.encoding.export.onnx_packages import require
-from explorer.encoding.load import loading
 from explorer.encoding.load.static_embedding import StaticEncoder
 from explorer.encoding.read.encoder import every_layer
+from explorer.encoding.tune import editing
 from explorer.errors import UnsupportedModel
 from explorer.places import writing
 
@@ -80,7 +80,7 @@ def write(encoder: Encoder, heads: Mapping[str, Head], path: Path) -> None:
     """
     import onnx
 
-    whole = loading.recast(encoder, "float32", "cpu")
+    whole = editing.recast(encoder, "float32", "cpu")
     ids, mask = whole.padded(whole.tokens(_EXAMPLES).ids)
     graph = _Graph(whole.model, [head.to("cpu") for head in heads.values()]).eval()
     outputs = (TOKENS, *heads)

@@ -11,12 +11,12 @@ import torch
 from numpy.typing import NDArray
 
 from explorer.encoding.export.onnx_graph import INPUTS, SENTENCES
-from explorer.encoding.load import loading
 from explorer.encoding.read.encoder import every_layer
+from explorer.encoding.tune import editing
 from explorer.errors import UnsupportedModel
 
 if TYPE_CHECKING:
-    from explorer.encoding.load import loading
+    from explorer.encoding.tune import editing
 from explorer.encoding.read.encoder import Encoder
 
 Vectors = NDArray[np.float32]
@@ -62,7 +62,7 @@ class Session:
 
 def check_same(vectors: Callable[[Sequence[str]], Vectors], encoder: Encoder) -> None:
     """Refuse vectors in float32 that are not those of the encoder: a branch of its code may have been missed."""
-    whole = loading.recast(encoder, "float32", "cpu")
+    whole = editing.recast(encoder, "float32", "cpu")
     due = np.concatenate([_of_torch(whole, [text]) for text in _EXAMPLES])
     alone = np.concatenate([vectors([text]) for text in _EXAMPLES])
     apart = max(np.abs(found - due).max() for found in (vectors(_EXAMPLES), alone))

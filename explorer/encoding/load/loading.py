@@ -9,7 +9,6 @@ tokenizer, and is imported in 1.4 s on top of the 2.9 s of torch and transformer
 
 from __future__ import annotations
 
-import copy
 import gc
 import importlib
 import threading
@@ -292,22 +291,6 @@ def settle(model: PreTrainedModel, precision: str, device: str) -> None:
     for table in model.buffers():
         table.data = table.data.clone()
     model.to(device).eval().requires_grad_(False)
-
-
-def recast(encoder: Encoder, precision: str, device: str = "") -> Encoder:
-    """The encoder with its weights in another precision, on a device (default: its own)."""
-    import torch
-
-    where = device or encoder.device
-    if (encoder.precision, encoder.device) == (precision, where):
-        return encoder
-    found = copy.copy(encoder)
-    found.model = copy.deepcopy(encoder.model).to(where)
-    for weight in found.model.parameters():
-        weight.data = weight.data.to(getattr(torch, precision))
-    found.head = encoder.head and encoder.head.to(where)
-    found.precision, found.device = precision, where
-    return found
 
 
 def _try_out(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, head: Head | None, name: str) -> None:

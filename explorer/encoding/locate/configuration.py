@@ -206,6 +206,6 @@ def check_regular(path: Path) -> None:
         _check_regular(path, path.stat())
 
 
-def _check_regular(path: Path, found: os.stat_result) -> None:
-    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+def _check_regular(path: Path, status: os.stat_result) -> None:
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         raise NotAModelFolder(f"{path} is not a regular file. Copy or download the folder again.")

@@ -179,6 +179,20 @@ def cut(encoder: Encoder, layers: int, where: Stack | None = None) -> Encoder:
     )
 
 
+def recast(encoder: Encoder, precision: str, device: str = "") -> Encoder:
+    """The encoder with its weights in another precision, on a device (default: its own)."""
+    where = device or encoder.device
+    if (encoder.precision, encoder.device) == (precision, where):
+        return encoder
+    found = copy.copy(encoder)
+    found.model = copy.deepcopy(encoder.model).to(where)
+    for weight in found.model.parameters():
+        weight.data = weight.data.to(getattr(torch, precision))
+    found.head = encoder.head and encoder.head.to(where)
+    found.precision, found.device = precision, where
+    return found
+
+
 def as_cut(encoder: Encoder, where: Stack) -> Encoder:
     """The whole encoder, returning for each layer the states of an encoder that is cut there, from one pass."""
     if where.norm is None:

@@ -128,7 +128,7 @@ def forms_of(
     the folder.
     """
     from explorer.encoding.export import onnx_graph
-    from explorer.encoding.load import loading
+    from explorer.encoding.tune import editing
     from explorer.encoding.tune.editing import stack
 
     where, same = stack(fewer), fewer is encoder
@@ -142,7 +142,7 @@ def forms_of(
     forms = [loaded]
     for precision in MEASURED:
         if precision in options.weights and not (same and precision == encoder.precision):
-            again = loading.recast(fewer, precision)
+            again = editing.recast(fewer, precision)
             forms.append(InTorch(again, name, stack(again), *cells))
     whole = InTorch(fewer, name, where, *cells)
     forms += [InOnnx(whole, weights, folder) for weights in of_onnx]

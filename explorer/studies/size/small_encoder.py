@@ -45,9 +45,8 @@ def built(encoder: Encoder, size: sizes.Size, fit_on: Sequence[str], way: str) -
 
     Its model default is the layer & pooling of the point, with projection and normalisation.
     """
-    from explorer.encoding.load.loading import recast
     from explorer.encoding.read.head import Head
-    from explorer.encoding.tune.editing import cut, stack
+    from explorer.encoding.tune.editing import cut, recast, stack
 
     whole, of_onnx = size.pooling == MODEL_DEFAULT, size.weights in ONNX_WEIGHTS
     if not of_onnx:

@@ -137,13 +137,13 @@ class InOnnx(InTorch):
         from explorer.encoding.export import onnx_graph
         from explorer.encoding.export.onnx_session import Session, check_same
         from explorer.encoding.export.quantisation import FLOAT32, quantise
-        from explorer.encoding.load import loading
+        from explorer.encoding.tune import editing
         from explorer.encoding.tune.editing import as_cut, stack
 
         plain = self.folder / ONNX_WEIGHTS[FLOAT32].file
         if not plain.exists():
             yield Progress("writing the encoder for ONNX Runtime", 0, 0)
-            whole = loading.recast(self.encoder, "float32", "cpu")
+            whole = editing.recast(self.encoder, "float32", "cpu")
             every = as_cut(whole, self.where if whole is self.encoder else stack(whole))
             onnx_graph.write(every, {self.names[cell]: head for cell, head in self.heads.items()}, plain)
             whole = copy.copy(whole)
