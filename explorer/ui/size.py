@@ -309,6 +309,7 @@ def _row(picture: Picture, point: Point) -> dict[str, object]:
         "score": score,
         **dict(zip(DIFFERENCE, (difference, low, high), strict=True)),
         **{name: in_words.rounded(cost(point), 2) for name, cost in COSTS.items()},
+        **({size_points.MEMORY: point.memory_bytes} if picture.has_memory else {}),
     }
 
 

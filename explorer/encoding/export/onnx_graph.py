@@ -91,7 +91,7 @@ def write(encoder: Encoder, heads: Mapping[str, Head], path: Path) -> None:
             torch.onnx.export(
                 graph,
                 (ids, mask.long()),
-                part,
+                str(part),  # of a Path it says that it is none, where the weights are too large for one file
                 input_names=INPUTS,
                 output_names=outputs,
                 dynamic_axes={**{name: {0: "sentences"} for name in heads}, **tokens},

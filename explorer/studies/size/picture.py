@@ -47,6 +47,7 @@ Floats = NDArray[np.float64]
 
 FEWEST = 32  # dimensions, where none are named
 TEXTS, QUERIES = 128, 16
+BATCH = 32  # sentences, whose encoding takes memory
 ROUNDS = 4
 
 
@@ -84,13 +85,16 @@ def picture(
                     yield Progress(f"scored {size.title}", len(points), 0)
         cuts = {(form, layers): form.cut(layers) for form in forms for layers in form.depths}
         timed = yield from speeds(list(cuts.values()), judge.sentences)
+        own = forms[: len(forms) - len(others)]
+        memory = yield from memories(own, judge.sentences, Path(folder))
     found, costs, reference = [], dict(zip(cuts, timed, strict=True)), points[0][2]
     before = judge.score(reference)
     for place, (form, size, items) in enumerate(points):
         yield Progress("comparing with the whole model", place, len(points))
         judged = verdict.Verdict.of(before, judge.score(items), judge.difference(reference, items))
         at = form, size.layers
-        found.append(_point(form, size, judged, cuts[at], costs[at]))
+        one = _point(form, size, judged, cuts[at], costs[at])
+        found.append(replace(one, memory_bytes=memory.get(form) if size.layers == depth(form.encoder) else None))
     return sizes.Picture(
         points=tuple(found),
         evaluation=judge.name,
@@ -261,6 +265,15 @@ def speeds(cuts: Sequence[TimedCut], sentences: Sequence[str]) -> Work[list[tupl
                 batched[place].append(all_of_them)
                 single[place].append(median(each))
     return [(len(some) / min(whole), 1000 * min(one)) for whole, one in zip(batched, single, strict=True)]
+
+
+def memories(forms: Sequence[InTorch], sentences: Sequence[str], folder: Path) -> Work[dict[InTorch, int | None]]:
+    """What a process of its own has in memory with each form of an encoder, if they differ in their weights."""
+    some, found = timed_on(sentences)[0][:BATCH], {}
+    if len({form.weights for form in forms}) > 1:
+        for form in forms:
+            found[form] = yield from form.memory(some, folder)
+    return found
 
 
 def timed_on(sentences: Sequence[str]) -> tuple[list[str], list[str]]:

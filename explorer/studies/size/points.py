@@ -155,6 +155,7 @@ class Point:
     model_bytes: int
     sentences_per_second: float
     query_ms: float
+    memory_bytes: int | None = None  # of a process that encodes with it; known where formats of weights are compared
 
     @property
     def title(self) -> str:
@@ -199,11 +200,17 @@ class Picture:
         """The names of its encoders."""
         return tuple(dict.fromkeys(point.model for point in self.points))
 
+    @property
+    def has_memory(self) -> bool:
+        """Whether the memory of any of them was measured."""
+        return any(point.memory_bytes for point in self.points)
+
     def named(self, point: Point) -> str:
         """The size of a point, with its model if there are several."""
         return point.title if len(self.models) > 1 else point.size.title
 
 
+MEMORY = "memory of a process"  # that has encoded a batch with the whole encoder
 MORE_IS_BETTER = "sentences per second"  # of the other costs, less
 COSTS: Mapping[str, Callable[[Point], float]] = {
     MORE_IS_BETTER: lambda point: point.sentences_per_second,
@@ -248,11 +255,12 @@ def cells(picture: Picture) -> tuple[list[TableColumn], list[list[TableCell]]]:
         *(TableColumn(name, is_text=True) for name in described(picture, picture.whole)),
         *(TableColumn(name, *score) for name in ("score", "difference to the whole (95 % CI)")),
         *map(TableColumn, ("sentences/s", "ms per query", "bytes per vector", "bytes of weights")),
+        *[TableColumn(MEMORY)] * picture.has_memory,
         TableColumn("front", is_text=True),
     ]
     rows: list[list[TableCell]] = []
     for point in picture.points:
-        verdict, known = point.verdict, point.verdict.known
+        verdict, known, memory = point.verdict, point.verdict.known, point.memory_bytes
         gap = Number(known[2], low=verdict.low, high=verdict.high, text=point.gap) if known else None
         rows.append(
             [
@@ -263,6 +271,7 @@ def cells(picture: Picture) -> tuple[list[TableColumn], list[list[TableCell]]]:
                 Number(point.query_ms),
                 Number(point.vector_bytes, digits=0),
                 Number(point.model_bytes, text=in_words.size(point.model_bytes)),
+                *[Number(memory, text=in_words.size(memory)) if memory else None] * picture.has_memory,
                 "yes" if point in best else "",
             ]
         )

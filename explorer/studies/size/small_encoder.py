@@ -221,6 +221,7 @@ def card(
         ("Bytes per vector", f"{point.vector_bytes:,}", f"{whole.vector_bytes:,}"),
         ("Weights in", size.weights, whole.size.weights),
         ("Bytes of weights", in_words.size(point.model_bytes), in_words.size(whole.model_bytes)),
+        *([("Memory of a process", _memory(point), _memory(whole))] if picture.has_memory else []),
         ("Sentences per second", f"{point.sentences_per_second:,.0f}", f"{whole.sentences_per_second:,.0f}"),
         ("Milliseconds per query", f"{point.query_ms:.2f}", f"{whole.query_ms:.2f}"),
     ]
@@ -242,6 +243,10 @@ def card(
         *of_cosines,
     )
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _memory(point: sizes.Point) -> str:
+    return in_words.size(point.memory_bytes) if point.memory_bytes else in_words.NONE
 
 
 def _served(size: sizes.Size) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from explorer.encoding.load.hardware import MEASURED
 from explorer.encoding.read.pooling import MODEL_DEFAULT, title_of
 from explorer.evaluating.encoded import encoded
 from explorer.progress import Progress, Work
+from explorer.studies.size import process_memory
 from explorer.studies.size.smaller_vectors import Vectors
 
 if TYPE_CHECKING:
@@ -95,6 +96,10 @@ class InTorch:
         some = editing.cut(self.encoder, layers, self.where)
         return TimedCut(partial(batched_vectors, some), BYTES[self.weights] * int(some.model.num_parameters()))
 
+    def memory(self, texts: Sequence[str], folder: Path) -> Work[int | None]:
+        """The bytes that a process has in memory that encodes a batch with the whole encoder."""
+        return (yield from process_memory.of_torch(self.encoder, texts, folder))
+
 
 class InOnnx(InTorch):
     """The same encoder as ONNX files in a folder, where the files of all formats are made of that in float32."""
@@ -129,9 +134,16 @@ class InOnnx(InTorch):
         from explorer.encoding.export.onnx_session import Session
 
         name = next(name for (layer, _), name in self.names.items() if layer == layers)
-        path = self.folder / f"{layers}_{self.file.name}"
+        path = self._cut_file(layers)
         onnx_graph.extract(self.file, {name: onnx_graph.SENTENCES}, path)
         return TimedCut(Session(path, self.encoder).vectors, onnx_graph.size(path))
+
+    def _cut_file(self, layers: int) -> Path:
+        return self.folder / f"{layers}_{self.file.name}"
+
+    def memory(self, texts: Sequence[str], folder: Path) -> Work[int | None]:
+        """The same with ONNX Runtime in place of torch and transformers, once the encoder was cut after all layers."""
+        return (yield from process_memory.of_onnx(self.encoder, self._cut_file(depth(self.encoder)), texts, folder))
 
     def _written(self) -> Work[None]:
         from explorer.encoding.export import onnx_graph
