@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from explorer.ui import size
+from explorer.ui import serving, size
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
 from explorer.ui.widgets import first_screen
@@ -23,16 +23,22 @@ with answer:
 if picture is None:
     with first_screen.figure():
         size.by_layer(choice, request, before)
-    with start:
-        size.how_long(request)
-    st.stop()
-with answer:
-    size.headline(picture)
-with row:
-    cost = size.chosen_cost()
-with first_screen.figure():
-    size.show(picture, cost)
-if first_screen.tabs([size.TABLE, size.EXPORT]) == size.TABLE:
+else:
+    with answer:
+        size.headline(picture)
+    with row:
+        cost = size.chosen_cost()
+    with first_screen.figure():
+        size.show(picture, cost)
+shown = first_screen.tabs([size.TABLE, size.EXPORT, serving.TAB])
+if shown == serving.TAB:
+    serving.show(found, choice.settings)
+elif picture is None:
+    st.caption("Nothing is measured yet: press *Measure sizes*.")
+elif shown == size.TABLE:
     size.table(picture)
 else:
     size.export(request, picture)
+if picture is None:
+    with start:
+        size.how_long(request)

@@ -30,7 +30,7 @@ from explorer.studies.size.points import Point, Size, SizeOptions
 from explorer.training.recipe import Recipe
 from explorer.training.record import recorder
 from explorer.training.record.runs import Run
-from explorer.ui import blend, layers, size
+from explorer.ui import blend, layers, serving, size
 from explorer.ui.access import cached, cached_texts, loaded_encoders
 from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.compare import compared, geometry_view, split_view
@@ -278,6 +278,11 @@ def exports(desk: Desk, x: Any) -> Hashable:
     return size.key_of(replace(subject(x), named=x.set), point, Path(x.folder))
 
 
+def checks(desk: Desk, x: Any) -> Hashable:
+    files = (serving.ServedFile(f"mine.{end}", content) for end, content in (("npy", x.content), ("txt", x.text)))
+    return serving.key_of(Found(x.name, Path("tiny"), x.model), x.settings, serving.Served(*files))
+
+
 def results(desk: Desk, x: Any) -> Hashable:
     path = result_files.write(result("tiny", "pairs", x.score))
     desk.put(path, path.read_text(), x.seconds)
@@ -420,6 +425,12 @@ STORES: Mapping[str, Store | tuple[Store, ...]] = {
          **NAMED, "set": drawn.name},
         {},
         lambda desk, x: blend.key_of((x.name, x.set), x.model, {"model_digest": x.base, "data_rows": 3}, x.shares),
+    ),
+    "Vectors of servers": Store(
+        {"model": drawn.digest, "settings": drawn.settings, "content": one_of(b"1", b"2"), "text": one_of(b"1", b"2"),
+         **NAMED},
+        {},
+        checks,
     ),
     "Exports of sizes": Store(
         {**SIZES, "size": one_of(Size(1, "mean", 8, "int8"), Size(2, "mean", 8, "int8")), "folder": one_of("a", "a b"),

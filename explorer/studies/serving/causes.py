@@ -20,8 +20,6 @@ POOLING, LAYER, DENSE, POOLED_TOKENS = "pooling", "layer", "dense", "pooled toke
 DIMENSIONS, NORM, ORDER, ROUNDING = "dimensions", "norm", "order", "rounding"
 AS_DECLARED = "as the model declares"
 SHOWN = 40  # characters of a prompt
-NORMALISE = "Normalise the vectors: `normalize_embeddings=True`."
-LEAVE_LENGTHS = "Do not normalise the vectors: `normalize_embeddings=False`."
 
 
 @dataclass(frozen=True)
@@ -30,7 +28,13 @@ class Cause:
 
     kind: str
     words: str
-    remedy: str
+    remedy: str = ""  # without a full stop
+    code: str = ""  # that does it, in sentence-transformers or transformers
+
+    @property
+    def advice(self) -> str:
+        """What to change, as plain text: ``Normalise the vectors: `normalize_embeddings=True`.``"""
+        return f"{self.remedy}{f': `{self.code}`' if self.code else ''}." if self.remedy else ""
 
 
 def in_words(causes: Sequence[Cause]) -> str:
@@ -38,9 +42,9 @@ def in_words(causes: Sequence[Cause]) -> str:
     return ", ".join(one.words for one in causes) or AS_DECLARED
 
 
-def remedies(causes: Sequence[Cause]) -> str:
+def advice(causes: Sequence[Cause]) -> str:
     """What to change in the server, a sentence for each cause."""
-    return " ".join(one.remedy for one in causes if one.remedy)
+    return " ".join(filter(None, (one.advice for one in causes)))
 
 
 def quoted(prompt: str) -> str:
@@ -50,117 +54,109 @@ def quoted(prompt: str) -> str:
 
 def prompt(text: str, name: str, declared: str) -> Cause:
     """Another prompt than that which the model puts before sentences, or none."""
+    remedy = "Put nothing before the texts, or name the prompt that is meant"
     if declared:
-        remedy = f"Put the prompt {quoted(declared)} before every text: `encode(texts)` does."
-    else:
-        remedy = "Put nothing before the texts, or verify with --prompt the prompt that is meant."
+        remedy = f"Put the prompt {quoted(declared)} before every text, as `encode(texts)` does"
     if not text:
         return Cause(PROMPT, f"no prompt in place of {quoted(declared)}", remedy)
     named = f" ('{name}' in the model's table)" if name else ""
-    return Cause(
-        PROMPT, f"the prompt {quoted(text)}{named} in place of {quoted(declared) if declared else 'none'}", remedy
-    )
+    words = f"the prompt {quoted(text)}{named} in place of {quoted(declared) if declared else 'none'}"
+    return Cause(PROMPT, words, remedy)
 
 
 def prompt_tokens(pooled: bool) -> Cause:
     """The tokens of the prompt are pooled, or are not."""
     if pooled:
         return Cause(
-            PROMPT_TOKENS, "the prompt's tokens are pooled", "Leave the tokens of the prompt out of the pooling mask."
+            PROMPT_TOKENS, "the prompt's tokens are pooled", "Leave the tokens of the prompt out of the pooling mask"
         )
-    return Cause(
-        PROMPT_TOKENS,
-        "the prompt's tokens are left out of the pooling",
-        "Pool the tokens of the prompt too: `include_prompt=True`.",
-    )
+    words, remedy = "the prompt's tokens are left out of the pooling", "Pool the tokens of the prompt too"
+    return Cause(PROMPT_TOKENS, words, remedy, "include_prompt=True")
 
 
 def case(lowered: bool) -> Cause:
     """Texts are lowercased, or keep their case."""
     if lowered:
-        return Cause(CASE, "texts in lower case", "Do not lowercase the texts: `do_lower_case=False`.")
-    return Cause(
-        CASE, "texts that keep their case", "Lowercase the texts, as the model's own tokenizer does: use its files."
-    )
+        return Cause(CASE, "texts in lower case", "Do not lowercase the texts", "do_lower_case=False")
+    remedy = "Lowercase the texts, as the model's own tokenizer does: use its files"
+    return Cause(CASE, "texts that keep their case", remedy)
 
 
 def special_tokens(tokens: str) -> Cause:
     """The tokenizer adds no special tokens."""
-    return Cause(SPECIAL, f"no special tokens ({tokens})", "Add the special tokens: `add_special_tokens=True`.")
+    return Cause(SPECIAL, f"no special tokens ({tokens})", "Add the special tokens", "add_special_tokens=True")
 
 
 def length(limit: int, declared: int, or_more: bool) -> Cause:
     """Texts are cut at another length."""
-    return Cause(
-        LENGTH,
-        f"texts cut at {limit:,} tokens{' or more' * or_more} in place of {declared:,}",
-        f"Cut texts at {declared:,} tokens: `max_seq_length = {declared}`, `truncation=True, max_length={declared}`.",
-    )
+    words = f"texts cut at {limit:,} tokens{' or more' * or_more} in place of {declared:,}"
+    return Cause(LENGTH, words, f"Cut texts at {declared:,} tokens", f"truncation=True, max_length={declared}")
 
 
 def padding(rule: str, attended: bool) -> Cause:
     """Padding tokens are pooled, and perhaps attended to."""
-    mask = "Pass the attention mask to the model, and pool" if attended else "Pool"
-    seen = " and seen by attention" * attended
-    return Cause(
-        PADDING,
-        f"padding tokens are pooled{seen} ({rule})",
-        f"{mask} the tokens of the attention mask alone: `{POOLINGS['mean'].code}` for the mean.",
-    )
+    words = f"padding tokens are pooled{' and seen by attention' * attended} ({rule})"
+    remedy = "Pool the tokens of the attention mask alone, such as their mean"
+    if attended:
+        remedy = "Pass the attention mask to the model, and pool its tokens alone, such as their mean"
+    return Cause(PADDING, words, remedy, POOLINGS["mean"].code)
 
 
 def pooling(name: str, declared: str) -> Cause:
     """Another pooling."""
-    code = f": `{POOLINGS[declared].code}`" if declared in POOLINGS else ""
-    return Cause(POOLING, f"{name} in place of {declared}", f"Pool with {declared}{code}.")
+    code = POOLINGS[declared].code if declared in POOLINGS else ""
+    return Cause(POOLING, f"{name} in place of {declared}", f"Pool with {declared}", code)
 
 
 def pooler(declared: str) -> Cause:
     """The pooler of a BERT, a layer over its first token, in place of the pooling."""
-    own = pooling("the pooler (`pooler_output`)", declared)
-    return Cause(POOLING, own.words, own.remedy)
+    return pooling("the pooler (pooler_output)", declared)
 
 
 def layers(numbers: tuple[int, ...], declared: tuple[int, ...]) -> Cause:
     """Another layer."""
-    own = "the last layer" if declared == (LAST,) else layers_title(declared)
-    take = "`outputs.last_hidden_state`" if declared == (LAST,) else f"`outputs.hidden_states` of {own}"
-    return Cause(LAYER, f"{layers_title(numbers)} in place of {own}", f"Take {take}.")
+    is_last = declared == (LAST,)
+    own = "the last layer" if is_last else layers_title(declared)
+    code = "outputs.last_hidden_state" if is_last else "outputs.hidden_states"
+    return Cause(LAYER, f"{layers_title(numbers)} in place of {own}", f"Take {own}", code)
 
 
 def no_dense() -> Cause:
     """The maps after the pooling are left out."""
-    return Cause(DENSE, "no dense layer", "Apply the dense layers after the pooling: the folders in modules.json.")
+    return Cause(DENSE, "no dense layer", "Apply the dense layers after the pooling, which modules.json lists")
 
 
 def no_special_pooled() -> Cause:
     """Special tokens are left out of the pooling."""
-    return Cause(
-        POOLED_TOKENS,
+    words, remedy = (
         "special tokens are left out of the pooling",
-        "Pool the special tokens too: the attention mask has them.",
+        "Pool the special tokens too, as the attention mask has",
     )
+    return Cause(POOLED_TOKENS, words, remedy)
 
 
 def first_dimensions(count: int, width: int) -> Cause:
     """The vectors are cut to their first dimensions."""
-    return Cause(
-        DIMENSIONS,
-        f"the first {count:,} of {width:,} dimensions",
-        f"Keep all {width:,} dimensions: `truncate_dim=None`, or `dimensions={width}` of an API.",
-    )
+    words, remedy = f"the first {count:,} of {width:,} dimensions", f"Keep all {width:,} dimensions"
+    return Cause(DIMENSIONS, words, remedy, "truncate_dim=None")
 
 
-def norm(words: str, remedy: str) -> Cause:
-    """The length of the vectors is another one."""
-    return Cause(NORM, words, remedy)
+def norm(words: str, normalises: bool) -> Cause:
+    """The length of the vectors is another one than that of a model that normalises, or does not."""
+    remedy = "Normalise the vectors" if normalises else "Do not normalise the vectors"
+    return Cause(NORM, words, remedy, f"normalize_embeddings={normalises}")
+
+
+def norm_after_cut() -> Cause:
+    """Cut vectors are normalised once more, as is usual."""
+    return Cause(NORM, "normalised after the cut")
 
 
 def order(words: str) -> Cause:
     """The rows are in another order than their sentences."""
-    return Cause(ORDER, words, "Put the vectors into the order of the sentences before they are written.")
+    return Cause(ORDER, words, "Put the vectors into the order of the sentences before they are written")
 
 
 def rounding(words: str) -> Cause:
     """The numbers are rounded, which is no error."""
-    return Cause(ROUNDING, words, "")
+    return Cause(ROUNDING, words)

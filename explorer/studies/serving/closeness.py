@@ -127,27 +127,26 @@ def _lengths(whole: Floats, kept: Floats, normalises: bool, measured: Floats | N
     """The lengths that explain the measured ones, by default those that the model declares, and the cause of others."""
     ones, (before, cut) = np.ones(len(whole)), (np.linalg.norm(one, axis=1) for one in (whole, kept))
     of_unit, is_cut = cut / np.where(before > 0, before, 1), kept.shape[1] < whole.shape[1]
-    remedy = causes.NORMALISE if normalises else causes.LEAVE_LENGTHS
-    options = [(ones, "", ""), (cut, "no normalisation", remedy)]
+    options: list[tuple[Floats, Cause | None]] = [(ones, None), (cut, causes.norm("no normalisation", True))]
     if normalises and is_cut:
-        options = [(of_unit, "", ""), (ones, "normalised after the cut", ""), options[1]]
+        options = [(of_unit, None), (ones, causes.norm_after_cut()), options[1]]
     elif not normalises:
-        options = [(cut, "", ""), (ones, f"normalised{' after the cut' * is_cut}, which the model does not do", remedy)]
-        options += [(of_unit, "normalised before the cut, which the model does not do", remedy)] * is_cut
+        once = f"normalised{' after the cut' * is_cut}, which the model does not do"
+        options = [(cut, None), (ones, causes.norm(once, False))]
+        options += [(of_unit, causes.norm("normalised before the cut, which the model does not do", False))] * is_cut
     if measured is None:
-        return options[0][0], None
-    misfits = [_misfit(measured, lengths) for lengths, *_ in options]
+        return options[0]
+    misfits = [_misfit(measured, lengths) for lengths, _ in options]
     likely = misfits[0] <= SAME_NORM and misfits[0] <= 10 * min(misfits) + 1e-4
     at = 0 if likely else int(np.argmin(misfits))
-    lengths, words, what_to_do = options[at]
     if misfits[at] <= SAME_NORM:
-        return lengths, causes.norm(words, what_to_do) if words else None
+        return options[at]
     usual = options[0][0]
     factor = float(np.median(measured / np.where(usual > 0, usual, 1)))
     if factor > 0 and _misfit(measured, factor * usual) <= SAME_NORM / 10:
-        return factor * usual, causes.norm(f"vectors {factor:.4g} times as long", remedy)
+        return factor * usual, causes.norm(f"vectors {factor:.4g} times as long", normalises)
     low, high = measured.min(), measured.max()
-    return measured, causes.norm(f"vectors of other lengths ({low:.3g} to {high:.3g})", remedy)
+    return measured, causes.norm(f"vectors of other lengths ({low:.3g} to {high:.3g})", normalises)
 
 
 def _misfit(measured: Floats, lengths: Floats) -> float:

@@ -20,6 +20,7 @@ AGREES, ROUNDED, EXPLAINED, UNEXPLAINED = "agrees", "rounded", "explained", "une
 _COLOURS = {AGREES: BETTER, ROUNDED: BETTER, EXPLAINED: MIXED, UNEXPLAINED: WORSE}
 DIFFERENT, LISTED = 5, 20  # sentences that differ most, and settings that were tried, in a table
 LONGEST = 80  # characters of a sentence in the text of a terminal
+FLOAT32 = 1e-7  # to which any two programs can agree
 SAME_DIRECTION = 0.9999  # a mean cosine that is no news
 FAR = 0.5  # a mean cosine below which a setting explains nothing
 EIGHT_BIT = 0.95  # the least mean cosine that weights of 8 bits leave
@@ -92,10 +93,10 @@ class Verification:
     @property
     def remedy(self) -> str:
         """What to change in the server; "" if nothing."""
-        return causes.remedies(self.causes) if self.kind == EXPLAINED else ""
+        return causes.advice(self.causes) if self.kind == EXPLAINED else ""
 
     def _words(self) -> tuple[str, str]:
-        count, largest = f"{self.best.sentences:,} sentences", f"{self.best.difference:.0e}"
+        count, largest = f"{self.best.sentences:,} sentences", f"{max(self.best.difference, FLOAT32):.0e}"
         if self.kind == AGREES:
             return "The vectors agree", f" to {largest} ({count})."
         if self.kind == ROUNDED:
