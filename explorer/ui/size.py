@@ -46,8 +46,7 @@ if TYPE_CHECKING:
 FORM = "sizes"
 TABLE, EXPORT = "Table", "Export"  # tabs
 ON, TEXT, WAY, OTHERS = "score sizes on", "text of projections", "cut dimensions by", "other sizes"
-STATIC = "static encoder"
-WORDS, ALL_WORDS = "words of sizes", "all words"
+STATIC, WORDS = "static encoder", "words of sizes"
 START = "measure sizes"
 ABOUT = "Encodes the evaluation set and the text once, then scores every size and times the encoder after each layer."
 TRYING, TAKES = "Measuring how long it takes …", "It takes about **{}**."
@@ -146,15 +145,16 @@ def _weights() -> list[str]:
 
 def _typed_sizes() -> dict[str, Any]:
     knobs = SizeOptions.knobs
-    texts, about = [ALL_WORDS, corpora.SAMPLE, *sts.menu()], knobs["words"]
-    words = controls.source_menu(about.title, texts, WORDS, width=WIDTH_OF_TEXTS, help=about.help)
-    return {
-        "words": None if words == ALL_WORDS else sources.text(words),
+    typed = {
         "poolings": controls.draw(FORM, replace(knobs["poolings"], default=(MODEL_DEFAULT, "mean"))),
         "dimensions": controls.draw(FORM, knobs["dimensions"], width="stretch"),
         "cut_by": controls.segments_of(knobs["cut_by"], WAY),
         "stored": controls.draw(FORM, knobs["stored"]),
     }
+    about = knobs["words"]
+    texts = [about.empty, corpora.SAMPLE, *sts.menu()]
+    words = controls.source_menu(about.title, texts, WORDS, width=WIDTH_OF_TEXTS, help=about.help)
+    return typed | {"words": None if words == about.empty else sources.text(words)}
 
 
 def picture(subject: SizeRequest, line: DeltaGenerator) -> Picture | None:

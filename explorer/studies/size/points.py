@@ -96,10 +96,10 @@ class SizeOptions(Knobs):
         item=SetIdentity,
         reads=sources.text,
         metavar="FILE|NAME",
-        title="Only the words of",
+        title="Vocabulary",
         empty="all words",
-        help="The vocabulary keeps the tokens of these sentences and all single characters. Sentences of these words "
-        "have the same vectors; other words are spelled with shorter tokens.",
+        help="All words, or only those of a text: its tokens and all single characters. Sentences of these words have "
+        "the same vectors; other words are spelled with shorter tokens.",
     )
     cut_by: str = knob(
         PCA,
