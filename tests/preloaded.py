@@ -4,6 +4,10 @@ import tempfile
 from pathlib import Path
 
 import nltk.corpus.reader.wordnet  # noqa: F401  # it imports for a second, in each process that looks up opposites
+import pandas  # noqa: F401
+import plotly.graph_objects
+import plotly.io  # noqa: F401
+import streamlit.testing.v1  # noqa: F401  # for the processes that open pages of a copy of the app
 import torch
 
 import explorer.__main__

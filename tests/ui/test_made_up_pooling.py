@@ -41,7 +41,8 @@ def in_a_copy(folder: Path) -> None:
     for page in sorted(path.stem for path in (ROOT / "pages").glob("*.py")):
         app = AppTest.from_file(str(folder / "app.py"), default_timeout=120)
         app.query_params.update(model=str(place.model), beside=str(place.model), sts=str(place.test))
-        opened(app, page, reading=reading.title, beside_reading="min of layer 1")
+        with trainings.few_probes_shown():
+            opened(app, page, reading=reading.title, beside_reading="min of layer 1", projection="PCA")
         assert not app.exception, (page, app.exception[0].value)
         shown = [one for one in app.selectbox if one.key == "reading"]
         assert all(reading.title in one.options for one in shown), page
