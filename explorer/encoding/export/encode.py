@@ -22,15 +22,17 @@ class OnnxEncoder:
         self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self.tokenizer.enable_truncation(limits["max_seq_length"])
         self.session = onnxruntime.InferenceSession(folder / file)
+        # int8 rounds by the largest number of a batch: alone, a sentence has the same vector whatever else is encoded
+        self.batch = 1 if "qint8" in file else 32
 
-    def __call__(self, sentences: Sequence[str], prompt: str = "sentence", batch: int = 32) -> "np.ndarray[Any, Any]":
+    def __call__(self, sentences: Sequence[str], prompt: str = "sentence", batch: int = 0) -> "np.ndarray[Any, Any]":
         """The vector of each sentence (sentence, width), after the "query", "document" or "sentence" prompt."""
         texts = [self.prompts.get(prompt, "") + sentence for sentence in sentences]
         ids = [one.ids for one in self.tokenizer.encode_batch([t.lower() for t in texts] if self.lower_case else texts)]
         shortest_first = sorted(range(len(ids)), key=lambda place: len(ids[place]))
         found = []
-        for start in range(0, len(ids), batch):
-            some = [ids[place] for place in shortest_first[start : start + batch]]
+        for start in range(0, len(ids), size := batch or self.batch):
+            some = [ids[place] for place in shortest_first[start : start + size]]
             numbers = np.full((len(some), max(map(len, some))), self.padding, dtype=np.int64)
             for row, one in zip(numbers, some, strict=True):
                 row[: len(one)] = one

@@ -43,12 +43,12 @@ class Session:
         self._session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         self._encoder, self._outputs = encoder, outputs
 
-    def batches(self, sentences: Sequence[str]) -> Iterator[tuple[list[int], list[Vectors]]]:
+    def batches(self, sentences: Sequence[str], size: int = BATCH) -> Iterator[tuple[list[int], list[Vectors]]]:
         """The vectors of each output for some sentences, with their places, until all are encoded."""
         ids = self._encoder.tokens(sentences).ids
         shortest_first = sorted(range(len(ids)), key=lambda place: len(ids[place]))
-        for start in range(0, len(ids), BATCH):
-            places = shortest_first[start : start + BATCH]
+        for start in range(0, len(ids), size):
+            places = shortest_first[start : start + size]
             numbers, mask = self._encoder.padded([ids[place] for place in places], "cpu")
             given = dict(zip(INPUTS, (numbers.numpy(), mask.long().numpy()), strict=True))
             yield places, self._session.run(self._outputs, given)

@@ -267,8 +267,9 @@ def _served(size: sizes.Size) -> tuple[str, ...]:
         "`tokenizer.json` and the three `.json` files of settings, in the same folders; it needs neither "
         "torch nor transformers:",
         fenced("python", "\n".join(lines)),
-        "Numbers between layers are rounded by the largest one of a batch, so a vector depends a little on the "
-        "sentences that are encoded with it."
+        "Numbers between layers are rounded by the largest one of a batch. So sentences are encoded one by one, as for "
+        "the score: a sentence then has the same vector whatever else is encoded. `encode(sentences, batch=32)` is "
+        "faster, and turns vectors a little."
         if size.weights != ONNX_FLOAT32
         else "",
     )

@@ -112,14 +112,16 @@ class InOnnx(InTorch):
 
     def cells(self, texts: Sequence[str]) -> Work[Iterator[tuple[Cell, Vectors]]]:
         """The cells as in torch, from one pass of one file over the texts."""
-        from explorer.encoding.export.onnx_session import Session
+        from explorer.encoding.export.onnx_session import BATCH, Session
 
         yield from self._written()
         session = Session(self.file, self.encoder, list(self.names.values()))
         distinct = {text: place for place, text in enumerate(dict.fromkeys(texts))}
         order: list[int] = []
         parts: list[list[Vectors]] = []
-        for places, vectors in session.batches(list(distinct)):
+        # one by one where numbers are rounded by the largest of a batch, as an exported encoder does it
+        size = 1 if ONNX_WEIGHTS[self.weights].quantised else BATCH
+        for places, vectors in session.batches(list(distinct), size):
             order += places
             parts.append(vectors)
             yield Progress(f"encoding with weights in {self.weights}", len(order), len(distinct))
