@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from explorer.ui import serving, size
+from explorer.ui import distilling, serving, size
 from explorer.ui.access import sidebar_choice
 from explorer.ui.frame import page_frame
 from explorer.ui.widgets import first_screen
@@ -36,6 +36,7 @@ if shown == serving.TAB:
 elif picture is None:
     st.caption("Nothing is measured yet: press *Measure sizes*.")
 elif shown == size.TABLE:
+    distilling.suggest(picture, size.text_source(), choice.source)
     size.table(picture)
 else:
     size.export(request, picture)

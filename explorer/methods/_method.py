@@ -113,6 +113,8 @@ class Described:
     by_family: ClassVar[Mapping[str, Values]] = {}  # the paper's values for other encoders than BERT-base
     presets: ClassVar[Mapping[str, Values]] = {}  # more sets of settings by name; "quick" adds to that of all methods
 
+    makes_smaller: ClassVar[bool] = False  # whether it trains the first layers of an encoder, as many as `keep_layers`
+
     @classmethod
     def title(cls) -> str:
         """The first line of its docstring, for a menu."""

@@ -49,6 +49,7 @@ class Student(Pooled):
 
     family = "distillation"
     as_published = False
+    makes_smaller = True
 
     keep_layers: int = _layers_knob("half of them, rounded up.")
     pooling: str = knob(

@@ -35,7 +35,7 @@ from explorer.studies.size.points import COSTS, Picture, Point, ShownSizes, Size
 from explorer.studies.size.smaller_vectors import BITS, INT8
 from explorer.studies.size.static_encoder import StaticOptions
 from explorer.training.record import run_results, runs
-from explorer.ui import messages
+from explorer.ui import distilling, messages
 from explorer.ui.access import cached, cached_texts, jobs, loaded_encoders, set_choice, sidebar_choice
 from explorer.ui.frame import sidebar
 from explorer.ui.widgets import controls, downloads, first_screen, job_buttons
@@ -115,6 +115,7 @@ def request(choice: sidebar_choice.Choice, model: Found, row: DeltaGenerator) ->
         weights = _weights()
     with row, first_screen.settings("Sizes"):
         typed = _typed_sizes() | {"weights": weights}
+        distilling.join_runs(model, OTHERS)
         others = controls.draw(
             "",
             replace(SizeSubjects.knobs["others"], title="Other encoders in the same picture"),
@@ -122,7 +123,7 @@ def request(choice: sidebar_choice.Choice, model: Found, row: DeltaGenerator) ->
             offered=sidebar.encoders(),
             format_func=runs.shown,
             select_all=False,
-            help="Such as runs of the method distil, under their model default.",
+            help="Under their model default. Runs that trained a smaller encoder of this model are here by themselves.",
         )
         static = controls.draw("", SizeSubjects.knobs["static"], key=STATIC)
         options = SizeOptions(**controls.checked(typed, SizeOptions.knobs))
@@ -140,6 +141,12 @@ def _weights() -> list[str]:
     knob, why = SizeOptions.knobs["weights"], onnx_packages.why_missing()
     knob = replace(knob, choices=MEASURED if why else knob.choices, default=MEASURED[:1])
     chosen: list[str] = controls.draw(FORM, knob, help=f"{knob.help} {why}".strip(), width=220)
+    return chosen
+
+
+def text_source() -> str:
+    """The text that projections are fitted on, as its field names it."""
+    chosen: str = st.session_state.get(TEXT) or corpora.SAMPLE
     return chosen
 
 

@@ -16,7 +16,7 @@ from explorer.encoding.locate.model_names import find
 from explorer.measuring.scores.verdict import WORSE, Verdict
 from explorer.places import cache_folder
 from explorer.progress import Progress
-from explorer.studies.size import duration, size_verdict
+from explorer.studies.size import distilled, duration, size_verdict
 from explorer.studies.size import picture as measuring
 from explorer.studies.size.points import Picture, Point, Size
 from explorer.studies.size.smaller_vectors import FIRST
@@ -33,6 +33,7 @@ CHOSEN = {DIMENSIONS: "32, 8", POOLINGS: ["mean"], STORED: ["float32", "int8"]}
 def timed_once(monkeypatch):
     monkeypatch.setattr(measuring, "ROUNDS", 1)
     monkeypatch.setattr(measuring, "TEXTS", 8)
+    monkeypatch.setattr(distilled, "of_base", lambda base: ())  # other tests train in the same place
 
 
 @pytest.fixture

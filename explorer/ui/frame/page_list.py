@@ -193,6 +193,20 @@ def train_on_file(path: str, kind: text_sets.Kind) -> dict[str, str]:
     return {training_form.SOURCES: sources.label(path)} | method
 
 
+def train_smaller(source: str, layers: int) -> dict[str, str]:
+    """Fill the form of the Train page: the sidebar's model teaches its first layers on a text.
+
+    Returns what the address says of it, for a reload.
+    """
+    method = training_form.smaller()
+    training_form.leave()
+    training_form.choose_text([source])
+    training_form.follow_text()
+    st.session_state[training_form.METHOD], st.session_state[training_form.METHOD_BY_HAND] = method, True
+    st.session_state[training_form.knob_key(method, training_form.LAYERS)] = layers
+    return {training_form.SOURCES: sources.label(source), training_form.METHOD: method}
+
+
 def advise_on(source: str) -> dict[str, str]:
     """What the address of the Plans page says to ask whether to fine-tune on a text."""
     return {ADVISE: sources.label(source)}

@@ -16,7 +16,7 @@ import streamlit as st
 
 from explorer.data.graded.sets import SetIdentity
 from explorer.data.sources import shown
-from explorer.data.text_sets import KINDS, Kind
+from explorer.data.text_sets import KINDS, SENTENCES, Kind
 from explorer.data.wordnet import Need
 from explorer.errors import BadChoice, RunNotFound, StrataError
 from explorer.knobs import Knob, Values
@@ -35,6 +35,7 @@ RUN = "run"
 _LEFT, _OF_VIEWS, _SHOWN = "_runs that were left for the form", "_runs of views of talks", "_run that was shown"
 GONE = "{} is no longer there: it was renamed or deleted."
 Shown = TypeVar("Shown")
+LAYERS = "keep_layers"  # the setting of methods that make an encoder smaller
 SOURCES, METHOD = "data", "method"  # the names of the widgets, and of their parameters in the address
 FILLED = "_text was set"
 METHOD_BY_HAND = "_method by hand"  # whether the visitor has chosen the method, which then does not follow the text
@@ -218,3 +219,13 @@ def methods() -> dict[str, MethodCard]:
     families.sort(key=lambda family: family != first.family)
     kinds.sort(key=lambda kind: (families.index(kind.family), kind != first, KINDS.index(kind.rows), kind.name))
     return {kind.name: MethodCard(kind) for kind in kinds}
+
+
+def knob_key(method: str, knob: str) -> str:
+    """The key of the field of a method's setting."""
+    return f"knob {method} {knob}"
+
+
+def smaller() -> str:
+    """The method that makes an encoder smaller on plain sentences."""
+    return next(name for name, card in methods().items() if card.kind.makes_smaller and card.kind.rows == SENTENCES)

@@ -9,7 +9,7 @@ import streamlit as st
 from explorer.errors import StrataError
 from explorer.knobs import Knob, Values
 from explorer.ui import messages
-from explorer.ui.runs.training_form import MethodCard
+from explorer.ui.runs.training_form import MethodCard, knob_key
 from explorer.ui.widgets import controls
 
 COLUMNS = 3
@@ -51,7 +51,7 @@ def fit(card: MethodCard, values: Values) -> Values:
     if before is None:
         return {}
     for name in {**before, **now}:
-        knob, field = card.knobs[name], key_of(card.name, name)
+        knob, field = card.knobs[name], knob_key(card.name, name)
         last = _shown(knob, before.get(name, knob.default))
         if state.get(field, last) == last:
             state[field] = _shown(knob, now.get(name, knob.default))
@@ -68,7 +68,7 @@ def follow_encoder(card: MethodCard, plain: MethodCard) -> None:
     state, key = st.session_state, f"encoders {card.name}"
     before = MethodCard(plain.kind, state.get(key, ""))
     for name in {**before.of_encoders, **card.of_encoders}:
-        knob, field = card.knobs[name], key_of(card.name, name)
+        knob, field = card.knobs[name], knob_key(card.name, name)
         if name not in (state.get(_fitted_key(card)) or {}) and state.get(field) == _shown(
             knob, before.knobs[name].default
         ):
@@ -79,7 +79,7 @@ def follow_encoder(card: MethodCard, plain: MethodCard) -> None:
 def fill(card: MethodCard, settings: Values, *, follow: bool = False) -> None:
     """Set the fields to a recipe's values, or with `follow` to what then follows the text; only in a callback."""
     for name, knob in card.knobs.items():
-        st.session_state[key_of(card.name, name)] = _shown(knob, settings.get(name, knob.default))
+        st.session_state[knob_key(card.name, name)] = _shown(knob, settings.get(name, knob.default))
     st.session_state[_fitted_key(card)] = {} if follow else None
     st.session_state[f"encoders {card.name}"] = card.encoders
 
@@ -91,7 +91,7 @@ def value(card: MethodCard, name: str) -> bool | int | float | str | None:
     knob = card.knobs[name]
     found: bool | int | float | str = knob.default
     with suppress(StrataError):
-        found = knob.checked(st.session_state.get(key_of(card.name, name), knob.default))
+        found = knob.checked(st.session_state.get(knob_key(card.name, name), knob.default))
     return found
 
 
@@ -122,7 +122,7 @@ def presets(card: MethodCard) -> None:
 def marked_preset(card: MethodCard) -> str | None:
     """The name of the set of values that the fields have."""
     shown = {
-        name: st.session_state.get(key_of(card.name, name), _shown(knob, knob.default))
+        name: st.session_state.get(knob_key(card.name, name), _shown(knob, knob.default))
         for name, knob in card.knobs.items()
     }
     for preset, values in _presets(card).items():
@@ -146,13 +146,8 @@ def _presets(card: MethodCard) -> dict[str, Values]:
     return found
 
 
-def key_of(method: str, knob: str) -> str:
-    """The name of the widget of a knob."""
-    return f"knob {method} {knob}"
-
-
 def _field(card: MethodCard, knob: Knob) -> bool | int | float | str:
-    key = key_of(card.name, knob.name)
+    key = knob_key(card.name, knob.name)
     if key not in st.session_state:
         st.session_state[key] = _shown(knob, knob.default)
     values = f"Default: {Knob.text(knob.default)}. "

@@ -16,7 +16,6 @@ from explorer.errors import HubUnreachable, StrataError
 from explorer.ui import messages
 from explorer.ui.access import cached_texts, jobs, set_choice
 from explorer.ui.runs import training_form
-from explorer.ui.train import knob_form
 from explorer.ui.train.text_form import columns
 from explorer.ui.widgets import controls, job_buttons
 
@@ -160,7 +159,7 @@ def _offer_to_make(
             "Use it",
             key=f"use made {knob.name}",
             icon=":material/check:",
-            on_click=lambda: st.session_state.update({knob_form.key_of(card.name, knob.name): str(folder)}),
+            on_click=lambda: st.session_state.update({training_form.knob_key(card.name, knob.name): str(folder)}),
             type="primary",
         )
     else:

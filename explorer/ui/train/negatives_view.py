@@ -208,7 +208,7 @@ def _editor(key: str) -> str:
 def _drop_buttons(recipe: Recipe, mined: Mined, ids: Sequence[str], key: str) -> None:
     from explorer.methods import written_id
 
-    field = knob_form.key_of(recipe.method, DROPPED)
+    field = training_form.knob_key(recipe.method, DROPPED)
     dropped = set(map(written_id, mined.mining.dropped))
 
     def drop() -> None:

@@ -17,7 +17,7 @@ from explorer.training.record.run_facts import RunFacts
 from explorer.ui import messages
 from explorer.ui.access import cached, jobs
 from explorer.ui.runs import run_curves, run_status, training_form, training_queue
-from explorer.ui.train import knob_form, negatives_view, recipe_form
+from explorer.ui.train import negatives_view, recipe_form
 from explorer.ui.widgets import controls, downloads, first_screen
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def _cut_texts(recipe: Recipe, cut: CutTexts) -> None:
         return
     line = st.container(horizontal=True, vertical_alignment="center")
     line.markdown(messages.plain(cut.text), width="stretch")
-    field = knob_form.key_of(recipe.method, "max_length")
+    field = training_form.knob_key(recipe.method, "max_length")
     if cut.can_read_more and field in st.session_state:
         read = partial(st.session_state.update, {field: cut.read_limit})
         line.button(READ_MORE.format(cut.read_limit), key="read more", icon=":material/expand:", on_click=read)

@@ -277,7 +277,7 @@ def test_menus_say_which_sets_are_not_on_this_disk_and_have_them_last(visit, mon
 def test_texts_that_are_cut_are_said_and_a_click_has_more_read(app, place, tmp_path, monkeypatch):
     monkeypatch.delitem(jobs._queues, jobs.MEASURING)
     by_link(app, model=str(place.model), method="contrast", data=of_rows(tmp_path, "contrast"))
-    app.number_input(key=knob_form.key_of("contrast", "max_length")).set_value(4).run()
+    app.number_input(key=training_form.knob_key("contrast", "max_length")).set_value(4).run()
     job = next(one for key, one in jobs._jobs.items() if key.startswith("base on test") and ", 4)" in key)
     wait_until(lambda: not job.live)
     app.run()
@@ -285,7 +285,7 @@ def test_texts_that_are_cut_are_said_and_a_click_has_more_read(app, place, tmp_p
     assert cut.used > 0
     assert cut.text in words(app.markdown)
     app.button(key="read more").click().run()
-    assert app.number_input(key=knob_form.key_of("contrast", "max_length")).value == cut.read_limit
+    assert app.number_input(key=training_form.knob_key("contrast", "max_length")).value == cut.read_limit
 
 
 def test_with_published_sets_on_this_disk_the_demonstration_is_evaluated_on_the_sample(visit, monkeypatch):
