@@ -30,7 +30,7 @@ from explorer.studies.size.points import Point, Size, SizeOptions
 from explorer.training.recipe import Recipe
 from explorer.training.record import recorder
 from explorer.training.record.runs import Run
-from explorer.ui import blend, layers, serving, size
+from explorer.ui import blend, layers
 from explorer.ui.access import cached, cached_texts, loaded_encoders
 from explorer.ui.access.sidebar_choice import Reader
 from explorer.ui.compare import compared, geometry_view, split_view
@@ -41,6 +41,7 @@ from explorer.ui.replay import step_grid, step_map
 from explorer.ui.results import table_view
 from explorer.ui.runs import run_curves, training_queue
 from explorer.ui.search import neighbours
+from explorer.ui.size import serving, size_export, size_view
 from explorer.ui.start import first_pair, own_pairs_form
 from explorer.ui.widgets import cosine_meaning, differences, microscope, pair_words
 from tests.evaluating.results_by_hand import result
@@ -266,16 +267,16 @@ def steps_of_a_run(desk: Desk, x: Any) -> Hashable:
     return answered(desk, step_grid.models_key(Run(desk.folder / "run"), names), (x.steps, x.weights))
 
 
-def subject(x: Any) -> size.SizeRequest:
+def subject(x: Any) -> size_view.SizeRequest:
     one, *others = (Found(x.name, None, model) for model in x.models)
-    return size.SizeRequest(
+    return size_view.SizeRequest(
         one, named(x.data, x), identity("sample"), named(x.text, x), x.wanted, tuple(others), x.length, x.static
     )
 
 
 def exports(desk: Desk, x: Any) -> Hashable:
     point = Point("tiny", x.size, Verdict(80.0, None, 80.0, 0.0, 0.0, 0.0), 1, 1, 1.0, 1.0)
-    return size.key_of(replace(subject(x), named=x.set), point, Path(x.folder))
+    return size_export.key_of(replace(subject(x), named=x.set), point, Path(x.folder))
 
 
 def checks(desk: Desk, x: Any) -> Hashable:

@@ -22,8 +22,9 @@ from explorer.studies.plans.plan import Plan
 from explorer.studies.size import picture as measuring
 from explorer.studies.size import size_verdict
 from explorer.training.record.status import FINISHED, Status
-from explorer.ui import layers, messages, size
+from explorer.ui import layers, messages
 from explorer.ui.results import filters
+from explorer.ui.size import size_view
 from explorer.ui.train import run_card
 from explorer.ui.widgets import controls
 from tests import trainings, visits
@@ -31,7 +32,7 @@ from tests.drawing import made_up
 from tests.live import ROOT
 from tests.shown_numbers import difference, value_of
 from tests.studies.plans.test_plan import done, found
-from tests.ui.test_size_page import picture, point
+from tests.ui.size.test_size_page import picture, point
 from tests.visits import cards, layer_table, pressed, words
 
 BASE, TUNED, DEV, AT_BEST_STEP = "base", "tuned", "tuned, dev", "dev at best step"
@@ -201,9 +202,9 @@ def of_results(run):
 
 def of_size(run):
     settings = {"dimensions": "32", "poolings": ["mean"], "stored": ["float32"]}
-    app = opened(run, "size", {controls.key_of(size.FORM, name): value for name, value in settings.items()})
-    pressed(app, size.START)
-    app.toggle(key=size.ONLY_FRONT).set_value(False).run()
+    app = opened(run, "size", {controls.key_of(size_view.FORM, name): value for name, value in settings.items()})
+    pressed(app, size_view.START)
+    app.toggle(key=size_view.ONLY_FRONT).set_value(False).run()
     rows = {row["layer & pooling"]: f"{row['score']:.2f}" for row in app.dataframe[0].value.to_dict("records")}
     return {BASE: rows["model default"], "mean of layer 1": rows["mean of layer 1"]}
 

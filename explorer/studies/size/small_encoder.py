@@ -249,6 +249,20 @@ def _memory(point: sizes.Point) -> str:
     return in_words.size(point.memory_bytes) if point.memory_bytes else in_words.NONE
 
 
+def served_lines(weights: str) -> str:
+    """The Python that encodes with the ONNX file of these weights, in the folder of an export."""
+    from explorer.encoding.export import onnx_folder
+
+    return "\n".join(
+        [
+            "from encode import OnnxEncoder  # needs onnxruntime, tokenizers and numpy alone",
+            "",
+            f'encode = OnnxEncoder("{onnx_folder.file_of(weights)}")',
+            'vectors = encode(["The kettle boils.", "The water is hot."])',
+        ]
+    )
+
+
 def _served(size: sizes.Size) -> tuple[str, ...]:
     """How to encode with the ONNX file that the score was measured with."""
     if size.weights not in ONNX_WEIGHTS:
@@ -256,17 +270,11 @@ def _served(size: sizes.Size) -> tuple[str, ...]:
     from explorer.encoding.export import onnx_folder
 
     file = onnx_folder.file_of(size.weights)
-    lines = [
-        "from encode import OnnxEncoder  # needs onnxruntime, tokenizers and numpy alone",
-        "",
-        f'encode = OnnxEncoder("{file}")',
-        'vectors = encode(["The kettle boils.", "The water is hot."])',
-    ]
     return (
         f"The score was measured with the weights of `{file}`. To serve it, copy that file and `encode.py`, "
         "`tokenizer.json` and the three `.json` files of settings, in the same folders; it needs neither "
         "torch nor transformers:",
-        fenced("python", "\n".join(lines)),
+        fenced("python", served_lines(size.weights)),
         "Numbers between layers are rounded by the largest one of a batch. So sentences are encoded one by one, as for "
         "the score: a sentence then has the same vector whatever else is encoded. `encode(sentences, batch=32)` is "
         "faster, and turns vectors a little."

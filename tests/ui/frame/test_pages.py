@@ -24,9 +24,10 @@ from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.measuring.scores.metrics import LEAST_PAIRS, TOO_FEW, no_score_in_words
 from explorer.progress import finish
-from explorer.ui import layers, size
+from explorer.ui import layers
 from explorer.ui.access import set_choice
 from explorer.ui.frame import page_frame, page_list, sidebar
+from explorer.ui.size import size_view
 from tests import trainings
 from tests.device import DEVICE
 from tests.live import ROOT
@@ -437,7 +438,7 @@ def test_a_set_of_too_few_pairs_has_no_score_and_says_why(furnished, place, page
     state = {"beside": f"{place.model}", "other": "mean of layer 0"} if page == "compare" else {}
     app = opened(furnished, page, sts="Sample pairs, 3 items", **state)
     if page == "size":
-        pressed(app, size.START)
+        pressed(app, size_view.START)
     assert no_score_in_words(TOO_FEW, 3) in "\n".join([*words(app.markdown), *words(app.caption), *words(app.warning),
                                                        *(card.delta or "" for card in app.metric)])  # fmt: skip
     assert not [card for card in app.metric if card.value in ("100.00", "−100.00", "50.00", "−50.00")]

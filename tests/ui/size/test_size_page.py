@@ -20,12 +20,12 @@ from explorer.studies.size import distilled, duration, size_verdict
 from explorer.studies.size import picture as measuring
 from explorer.studies.size.points import Picture, Point, Size
 from explorer.studies.size.smaller_vectors import FIRST
-from explorer.ui import size
+from explorer.ui.size import size_export, size_view
 from explorer.ui.widgets import controls
 from tests.live import ROOT
 from tests.visits import buttons, measured, opened, pressed, tab, words
 
-POOLINGS, DIMENSIONS, STORED = (controls.key_of(size.FORM, name) for name in ("poolings", "dimensions", "stored"))
+POOLINGS, DIMENSIONS, STORED = (controls.key_of(size_view.FORM, name) for name in ("poolings", "dimensions", "stored"))
 CHOSEN = {DIMENSIONS: "32, 8", POOLINGS: ["mean"], STORED: ["float32", "int8"]}
 
 
@@ -39,15 +39,15 @@ def timed_once(monkeypatch):
 @pytest.fixture
 def app(furnished, place):
     furnished.switch_page("pages/size.py")
-    furnished.query_params[size.ON] = str(place.test)
-    furnished.session_state[size.TEXT] = str(place.text)
+    furnished.query_params[size_view.ON] = str(place.test)
+    furnished.session_state[size_view.TEXT] = str(place.text)
     for key, value in CHOSEN.items():
         furnished.session_state[key] = value
     return furnished.run()
 
 
 def test_nothing_is_measured_before_it_is_asked_for(app):
-    assert size.START in buttons(app)
+    assert size_view.START in buttons(app)
     assert not app.dataframe
 
 
@@ -69,8 +69,8 @@ def test_how_long_it_takes_is_said_before_the_click_and_not_waited_for(app, monk
 
     monkeypatch.setattr(duration, "seconds_of", endless)
     app.session_state[DIMENSIONS] = "6"
-    assert size.TRYING in words(app.run().caption)
-    app.button(key=size.START).click()
+    assert size_view.TRYING in words(app.run().caption)
+    app.button(key=size_view.START).click()
     measured(app)
     assert app.dataframe, "the sizes are measured: the trial has ended"
 
@@ -103,8 +103,8 @@ def test_until_then_the_answer_says_what_the_encoder_loses_without_its_last_laye
 
 
 def test_every_size_is_measured_and_the_verdict_comes_first(app):
-    pressed(app, size.START)
-    app.toggle(key=size.ONLY_FRONT).set_value(False).run()
+    pressed(app, size_view.START)
+    app.toggle(key=size_view.ONLY_FRONT).set_value(False).run()
     rows = app.dataframe[0].value
     sizes = set(zip(rows["layer & pooling"], rows["dimensions"], rows["stored as"], strict=True))
     layers = [f"mean of layer {layer}" for layer in range(3)]
@@ -115,9 +115,9 @@ def test_every_size_is_measured_and_the_verdict_comes_first(app):
 
 
 def test_sizes_have_the_words_of_a_text(app):
-    app.session_state[size.WORDS] = corpora.SAMPLE
-    pressed(app.run(), size.START)
-    app.toggle(key=size.ONLY_FRONT).set_value(False).run()
+    app.session_state[size_view.WORDS] = corpora.SAMPLE
+    pressed(app.run(), size_view.START)
+    app.toggle(key=size_view.ONLY_FRONT).set_value(False).run()
     first, *others = app.dataframe[0].value["tokens"]
     assert first == "all"
     assert len(set(others)) == 1
@@ -125,11 +125,11 @@ def test_sizes_have_the_words_of_a_text(app):
 
 
 def test_what_is_typed_before_the_click_is_measured(app):
-    app.session_state[size.TEXT] = corpora.SAMPLE  # on which no other test has measured
+    app.session_state[size_view.TEXT] = corpora.SAMPLE  # on which no other test has measured
     app.session_state[DIMENSIONS] = "24"
     app.run().text_input(key=DIMENSIONS).set_value("16")
-    pressed(app, size.START)
-    app.toggle(key=size.ONLY_FRONT).set_value(False).run()
+    pressed(app, size_view.START)
+    app.toggle(key=size_view.ONLY_FRONT).set_value(False).run()
     assert set(app.dataframe[0].value["dimensions"]) == {16, 32}, "and the whole model"
 
 
@@ -138,49 +138,49 @@ def test_a_set_of_another_kind_is_scored_and_what_is_wrong_is_said(app):
     app.run()
     assert "Dimensions cannot be 'many'. Choose whole numbers" in words(app.error)[0]
     app.session_state[DIMENSIONS] = "999"
-    pressed(app.run(), size.START)
+    pressed(app.run(), size_view.START)
     assert "999 is not a possible number of dimensions. Choose 1 to 32" in words(app.error)[0]
     app.session_state[DIMENSIONS] = "8"
-    app.session_state[size.ON] = "more minimal pairs"
-    pressed(app.run(), size.START)
+    app.session_state[size_view.ON] = "more minimal pairs"
+    pressed(app.run(), size_view.START)
     assert not app.error
     assert app.dataframe
 
 
 def test_the_chosen_size_is_exported_once(app, tmp_path):
-    if size.START in buttons(app):  # a test before this one may have measured the same
-        pressed(app, size.START)
-    app.session_state[size.CHOSEN] = "mean of layer 1, 8 dimensions, int8"
-    tab(app.run(), size.EXPORT).text_input(key=size.FOLDER).set_value("~nosuch/x").run()
+    if size_view.START in buttons(app):  # a test before this one may have measured the same
+        pressed(app, size_view.START)
+    app.session_state[size_view.CHOSEN] = "mean of layer 1, 8 dimensions, int8"
+    tab(app.run(), size_export.TAB).text_input(key=size_export.FOLDER).set_value("~nosuch/x").run()
     assert any("no user with this home folder" in told for told in words(app.error))
-    assert app.button(key=size.WRITE).disabled
-    app.text_input(key=size.FOLDER).set_value("").run()
-    app.text_input(key=size.FOLDER).set_value(str(tmp_path / "small"))  # the click leaves the field
-    pressed(app, size.WRITE)
+    assert app.button(key=size_export.WRITE).disabled
+    app.text_input(key=size_export.FOLDER).set_value("").run()
+    app.text_input(key=size_export.FOLDER).set_value(str(tmp_path / "small"))  # the click leaves the field
+    pressed(app, size_export.WRITE)
     assert any(str(tmp_path / "small") in told for told in words(app.success))
     opened = SentenceTransformer(str(tmp_path / "small"), device="cpu")
     assert opened[0].auto_model.config.num_hidden_layers == 1
     assert opened.get_embedding_dimension() == 8
     assert (tmp_path / "small" / "similarity.json").is_file()
-    app.session_state[size.FOLDER] = str(tmp_path / "small")
+    app.session_state[size_export.FOLDER] = str(tmp_path / "small")
     app.run()
-    assert size.WRITE not in buttons(app)  # it is written
-    app.session_state[size.WAY] = FIRST
-    pressed(app.run(), size.START)
-    assert size.WRITE in buttons(app), "what is written has other dimensions"
+    assert size_export.WRITE not in buttons(app)  # it is written
+    app.session_state[size_view.WAY] = FIRST
+    pressed(app.run(), size_view.START)
+    assert size_export.WRITE in buttons(app), "what is written has other dimensions"
     assert not app.success
 
 
 def test_the_static_encoder_of_model_a_is_measured_with_it_and_exported(app, place, tmp_path):
-    app.session_state[size.STATIC] = True
+    app.session_state[size_view.STATIC] = True
     app.session_state[POOLINGS] = ["model default"]
-    pressed(app.run(), size.START)
-    rows = app.toggle(key=size.ONLY_FRONT).set_value(False).run().dataframe[0].value
+    pressed(app.run(), size_view.START)
+    rows = app.toggle(key=size_view.ONLY_FRONT).set_value(False).run().dataframe[0].value
     static = f"{place.model.name}, static"
     assert list(rows["dimensions"][rows["model"] == static].drop_duplicates()) == [32, 8]
-    app.session_state[size.CHOSEN] = f"{static}, model default, 8 dimensions, float32"
-    tab(app.run(), size.EXPORT).text_input(key=size.FOLDER).set_value(str(tmp_path / "static")).run()
-    pressed(app, size.WRITE)
+    app.session_state[size_view.CHOSEN] = f"{static}, model default, 8 dimensions, float32"
+    tab(app.run(), size_export.TAB).text_input(key=size_export.FOLDER).set_value(str(tmp_path / "static")).run()
+    pressed(app, size_export.WRITE)
     opened = SentenceTransformer(str(tmp_path / "static"), device="cpu")
     assert opened[0].embedding.weight.shape[1] == 32
     assert opened.get_embedding_dimension() == 8
@@ -193,17 +193,17 @@ def test_the_static_encoder_of_model_a_is_measured_with_it_and_exported(app, pla
 def test_an_encoder_that_was_measured_under_another_name_is_exported_too(app, place, tmp_path):
     shutil.rmtree(cache_folder() / "sizes", ignore_errors=True)  # what is kept there shows the names
     app.run()
-    if size.START in buttons(app):
-        pressed(app, size.START)
+    if size_view.START in buttons(app):
+        pressed(app, size_view.START)
     other = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     other.query_params["model"] = str(shutil.copytree(place.model, tmp_path / "copy"))
-    other.query_params[size.ON] = str(place.test)
-    other.session_state[size.TEXT] = str(place.text)
+    other.query_params[size_view.ON] = str(place.test)
+    other.session_state[size_view.TEXT] = str(place.text)
     for key, value in CHOSEN.items():
         other.session_state[key] = value
     opened(other, "size")
-    assert size.START not in buttons(other), "it has the same files"
-    assert size.WRITE in buttons(tab(other, size.EXPORT))
+    assert size_view.START not in buttons(other), "it has the same files"
+    assert size_export.WRITE in buttons(tab(other, size_export.TAB))
 
 
 def point(title_layers, score, low, high, vector_bytes=100, speed=10.0) -> Point:

@@ -1,4 +1,4 @@
-"""Measure the sizes of an encoder, show their picture of size and quality, and export the chosen one as a folder."""
+"""Measure the sizes of an encoder, and show their picture of size and quality."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer import in_words, places, progress
+from explorer import in_words, progress
 from explorer.data import corpora, sources, text_sets
 from explorer.data.graded import sts
 from explorer.data.graded.sets import SetIdentity
@@ -24,27 +23,26 @@ from explorer.encoding.load import declared
 from explorer.encoding.load.hardware import MEASURED
 from explorer.encoding.locate.model_names import Found
 from explorer.encoding.read.pooling import MODEL_DEFAULT
-from explorer.errors import BadChoice
-from explorer.evaluating.kinds import judge_of, shipped
+from explorer.evaluating.kinds import shipped
 from explorer.evaluating.tasks.transfer import TASKS
 from explorer.measuring.scores.measure import Settings
-from explorer.studies.size import duration, picture_store, size_report, size_verdict, small_encoder, static_folder
+from explorer.studies.size import duration, picture_store, size_report, size_verdict, static_folder
 from explorer.studies.size import picture as pictures
 from explorer.studies.size import points as size_points
 from explorer.studies.size.points import COSTS, Picture, Point, ShownSizes, SizeOptions, SizeSubjects, front
-from explorer.studies.size.smaller_vectors import BITS, INT8
 from explorer.studies.size.static_encoder import StaticOptions
 from explorer.training.record import run_results, runs
-from explorer.ui import distilling, messages
+from explorer.ui import messages
 from explorer.ui.access import cached, cached_texts, jobs, loaded_encoders, set_choice, sidebar_choice
 from explorer.ui.frame import sidebar
+from explorer.ui.size import distilling
 from explorer.ui.widgets import controls, downloads, first_screen, job_buttons
 
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
 FORM = "sizes"
-TABLE, EXPORT = "Table", "Export"  # tabs
+TABLE = "Table"  # a tab
 ON, TEXT, WAY, OTHERS = "score sizes on", "text of projections", "cut dimensions by", "other sizes"
 STATIC, WORDS = "static encoder", "words of sizes"
 START = "measure sizes"
@@ -55,7 +53,6 @@ CUT = "Cut after layer {}, {} × 100 on {} goes {} ({}). Which size is as good a
 MOST_HEIGHT, PRESENTED, WIDTH_OF_TEXTS = 400, 310, 175  # pixels of the figure, and of menus
 DIFFERENCE = "difference", "95 % CI, low", "95 % CI, high"  # columns
 COST, FIGURE, CHOSEN, ONLY_FRONT = "cost", "size and quality", "_chosen size", "only the front"
-FOLDER, WRITE = "folder of the smaller encoder", "export the smaller encoder"
 
 
 @dataclass(frozen=True)
@@ -218,12 +215,14 @@ def by_layer(choice: sidebar_choice.Choice, subject: SizeRequest, answer: DeltaG
     )
 
 
-def _models(subject: SizeRequest) -> progress.Work[list[Found]]:
+def models_of(subject: SizeRequest) -> progress.Work[list[Found]]:
+    """Every encoder of the picture, with the static one that is made for it."""
     made = [(yield from static_folder.stored(subject.found, StaticOptions()))] if subject.static else []
     return [subject.found, *subject.others, *made]
 
 
-def _loaded(subject: SizeRequest, models: Sequence[Found]) -> progress.Work[list[Encoder]]:
+def loaded(subject: SizeRequest, models: Sequence[Found]) -> progress.Work[list[Encoder]]:
+    """These encoders with the maximum length of the picture."""
     encoders = []
     for found in models:
         yield progress.Progress(f"loading {found.name}", 0, 0)
@@ -232,13 +231,13 @@ def _loaded(subject: SizeRequest, models: Sequence[Found]) -> progress.Work[list
 
 
 def _tried(subject: SizeRequest) -> progress.Work[float | None]:
-    first, *others = yield from _loaded(subject, (yield from _models(subject)))
+    first, *others = yield from loaded(subject, (yield from models_of(subject)))
     return (yield from duration.seconds_of(first, subject.given, subject.text, subject.options, others, subject.words))
 
 
 def _measured(subject: SizeRequest) -> progress.Work[Picture]:
-    models = yield from _models(subject)
-    first, *others = yield from _loaded(subject, models)
+    models = yield from models_of(subject)
+    first, *others = yield from loaded(subject, models)
     about = subject.given, subject.text, subject.options, others
     measured = yield from pictures.picture(first, *about, run_results.names_of(models), subject.words)
     picture_store.keep(subject.stored_as, measured)
@@ -318,53 +317,3 @@ def _row(picture: Picture, point: Point) -> dict[str, object]:
         **{name: in_words.rounded(cost(point), 2) for name, cost in COSTS.items()},
         **({size_points.MEMORY: point.memory_bytes} if picture.has_memory else {}),
     }
-
-
-def export(subject: SizeRequest, picture: Picture) -> None:
-    """Where to write it, the button, and what was written."""
-    point = chosen(picture)
-    score, difference = in_words.number(point.score), in_words.signed(point.verdict.shown_difference)
-    st.markdown(f"{messages.plain(picture.named(point))}: {score}, {difference} to the whole model.")
-
-    def work(folder: Path) -> progress.Work[None]:
-        models = yield from _models(subject)
-        named = dict(zip(run_results.names_of(models), models, strict=True)) | {picture.whole.model: subject.found}
-        if point.model not in named:  # the same files may have been measured under other names
-            raise BadChoice(f"'{point.model}' has another name now. Choose that encoder as model A to export it.")
-        found = named[point.model]
-        made = static_folder.about(subject.found, StaticOptions()) if subject.static and found is models[-1] else ()
-        (encoder,) = yield from _loaded(subject, [found])
-        fit_on = pictures.besides(subject.text, judge_of(subject.given, encoder))
-        judged = small_encoder.cosine_sets(subject.given, subject.named, encoder)
-        command = "" if made else small_encoder.command_of(found, subject.named, point, subject.options.words)
-        about = point, fit_on, judged, folder, command, made
-        yield from small_encoder.export(encoder, found, picture, *about, words=subject.words)
-
-    folder = job_buttons.export(
-        places.runs_folder() / "smaller" / downloads.file_name(point.title),
-        partial(key_of, subject, point),
-        work,
-        label="Export",
-        key=WRITE,
-        field=FOLDER,
-        about=". transformers and sentence-transformers open it; the layers above the cut are really removed.",
-    )
-    if folder is not None:
-        if point.size.stored in (INT8, BITS):
-            st.caption(f"The model card in it has the lines that store vectors as {point.size.stored}.")
-        st.code(
-            f'from sentence_transformers import SentenceTransformer\n\nmodel = SentenceTransformer("{folder}")',
-            language=None,  # the colours of highlighted code are too faint to read
-        )
-        st.button(
-            "Compare with the whole model",
-            icon=":material/compare_arrows:",
-            on_click=sidebar.choose_model_b,
-            args=(str(folder),),
-            key="compare the smaller encoder",
-        )
-
-
-def key_of(subject: SizeRequest, point: Point, folder: Path) -> str:
-    """The job key of an export: what the picture was made of, the size, the folder, and the set that has a dev set."""
-    return f"export {subject.key} {subject.named.written!r} {point.title} to {folder}"

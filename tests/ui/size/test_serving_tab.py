@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import strata
-from explorer.ui import serving, size
 from explorer.ui.access import jobs
+from explorer.ui.size import serving, size_view
 from tests.tiny_models import SENTENCES
 from tests.visits import entered, measured, opened, pressed, words
 
@@ -17,7 +17,7 @@ LINES = "\n".join(SENTENCES).encode()
 @pytest.fixture
 def app(furnished, monkeypatch):
     jobs._slot.clear()
-    monkeypatch.setattr(size, "how_long", lambda subject: None)  # sizes are not tried here
+    monkeypatch.setattr(size_view, "how_long", lambda subject: None)  # sizes are not tried here
     return opened(furnished, "size", tab=serving.TAB)
 
 
