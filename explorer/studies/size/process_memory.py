@@ -19,6 +19,7 @@ import sys, psutil, torch
 kind, config, weights, given = torch.load(sys.argv[1], weights_only=False)  # a file that Strata has just written
 model = kind(config).eval()
 model.load_state_dict(weights, strict=False, assign=True)
+model.to(next(iter(weights.values())).dtype)  # with a pooling layer that the weights lack
 with torch.inference_mode():
     model(**given)
 print(psutil.Process().memory_info().rss)

@@ -372,6 +372,7 @@ def test_with_weights_in_other_formats_it_has_their_scores_and_an_export_scores_
         assert rounded.model_bytes < same.model_bytes
         assert rounded.query_ms != same.query_ms != exact.query_ms
     assert by[cells[1], "int8"].memory_bytes is None, "of a cut encoder it is not measured"
+    assert all(by[cells[0], one].memory_bytes for one in formats)
     assert found.whole.memory_bytes > by[cells[0], "onnx-float32"].memory_bytes > 10_000_000, "torch takes more"
     assert "weights in int8" in rounded.title
     judge, of = judge_of(dev(), encoder), of_folder("tiny", tmp_path / "bert")
