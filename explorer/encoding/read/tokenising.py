@@ -98,7 +98,7 @@ class Tokenising:
                 cut = self._numbers([texts[place] for place in too_long], truncation=True, max_length=limit)
                 for place, numbers in zip(too_long, cut, strict=True):
                     ids[place] = numbers
-                self._check_cut(cut, limit)
+                _check_cut(self.name, cut, limit)
             if not self.default_head.roles.pooled:
                 ids = self._after_prompts(ids, [prompt + prompt_of(text) for text in sentences], limit)
         return Tokens(ids=ids, truncated=len(too_long))
@@ -160,7 +160,7 @@ class Tokenising:
             if count > limit:
                 cut = {"truncation": True, "max_length": limit}
                 found = self._tokenizer(text, return_offsets_mapping=True, verbose=False, **cut)
-        self._check_cut([found["input_ids"]], limit)
+        _check_cut(self.name, [found["input_ids"]], limit)
         spans = [
             None if word is None or end <= begin else (word, max(start - begin, 0), end - begin)
             for word, (start, end) in zip(found.word_ids(), found["offset_mapping"], strict=True)
@@ -176,23 +176,15 @@ class Tokenising:
 
     def _after_prompts(self, ids: list[list[int]], prompts: list[str], limit: int) -> list[list[int]]:
         """Token ids of texts after prompts that the pooling leaves out."""
-        lengths = {prompt: self._length_of_prompt(prompt, limit) for prompt in set(prompts) - {""}}
+        lengths = {"": 0}
+        for prompt in set(prompts) - {""}:
+            # by itself, but for a special token at its end, as sentence-transformers counts them
+            (own,) = self._numbers(self._in_case([prompt]), truncation=True, max_length=limit)
+            lengths[prompt] = len(own) - (own[-1] in self._tokenizer.all_special_ids)
         return [
             PromptedIds(numbers, lengths[prompt]) if prompt else numbers
             for numbers, prompt in zip(ids, prompts, strict=True)
         ]
-
-    def _length_of_prompt(self, prompt: str, limit: int) -> int:
-        """The tokens of a prompt by itself, but for a special one at its end, as sentence-transformers counts them."""
-        (ids,) = self._numbers(self._in_case([prompt]), truncation=True, max_length=limit)
-        return len(ids) - (ids[-1] in self._tokenizer.all_special_ids)
-
-    def _check_cut(self, ids: Sequence[Sequence[int]], limit: int) -> None:
-        if max(map(len, ids), default=0) > limit:
-            raise UnsupportedModel(
-                f"'{self.name}' cannot truncate a sentence to {limit} tokens: the post_processor in its tokenizer.json "
-                "puts it in more than once. Copy the tokenizer.json that was saved with the weights."
-            )
 
     def _numbers(self, texts: list[str], **options: object) -> list[list[int]]:
         with tokenizer_errors(f"of '{self.name}'"):
@@ -220,6 +212,14 @@ class Tokenising:
     def _padding(self) -> int:
         number: int = self._tokenizer.pad_token_id  # loading ensures that there is one
         return number
+
+
+def _check_cut(name: str, ids: Sequence[Sequence[int]], limit: int) -> None:
+    if max(map(len, ids), default=0) > limit:
+        raise UnsupportedModel(
+            f"'{name}' cannot truncate a sentence to {limit} tokens: the post_processor in its tokenizer.json "
+            "puts it in more than once. Copy the tokenizer.json that was saved with the weights."
+        )
 
 
 @contextmanager

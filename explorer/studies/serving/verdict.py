@@ -87,39 +87,13 @@ class Verification:
     @property
     def sentence(self) -> Sentence:
         """The verdict in a sentence, with its first words emphasised."""
-        lead, detail = self._words()
+        lead, detail = _words(self)
         return Sentence(_COLOURS[self.kind], ((lead, True), (detail, False)))
 
     @property
     def remedy(self) -> str:
         """What to change in the server; "" if nothing."""
         return causes.advice(self.causes) if self.kind == EXPLAINED else ""
-
-    def _words(self) -> tuple[str, str]:
-        count, largest = f"{self.best.sentences:,} sentences", f"{max(self.best.difference, FLOAT32):.0e}"
-        if self.kind == AGREES:
-            return "The vectors agree", f" to {largest} ({count})."
-        if self.kind == ROUNDED:
-            rounded = causes.in_words(self.causes)
-            return "The vectors agree but for rounding", f": {rounded}, with differences up to {largest} ({count})."
-        if self.kind == EXPLAINED:
-            of_declared = self.declared
-            before = "" if of_declared is None else f" (mean cosine {of_declared.cosine:.4f})"
-            if of_declared is not None and of_declared.cosine > SAME_DIRECTION:
-                before = f" in length, by up to {of_declared.difference:.1g} in a number"
-            words = causes.in_words(self.causes)
-            return "The vectors differ", f"{before}. Explained by: {words}, with which all {count} agree to {largest}."
-        if self.best.cosine < FAR and not self.best.equal:
-            near = f". The highest mean cosine of one is {self.best.cosine:.2f}.{self._perhaps()}"
-            return "The vectors differ, and no setting tried explains it", near
-        near = f"The nearest: {self.best.setting}, with mean cosine {self.best.cosine:.4f}"
-        some = f"; {self.best.equal:,} of {count} agree." if self.best.equal else "."
-        return "The vectors differ, and no setting tried explains it", f". {near}{some}{self._perhaps()}"
-
-    def _perhaps(self) -> str:
-        if self.best.equal or self.best.cosine < EIGHT_BIT or not self.even:
-            return " Check that the server has the same weights and the same tokenizer files."
-        return " All sentences differ alike, as with weights of 8 bits or fewer."
 
     def as_json(self) -> dict[str, object]:
         """Everything, as JSON."""
@@ -239,3 +213,31 @@ def differing(
         )
         for at in places
     )
+
+
+def _words(verification: Verification) -> tuple[str, str]:
+    count, largest = f"{verification.best.sentences:,} sentences", f"{max(verification.best.difference, FLOAT32):.0e}"
+    if verification.kind == AGREES:
+        return "The vectors agree", f" to {largest} ({count})."
+    if verification.kind == ROUNDED:
+        rounded = causes.in_words(verification.causes)
+        return "The vectors agree but for rounding", f": {rounded}, with differences up to {largest} ({count})."
+    if verification.kind == EXPLAINED:
+        of_declared = verification.declared
+        before = "" if of_declared is None else f" (mean cosine {of_declared.cosine:.4f})"
+        if of_declared is not None and of_declared.cosine > SAME_DIRECTION:
+            before = f" in length, by up to {of_declared.difference:.1g} in a number"
+        words = causes.in_words(verification.causes)
+        return "The vectors differ", f"{before}. Explained by: {words}, with which all {count} agree to {largest}."
+    if verification.best.cosine < FAR and not verification.best.equal:
+        near = f". The highest mean cosine of one is {verification.best.cosine:.2f}.{_perhaps(verification)}"
+        return "The vectors differ, and no setting tried explains it", near
+    near = f"The nearest: {verification.best.setting}, with mean cosine {verification.best.cosine:.4f}"
+    some = f"; {verification.best.equal:,} of {count} agree." if verification.best.equal else "."
+    return "The vectors differ, and no setting tried explains it", f". {near}{some}{_perhaps(verification)}"
+
+
+def _perhaps(verification: Verification) -> str:
+    if verification.best.equal or verification.best.cosine < EIGHT_BIT or not verification.even:
+        return " Check that the server has the same weights and the same tokenizer files."
+    return " All sentences differ alike, as with weights of 8 bits or fewer."
