@@ -138,7 +138,10 @@ def size_quality(marks: Sequence[SizeMark], whole: float, cost: str, measure: st
     _add_sizes(draft, marks)
     draft.x_axes(**cost_axis(cost, [mark.cost for mark in marks]))
     draft.y_axes(title=f"{measure} × 100", zeroline=False)
-    return draft.figure(350, showlegend=True, legend={"y": -0.2, "yanchor": "top"})
+    # a line of the legend has about four names; at the bottom, since on a narrow screen each has its own line
+    names = 1 + len({mark.family for mark in marks}) + len({mark.stored for mark in marks})
+    lines = -(-names // 4)
+    return draft.figure(310 + 22 * lines, showlegend=True, legend={"yref": "container", "y": 0, "yanchor": "bottom"})
 
 
 def _add_sizes(draft: style.Draft, marks: Sequence[SizeMark]) -> None:

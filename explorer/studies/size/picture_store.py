@@ -11,7 +11,7 @@ from explorer.errors import NotWritable
 from explorer.places import cache_folder, write_whole
 from explorer.studies.size.points import Picture
 
-VERSION = "1"  # a new one if a number of a picture changes its meaning
+VERSION = "2"  # a new one if a number of a picture changes its meaning
 
 logger = logging.getLogger(__name__)
 
