@@ -10,12 +10,14 @@ import pytest
 from explorer import run_folder
 from explorer.data import uploads
 from explorer.data.sources import identity, texts
+from explorer.encoding.export.encode import OnnxEncoder
 from explorer.evaluating.probes.class_scores import ClassScores
 from explorer.measuring.comparing import headline
 from explorer.measuring.scores.judge import PackChange, PairChange, Share
 from explorer.measuring.scores.verdict import ElsewhereVerdict, RunVerdict, Verdict
 from explorer.places import runs_folder
 from explorer.progress import Progress
+from explorer.studies.size import picture as measuring
 from explorer.training.example import NAME, POOLER
 from explorer.training.loop.measured_facts import Adapters, Cut, FrozenClasses, SeedScores
 from explorer.training.record import runs
@@ -25,9 +27,10 @@ from explorer.ui.access import jobs
 from explorer.ui.frame import page_frame
 from explorer.ui.runs import run_curves, set_fields, training_queue
 from explorer.ui.train import run_card, run_view, start_form
+from explorer.ui.widgets import onnx_export
 from tests import trainings
 from tests.train_visits import START, displayed, ended, field, new, show, stands, started, the_run
-from tests.visits import buttons, by_link, cards, error_of, lead, tab, wait_until, words
+from tests.visits import buttons, by_link, cards, error_of, lead, pressed, tab, wait_until, words
 
 
 @pytest.fixture
@@ -65,6 +68,17 @@ def test_start_makes_a_run_that_shows_base_and_best_and_compare_shows_both_on_th
     assert tiny.selectbox(key="model").value == str(place.model), "what is trained next does not change"
     assert tiny.selectbox(key="beside").value == f"run:{run.name}"
     assert tiny.selectbox(key="sts").value == str(run.status().facts.test)
+
+
+def test_the_model_of_a_run_is_exported_for_onnx_runtime_with_its_measured_score(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(measuring, "ROUNDS", 1)
+    ended(started(tiny))
+    tiny.session_state["open ONNX export"] = True
+    tiny.run().text_input(key=onnx_export.FOLDER).set_value(str(tmp_path / "served"))
+    pressed(tiny.run(), onnx_export.WRITE)
+    assert any(str(tmp_path / "served") in text for text in words(tiny.success))
+    assert OnnxEncoder("onnx/model_qint8.onnx", tmp_path / "served")(["a man plays"]).shape == (1, 32)
+    assert "| Weights in | int8 | float32 |" in (tmp_path / "served" / "README.md").read_text(encoding="utf-8")
 
 
 def test_a_second_start_of_the_same_recipe_shows_the_run_of_the_first(tiny, paced):
