@@ -4,7 +4,9 @@ import argparse
 import itertools
 import shutil
 
+import numpy as np
 import pytest
+from sentence_transformers import SentenceTransformer
 
 from explorer.__main__ import COMMANDS, _parser
 from explorer.encoding.locate import model_names
@@ -29,6 +31,7 @@ LINES = {
     ("shrink", "--with"): "shrink {model} --on {test} --layers 1 --poolings mean --dimensions 4 --stored float32 "
     "--with {} --json",
     ("static", "MODEL"): "static {} {out} --dimensions 4",
+    ("verify", "MODEL"): "verify {} {served} --text {text} --json",
     ("embed", "MODEL"): "embed {} {text} --out {out}",
     ("train", "--model"): "train simcse --model {} --data {text} --dev {dev} --test {test} --elsewhere none "
     "--steps 2 --set batch_size=4 --out {out}",
@@ -74,7 +77,10 @@ def line(place, run, tmp_path):
 
     def of(text, source):
         paths = {name: getattr(place, name) for name in ("model", "text", "triplets", "dev", "test")}
-        more = {"out": tmp_path / f"out-{next(numbers)}", "long": long}
+        more = {"out": tmp_path / f"out-{next(numbers)}", "long": long, "served": tmp_path / "served.npy"}
+        if "{served}" in text:
+            texts = place.text.read_text(encoding="utf-8").splitlines()
+            np.save(more["served"], SentenceTransformer(str(run.model), device="cpu").encode(texts))
         return [word.format(source, **paths, **more) for word in text.split()]
 
     return of

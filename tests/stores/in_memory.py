@@ -270,8 +270,20 @@ def steps_of_a_run(desk: Desk, x: Any) -> Hashable:
 def subject(x: Any) -> size_view.SizeRequest:
     one, *others = (Found(x.name, None, model) for model in x.models)
     return size_view.SizeRequest(
-        one, named(x.data, x), identity("sample"), named(x.text, x), x.wanted, tuple(others), x.length, x.static
+        one,
+        named(x.data, x),
+        identity("sample"),
+        named(x.text, x),
+        x.wanted,
+        words(x),
+        tuple(others),
+        x.length,
+        x.static,
     )
+
+
+def words(x: Any) -> Any:
+    return x.words and named(x.words, x)
 
 
 def exports(desk: Desk, x: Any) -> Hashable:
@@ -337,7 +349,8 @@ TWO = {"models": two(drawn.digest), "pairs": drawn.digest, "settings": drawn.set
        "metric": one_of("Spearman", "Pearson"), "aggregate": one_of("all", "mean")}  # fmt: skip
 SIZES = {"models": two(drawn.digest), "data": drawn.pairs, "text": drawn.sentences, "length": one_of(None, 4, 64),
          "wanted": one_of(SizeOptions(), SizeOptions((1,)), SizeOptions((), (), (1,)),
-                          SizeOptions(cut_by="first")), "static": one_of(False, True)}  # fmt: skip
+                          SizeOptions(cut_by="first"), SizeOptions(weights=("int8",))), "static": one_of(False, True),
+         "words": lambda random: drawn.sentences(random) if random.random() < 0.7 else None}  # fmt: skip
 WEIGHTS = {"weights": one_of("weights 1", "weights 2")}
 CONTENT = one_of("one\ntwo\n", "one\nten\n", "six\ntwo\n")  # of one size
 PAIR = {"sentences": lambda random: tuple(random.choices(("", "a", "b", "ab", "str:a", "astr:a", "astr:"), k=2))}

@@ -42,8 +42,9 @@ def quantise(source: Path, weights: OnnxWeights, path: Path) -> None:
 
     from explorer.encoding.export.onnx_graph import ONE_FILE, after_the_layers, size
 
-    root = logging.getLogger()  # that the library tells to prepare the file, which changes nothing here
-    level = root.level
+    # the library tells it to prepare the file, which changes nothing here, and gives it a handler for that
+    root = logging.getLogger()
+    level, handlers = root.level, list(root.handlers)
     root.setLevel(logging.ERROR)
     try:
         with writing(path, "Free some space, or choose another folder."):
@@ -58,3 +59,4 @@ def quantise(source: Path, weights: OnnxWeights, path: Path) -> None:
             )
     finally:
         root.setLevel(level)
+        root.handlers[:] = handlers

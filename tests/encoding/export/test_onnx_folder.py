@@ -1,6 +1,7 @@
 """Test ONNX files against sentence-transformers and torch, in a process without both, and what cannot be one."""
 
 import json
+import logging
 import resource
 import subprocess
 import sys
@@ -85,7 +86,9 @@ def test_of_every_format_the_named_tables_are_integers(served, tmp_path, encoder
     import onnx
 
     chosen, path = ONNX_WEIGHTS[weights], tmp_path / ONNX_WEIGHTS[weights].file
+    handlers = list(logging.getLogger().handlers)
     quantise(served / onnx_folder.file_of(FLOAT32), chosen, path)
+    assert logging.getLogger().handlers == handlers, "messages of others are printed as before"
     dtypes = {tuple(one.dims): one.data_type for one in onnx.load(path).graph.initializer if len(one.dims) == 2}
     words = dtypes[(len(encoder.tokenizer()), WIDTH)]
     assert words == (onnx.TensorProto.UINT8 if "Gather" in chosen.quantised else onnx.TensorProto.FLOAT)
