@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import nltk.corpus.reader.wordnet  # noqa: F401  # it imports for a second, in each process that looks up opposites
-import pandas  # noqa: F401
+import pandas  # noqa: F401  # for the processes that are forked, as all of these
 import plotly.graph_objects
 import plotly.io  # noqa: F401
 import streamlit.testing.v1  # noqa: F401  # for the processes that open pages of a copy of the app

@@ -17,7 +17,7 @@ from explorer.encoding.load import chosen_prompts, declared
 from explorer.encoding.locate.model_names import Found, find
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import BadChoice, NotWritable
-from explorer.evaluating.kinds import MeasureOptions, judge_of, judged
+from explorer.evaluating.kinds import MeasureOptions, judged
 from explorer.measuring.comparing import splits
 from explorer.measuring.comparing.comparison import default_reading
 from explorer.measuring.scores import layer_scores
@@ -195,9 +195,9 @@ def shrink(options: argparse.Namespace) -> None:
     """Which layers, dimensions and bits an encoder can do without.
 
     Score and time an encoder that is cut after each layer, under each pooling, with fewer dimensions and fewer bits,
-    all from one encoding; with --words, all of these have the vocabulary of a text. The difference is to the whole
-    model as people use it. With --export, write one of them as a folder that transformers and sentence-transformers
-    open.
+    all from one encoding for each format of weights; with --words, all of these have the vocabulary of a text. The
+    difference is to the whole model as people use it. With --export, write one of them as a folder that transformers
+    and sentence-transformers open.
     """
     sizes = flags.read(options, points.SizeOptions)
     if options.export:  # refused before anything is measured
@@ -226,11 +226,8 @@ def shrink(options: argparse.Namespace) -> None:
     found = output.shown(picture.picture(encoder, given, text, sizes, more, names_of(models), words))
     if options.export:
         point = small_encoder.the_one(found, sizes)
-        command = small_encoder.command_of(models[0], on, point, sizes.words)
-        fitted_on = picture.besides(text, judge_of(given, encoder))
-        judged = small_encoder.cosine_sets(given, on, encoder)
-        about = point, fitted_on, judged, options.export, command
-        output.shown(small_encoder.export(encoder, models[0], found, *about, words=words))
+        about = found, point, given, on, text, sizes, options.export, words
+        output.shown(small_encoder.export_measured(encoder, models[0], *about))
     if options.report:
         from explorer.studies.size import size_report
 

@@ -13,23 +13,12 @@ if TYPE_CHECKING:
 
 FOLDER, SCRIPT = "onnx", "encode.py"
 # what encoding needs beside the file of weights
-_SETTINGS = (SCRIPT, "tokenizer.json", "config.json", "sentence_bert_config.json", "config_sentence_transformers.json")
+SETTINGS = (SCRIPT, "tokenizer.json", "config.json", "sentence_bert_config.json", "config_sentence_transformers.json")
 
 
 def file_of(weights: str) -> str:
     """The file of weights in one of the formats, in an exported folder."""
     return f"{FOLDER}/{ONNX_WEIGHTS[weights].file}"
-
-
-def needed(weights: str) -> tuple[str, ...]:
-    """The files that a server needs, of an exported folder."""
-    data = f"{file_of(weights)}{onnx_graph.DATA}"
-    return (*_SETTINGS, file_of(weights), data)
-
-
-def bytes_needed(folder: Path, weights: str) -> int:
-    """The bytes of these files."""
-    return sum((folder / name).stat().st_size for name in needed(weights) if (folder / name).exists())
 
 
 def add(encoder: Encoder, weights: str, folder: Path) -> None:

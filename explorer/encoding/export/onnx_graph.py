@@ -35,7 +35,7 @@ TOKENS, SENTENCES = "token_embeddings", "sentence_embedding"  # as files on the 
 OPSET = 17  # the first with a layer norm in one piece
 ONE_FILE = 2**31 - 2**24  # bytes of weights; a larger protobuf file cannot be read, and they get a file of their own
 DATA = ".data"  # what the name of that file ends with
-_ROOM = "Free some space, or choose another folder."
+ROOM = "Free some space, or choose another folder."
 _EXAMPLES = ("A sentence.", "A longer sentence.")  # of two lengths, so that one of them is padded
 
 
@@ -76,7 +76,7 @@ def write(encoder: Encoder, heads: Mapping[str, Head], path: Path) -> None:
     """Write the graph of an encoder, with a vector under each head as the output of that name.
 
     Torch's exporter by tracing: the newer one takes ten times as long, and changes how torch computes in all threads
-    meanwhile, so that a training beside it would end in other weights.
+    meanwhile, so that a training at the same time would end in other weights.
     """
     import onnx
 
@@ -85,7 +85,7 @@ def write(encoder: Encoder, heads: Mapping[str, Head], path: Path) -> None:
     graph = _Graph(whole.model, [head.to("cpu") for head in heads.values()]).eval()
     outputs = (TOKENS, *heads)
     tokens = {name: {0: "sentences", 1: "tokens"} for name in (*INPUTS, TOKENS)}
-    with TemporaryDirectory(dir=path.parent) as parts, _quiet(), torch.no_grad(), writing(path, _ROOM):
+    with TemporaryDirectory(dir=path.parent) as parts, _quiet(), torch.no_grad(), writing(path, ROOM):
         part = Path(parts) / path.name  # with files of weights around it, if these are too large for one
         try:
             torch.onnx.export(
@@ -123,11 +123,11 @@ def extract(source: Path, outputs: Mapping[str, str], path: Path) -> None:
 
 
 def save(graph: ModelProto, path: Path) -> None:
-    """Write a graph; what is too large for one file has its weights in another one beside it."""
+    """Write a graph; what is too large for one file has its weights in another one next to it."""
     import onnx
 
     large = sum(map(len, (tensor.raw_data for tensor in graph.graph.initializer))) > ONE_FILE
-    with writing(path, _ROOM):
+    with writing(path, ROOM):
         onnx.save(graph, path, save_as_external_data=large, location=path.name + DATA)
 
 
@@ -148,7 +148,7 @@ def after_the_layers(path: Path) -> list[str]:
 
 
 def size(path: Path) -> int:
-    """The bytes of an ONNX file, with those of its weights beside it."""
+    """The bytes of an ONNX file, with those of its weights next to it."""
     data = path.with_name(path.name + DATA)
     return path.stat().st_size + (data.stat().st_size if data.exists() else 0)
 

@@ -40,14 +40,14 @@ def quantise(source: Path, weights: OnnxWeights, path: Path) -> None:
     """Write an ONNX file in float32 again with its weights stored in another way."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    from explorer.encoding.export.onnx_graph import ONE_FILE, after_the_layers, size
+    from explorer.encoding.export.onnx_graph import ONE_FILE, ROOM, after_the_layers, size
 
     # the library tells it to prepare the file, which changes nothing here, and gives it a handler for that
     root = logging.getLogger()
     level, handlers = root.level, list(root.handlers)
     root.setLevel(logging.ERROR)
     try:
-        with writing(path, "Free some space, or choose another folder."):
+        with writing(path, ROOM):
             quantize_dynamic(
                 source,
                 path,

@@ -1,1 +1,1 @@
-"""How quality falls as an encoder gets smaller: fewer layers, fewer dimensions, fewer bits."""
+"""How quality falls as an encoder gets smaller: fewer layers, words, dimensions and bits."""

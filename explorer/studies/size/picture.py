@@ -1,8 +1,7 @@
-"""Measure the size-quality picture from one encoding: every cut, pooling, number of dimensions and format."""
+"""Measure the size-quality picture: every cut, pooling, number of dimensions, and format of vectors and weights."""
 
 from __future__ import annotations
 
-import copy
 import tempfile
 import time
 from collections.abc import Container, Iterator, Sequence
@@ -47,7 +46,6 @@ Floats = NDArray[np.float64]
 
 FEWEST = 32  # dimensions, where none are named
 TEXTS, QUERIES = 128, 16
-BATCH = 32  # sentences, whose encoding takes memory
 ROUNDS = 4
 
 
@@ -174,9 +172,7 @@ def _point(
 
 def limited(encoder: Encoder, max_length: int | None) -> Encoder:
     """The encoder with this maximum length, which its export has too; None for its own."""
-    found = copy.copy(encoder)
-    found.max_length = encoder.limit(max_length)
-    return found
+    return encoder.with_changed(max_length=encoder.limit(max_length))
 
 
 def checked(options: sizes.SizeOptions, encoder: Encoder, where: Stack) -> sizes.SizeOptions:
@@ -269,6 +265,8 @@ def speeds(cuts: Sequence[TimedCut], sentences: Sequence[str]) -> Work[list[tupl
 
 def memories(forms: Sequence[InTorch], sentences: Sequence[str], folder: Path) -> Work[dict[InTorch, int | None]]:
     """What a process of its own has in memory with each form of an encoder, if they differ in their weights."""
+    from explorer.encoding.export.onnx_session import BATCH
+
     some, found = timed_on(sentences)[0][:BATCH], {}
     if len({form.weights for form in forms}) > 1:
         for form in forms:

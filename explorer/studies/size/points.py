@@ -296,7 +296,8 @@ def text_of(picture: Picture) -> str:
     return (
         f"{picture.measure} × 100 on {picture.evaluation} ({picture.items:,} items). Dimensions are cut by {cut} of "
         f"{picture.text}, which also set the step of int8; none of them is in the evaluation set. {words}Speed: "
-        f"tokenising and encoding on {picture.device} in {picture.precision}, in batches of 32 and alone. The best of "
+        f"tokenising and encoding on {picture.device} in {picture.precision} unless the weights are in another format "
+        "(ONNX files on the processor), in batches of 32 and alone. The best of "
         "many sizes looks better on the set that it is chosen on than on others: test an exported encoder on other "
         "data."
     )

@@ -29,7 +29,7 @@ from explorer.measuring.scores import correlation, similarity
 from explorer.progress import Progress, Work
 from explorer.studies.size import picture as pictures
 from explorer.studies.size import points as sizes
-from explorer.studies.size.smaller_vectors import BITS, FLOAT16, FLOAT32, INT8, ranges_of, step_of
+from explorer.studies.size.smaller_vectors import BITS, FLOAT16, FLOAT32, INT8, PCA, ranges_of, step_of
 from explorer.studies.size.weight_formats import InOnnx, InTorch
 
 if TYPE_CHECKING:
@@ -77,13 +77,31 @@ def export_weights(
     """Measure a whole encoder with its weights in one format, and export it so to a new folder."""
     options = one_size(sizes.SizeOptions(weights=(weights,)), encoder)
     measured = yield from pictures.picture(encoder, given, text, options, names=(model.name,))
+    point = the_one(measured, options)
+    yield from export_measured(encoder, model, measured, point, given, named, text, options, folder)
+
+
+def export_measured(
+    encoder: Encoder,
+    model: Found,
+    picture: sizes.Picture,
+    point: sizes.Point,
+    given: ItemSet,
+    named: SetIdentity,
+    text: Sentences,
+    options: sizes.SizeOptions,
+    folder: Path,
+    words: Sentences | None = None,
+    made: Sequence[str] = (),
+) -> Work[None]:
+    """Export a point of a picture that was measured on this set, with this text and these options."""
     fit_on = pictures.besides(text, judge_of(given, encoder))
     judged = cosine_sets(given, named, encoder)
-    command = command_of(model, named, the_one(measured, options))
-    yield from export(encoder, model, measured, the_one(measured, options), fit_on, judged, folder, command)
+    command = "" if made else command_of(model, named, point, options)
+    yield from export(encoder, model, picture, point, fit_on, judged, folder, command, made, words)
 
 
-def command_of(model: Found, named: SetIdentity, point: sizes.Point, words: SetIdentity | None = None) -> str:
+def command_of(model: Found, named: SetIdentity, point: sizes.Point, options: sizes.SizeOptions) -> str:
     """The command that measures and writes a point again, but for the text that projections are fitted on."""
     size = point.size
     given = {
@@ -93,7 +111,8 @@ def command_of(model: Found, named: SetIdentity, point: sizes.Point, words: SetI
         "dimensions": size.dimensions,
         "stored": size.stored,
         "weights": size.weights,
-        **({"words": words.written} if words and size.tokens else {}),
+        **({"words": options.words.written} if options.words and size.tokens else {}),
+        **({"cut-by": options.cut_by} if options.cut_by != PCA else {}),
         "export": "DIR",
     }
     flags = (word for name, value in given.items() for word in (f"--{name}", f"{value}"))
@@ -117,17 +136,13 @@ def one_size(options: sizes.SizeOptions, encoder: Encoder) -> sizes.SizeOptions:
 
 def the_one(picture: sizes.Picture, options: sizes.SizeOptions) -> sizes.Point:
     """The point of options of one size."""
-    (pooling,), (dimensions,), (stored,), (weights,) = (
-        options.poolings,
-        options.dimensions,
-        options.stored,
-        options.weights,
-    )
-    named = pooling, dimensions, stored, weights
-    own = (point for point in picture.points if point.model == picture.whole.model)
-    own = (point for point in own if bool(point.size.tokens) == bool(options.words))
-    sized = ((point, point.size) for point in own)
-    return next(one for one, size in sized if (size.pooling, size.dimensions, size.stored, size.weights) == named)
+    named = options.poolings, options.dimensions, options.stored, options.weights, bool(options.words)
+
+    def fits(size: sizes.Size) -> bool:
+        own = (size.pooling,), (size.dimensions,), (size.stored,), (size.weights,), bool(size.tokens)
+        return own == named
+
+    return next(one for one in picture.points if one.model == picture.whole.model and fits(one.size))
 
 
 def cosine_sets(given: ItemSet, named: SetIdentity, encoder: Encoder) -> dict[str, Judge]:
@@ -267,13 +282,13 @@ def _served(size: sizes.Size) -> tuple[str, ...]:
     """How to encode with the ONNX file that the score was measured with."""
     if size.weights not in ONNX_WEIGHTS:
         return ()
-    from explorer.encoding.export import onnx_folder
+    from explorer.encoding.export import onnx_folder, onnx_graph
 
-    file = onnx_folder.file_of(size.weights)
+    file, settings = onnx_folder.file_of(size.weights), "`, `".join(onnx_folder.SETTINGS)
+    data = f"{file}{onnx_graph.DATA}"
     return (
-        f"The score was measured with the weights of `{file}`. To serve it, copy that file and `encode.py`, "
-        "`tokenizer.json` and the three `.json` files of settings, in the same folders; it needs neither "
-        "torch nor transformers:",
+        f"The score was measured with the weights of `{file}`. To serve it, copy that file (and `{data}`, if it "
+        f"is there), `{settings}`, in the same folders; it needs neither torch nor transformers:",
         fenced("python", served_lines(size.weights)),
         "Numbers between layers are rounded by the largest one of a batch. So sentences are encoded one by one, as for "
         "the score: a sentence then has the same vector whatever else is encoded. `encode(sentences, batch=32)` is "

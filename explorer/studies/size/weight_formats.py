@@ -5,7 +5,6 @@ Torch runs float32 and bfloat16, ONNX Runtime the other formats.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -43,7 +42,7 @@ class TimedCut:
 
 
 class InTorch:
-    """An encoder as torch runs it, with cells of these layers and poolings beside the model default."""
+    """An encoder as torch runs it, with cells of these layers and poolings besides the model default."""
 
     def __init__(
         self,
@@ -83,8 +82,7 @@ class InTorch:
         from explorer.encoding.tune.editing import as_cut
 
         (own, own_head), *named = self.heads.items()
-        every = copy.copy(as_cut(self.encoder, self.where))
-        every.head = own_head
+        every = as_cut(self.encoder, self.where).with_changed(head=own_head)
         titles = {own: MODEL_DEFAULT} | {cell: head.poolings[0] for cell, head in named}
         found = yield from encoded(every, texts, titles=list(titles.values())[1:])
         return ((cell, found.of(title)) for cell, title in titles.items())
@@ -160,8 +158,7 @@ class InOnnx(InTorch):
             whole = editing.recast(self.encoder, "float32", "cpu")
             every = as_cut(whole, self.where if whole is self.encoder else stack(whole))
             onnx_graph.write(every, {self.names[cell]: head for cell, head in self.heads.items()}, plain)
-            whole = copy.copy(whole)
-            whole.head = next(iter(self.heads.values()))
+            whole = whole.with_changed(head=next(iter(self.heads.values())))
             check_same(Session(plain, whole, list(self.names.values())[:1]).vectors, whole)
         if not self.file.exists():
             yield Progress(f"storing weights as {self.weights}", 0, 0)

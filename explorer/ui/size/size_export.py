@@ -10,8 +10,6 @@ import streamlit as st
 from explorer import in_words, places, progress
 from explorer.encoding.export.quantisation import ONNX_WEIGHTS
 from explorer.errors import BadChoice
-from explorer.evaluating.kinds import judge_of
-from explorer.studies.size import picture as pictures
 from explorer.studies.size import small_encoder, static_folder
 from explorer.studies.size.points import Picture, Point
 from explorer.studies.size.smaller_vectors import BITS, INT8
@@ -40,11 +38,8 @@ def show(subject: size_view.SizeRequest, picture: Picture) -> None:
         found = named[point.model]
         made = static_folder.about(subject.found, StaticOptions()) if subject.static and found is models[-1] else ()
         (encoder,) = yield from size_view.loaded(subject, [found])
-        fit_on = pictures.besides(subject.text, judge_of(subject.given, encoder))
-        judged = small_encoder.cosine_sets(subject.given, subject.named, encoder)
-        command = "" if made else small_encoder.command_of(found, subject.named, point, subject.options.words)
-        about = point, fit_on, judged, folder, command, made
-        yield from small_encoder.export(encoder, found, picture, *about, words=subject.words)
+        about = picture, point, subject.given, subject.named, subject.text, subject.options, folder, subject.words
+        yield from small_encoder.export_measured(encoder, found, *about, made)
 
     folder = job_buttons.export(
         places.runs_folder() / "smaller" / downloads.file_name(point.title),

@@ -46,7 +46,10 @@ TABLE = "Table"  # a tab
 ON, TEXT, WAY, OTHERS = "score sizes on", "text of projections", "cut dimensions by", "other sizes"
 STATIC, WORDS = "static encoder", "words of sizes"
 START = "measure sizes"
-ABOUT = "Encodes the evaluation set and the text once, then scores every size and times the encoder after each layer."
+ABOUT = (
+    "Encodes the evaluation set and the text once for each format of weights, then scores every size and times the "
+    "encoder after each layer."
+)
 TRYING, TAKES = "Measuring how long it takes …", "It takes about **{}**."
 NOT_TRIED = "How long it takes is not known before: a classifier is fitted for every size."
 CUT = "Cut after layer {}, {} × 100 on {} goes {} ({}). Which size is as good as the whole model?"

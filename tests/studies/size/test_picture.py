@@ -233,7 +233,7 @@ def test_sizes_with_fewer_words_are_compared_with_the_whole_model_and_exported_s
     assert any(text.startswith("Only the words of notes (1,234 tokens): weights of 1 MB in place of") for text in told)
     model, fit_on = of_folder("tiny", tiny_encoder.folder), besides(text, judge_of(pairs, tiny_encoder))
     judged = {"dev": judge_of(pairs, tiny_encoder)}
-    command = small_encoder.command_of(model, identity("sample"), one, wanted.words)
+    command = small_encoder.command_of(model, identity("sample"), one, wanted)
     assert "--words notes.txt" in command
     finish(small_encoder.export(tiny_encoder, model, found, one, fit_on, judged, folder, command, words=words))
     theirs = SentenceTransformer(str(folder), device="cpu")
