@@ -2,8 +2,12 @@
 
 That process is `serve`. This file as a script is what pytest-xdist starts in place of Python for each worker: it hands
 its pipes and the code to run on them over to that process, and lasts as long as the worker.
+
+With each worker a spare is forked, which waits to become the server of multiprocessing that processes of tests are
+forked from (`tests/processes.py`): one that is started would import everything again.
 """
 
+import json
 import os
 import select
 import shlex
@@ -11,9 +15,12 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+ABOVE = 512  # no file that is open here has a number as high
+spares = []  # of this worker, until it is used: the number of its process, and the socket that it listens on
 
 
 def fork_from_one(config, specs):
@@ -29,6 +36,7 @@ def fork_from_one(config, specs):
             cwd=config.invocation_params.dir,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
+            env=os.environ | {"MALLOC_ARENA_MAX": "1"},  # as of the app (`fair_share.one_arena`)
             pass_fds=[listening.fileno()],
         )
     config.add_cleanup(server.communicate)
@@ -53,6 +61,7 @@ def serve():
         asking, _ = listening.accept()
         code, pipes, *_ = socket.recv_fds(asking, 65536, 3)
         if os.fork() == 0:
+            spares.append(_spare(asking.fileno(), *pipes))
             signal.signal(signal.SIGINT, signal.default_int_handler)
             for place, pipe in enumerate(pipes):
                 os.dup2(pipe, place)
@@ -67,6 +76,47 @@ def serve():
             os.wait()
         except ChildProcessError:
             return
+
+
+def _spare(*of_the_worker):
+    """Fork the spare, without the files of its worker, which waits for code and for the files that the code names."""
+    here, there = socket.socketpair()
+    if process := os.fork():
+        there.close()
+        return process, here
+    here.close()
+    for file in of_the_worker:
+        os.close(file)
+    asked, files, *_ = socket.recv_fds(there, 65536, 8)
+    if asked:  # otherwise its worker has ended
+        code, *numbers = json.loads(asked)
+        for place, file in enumerate(files):
+            os.dup2(file, ABOVE + place)
+            os.close(file)
+        for place, number in enumerate(numbers):
+            os.dup2(ABOVE + place, number)
+            os.close(ABOVE + place)
+        exec(code, {})
+    os._exit(0)
+
+
+@contextmanager
+def serving_from_the_spare():
+    """In this context multiprocessing starts its server in the spare, if there is still one."""
+    from multiprocessing import forkserver, util
+    from types import SimpleNamespace
+    from unittest import mock
+
+    def start(_, arguments, files):
+        process, link = spares.pop()
+        files = [1, 2, *files]
+        with link:
+            socket.send_fds(link, [json.dumps([arguments[-1], *files]).encode()], files)
+        return process
+
+    of_the_spare = SimpleNamespace(**vars(util) | {"spawnv_passfds": start})
+    with mock.patch.object(forkserver, "util", of_the_spare if spares else util):
+        yield
 
 
 def be_forked(name, code):

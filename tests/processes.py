@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from unittest import mock
 
+from tests.forked_workers import serving_from_the_spare
 from tests.trainings import FEW_PROBES, few_probes, timed_once
 
 ONE_EACH = {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
@@ -27,7 +28,7 @@ def process(do: Callable[..., object], *arguments: object) -> BaseProcess:
     # the environment of the server is that of the first process it was asked for
     started = context.Process(target=_here, args=(dict(os.environ), do, *arguments), daemon=True)
     # where the server has more than one arena of memory, that of an import's thread goes to a thread of the process
-    with mock.patch.dict(os.environ, MALLOC_ARENA_MAX="1"):
+    with mock.patch.dict(os.environ, MALLOC_ARENA_MAX="1"), serving_from_the_spare():
         started.start()
     return started
 
