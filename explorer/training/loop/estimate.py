@@ -7,8 +7,8 @@ import math
 import shutil
 import time
 import traceback
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -75,13 +75,10 @@ def estimate(
         needed = int(fixed + a_row * learner.method.rows_in_memory(rows))
         if needed * _RESERVE > free:
             raise too_large(learner, needed, free, int((free / _RESERVE - fixed) / a_row))
-        with _peak(device) as peak:
-            learner.gradients(learner.feed.longest(rows))  # the first call also allocates what later calls reuse
-        learner.optimizer.zero_grad()
+        # a GPU's peak has the gradients and every temporary; the moments and the copy of the best weights come on top
+        measured = (peak + fixed * 3 // 4) if (peak := _peak_of(learner, rows)) else 0
         step = _step_seconds(learner)
         single, dev = _evaluating(learner)
-    # a GPU's peak has the gradients and every temporary; the moments and the copy of the best weights come on top
-    measured = peak[0] + fixed * 3 // 4 if peak else 0
     if measured * _RESERVE > free:
         raise too_large(learner, measured, free, int((free / _RESERVE - fixed) / max(1, measured - fixed) * rows))
     needed = max(needed, measured)
@@ -202,7 +199,6 @@ def _evaluating(learner: Learner) -> tuple[float, float]:
     some = every[:: max(1, len(every) // TRIED)]
 
     def a_sentence(autocast: Autocast) -> float:
-        finish(learner.method.vectors(some[-1:], None, autocast))  # the first pass is slower
         fastest, began = math.inf, time.monotonic()
         for _ in range(TIMES):
             if time.monotonic() - began <= PATIENCE:
@@ -276,18 +272,6 @@ def _now(device: str) -> float:
     return time.monotonic()
 
 
-@contextmanager
-def _peak(device: str) -> Iterator[list[int]]:
-    """The most bytes that a GPU holds above what it held before; empty on other devices."""
-    peak: list[int] = []
-    if device == "cuda":
-        torch.cuda.reset_peak_memory_stats()
-        held = torch.cuda.memory_allocated()
-    yield peak
-    if device == "cuda":
-        peak.append(torch.cuda.max_memory_allocated() - held)
-
-
 def _fixed(learner: Learner) -> int:
     """Bytes for gradients, both moments of the optimiser, and the copy of the best weights."""
     return _trained(learner) * 4 * 4
@@ -340,15 +324,18 @@ def _peak_per_row(learner: Learner, rows: int) -> float:
     The backward pass adds temporaries to what is held before it. Gradients are in both peaks, and so not in this.
     """
     few, more = min(FEW, rows), min(4 * FEW, rows)
-    if learner.world.device.type not in PEAKS or more == few:
-        return 0.0
-    peaks: list[int] = []
-    for count in (few, more):
-        with _peak(learner.world.device.type) as peak:
-            learner.gradients(learner.feed.longest(count))
-        learner.optimizer.zero_grad()
-        peaks += peak
-    return (peaks[1] - peaks[0]) / (more - few)
+    return 0.0 if more == few else (_peak_of(learner, more) - _peak_of(learner, few)) / (more - few)
+
+
+def _peak_of(learner: Learner, rows: int) -> int:
+    """The most bytes that a GPU holds for the longest rows, above what it held before; 0 on other devices."""
+    if learner.world.device.type not in PEAKS:
+        return 0
+    torch.cuda.reset_peak_memory_stats()
+    held = torch.cuda.memory_allocated()
+    learner.gradients(learner.feed.longest(rows))
+    learner.optimizer.zero_grad()
+    return torch.cuda.max_memory_allocated() - held
 
 
 def try_out(recipe: Recipe, online: bool = False) -> Work[Estimate]:
