@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from explorer.data import sample, sources
+from explorer.data import safe_yaml, sample, sources
 from explorer.data.graded.sets import AT_HAND, CROSS_FITTED, SetIdentity, halves
 from explorer.data.sources import OF_SETS, OF_TEXTS
 from explorer.data.text_sets import Kind
@@ -19,7 +19,6 @@ from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, StrataError
 from explorer.knobs import LARGEST_SEED, NUMBER_OR_TEXT, Knob, Knobs, Values, find, knob, needed
 from explorer.methods import Method, Schedule, fitted_names, knobs_of, load
-from explorer.training import safe_yaml
 
 MOST_SEEDS = 100
 MOST_STAGES = 9  # before the recipe's own training

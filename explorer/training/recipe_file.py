@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from explorer import fair_share
-from explorer.data import sources
+from explorer.data import safe_yaml, sources
 from explorer.errors import BadChoice
 from explorer.measuring.scores.verdict import ELSEWHERE
-from explorer.training import safe_yaml
 from explorer.training.recipe import Recipe
 
 

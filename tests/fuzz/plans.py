@@ -6,8 +6,8 @@ import math
 from pathlib import Path
 from random import Random
 
+from explorer.data import safe_yaml
 from explorer.studies.plans import plan, plan_file
-from explorer.training import safe_yaml
 from tests.fuzz import mutants, yaml_texts
 from tests.fuzz.cases import Fault, may_be_refused
 

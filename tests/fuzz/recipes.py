@@ -6,7 +6,8 @@ from pathlib import Path
 from random import Random
 
 from explorer import methods
-from explorer.training import recipe_file, safe_yaml
+from explorer.data import safe_yaml
+from explorer.training import recipe_file
 from explorer.training.recipe import Recipe, Stage
 from tests.fuzz import mutants, yaml_texts
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from explorer import in_words, run_folder, typed_json
-from explorer.data import sample, shared_rows, sources
+from explorer.data import safe_yaml, sample, shared_rows, sources
 from explorer.data.graded import sets
 from explorer.data.set_items import size_of
 from explorer.encoding.export import source_code
@@ -231,8 +231,6 @@ def card(
     blending: Blending, found: BlendCurve | None, alpha: float, auto_class: str, of_cosines: Iterable[str] = ()
 ) -> str:
     """The text of README.md; `of_cosines` are the parts that say what they mean."""
-    import yaml
-
     library, head, base = "sentence-transformers", blending.tuned[0].default_head, blending.base.name
     hub = {"base_model": lookup.BUNDLED_ON_HUB} if base == lookup.BUNDLED else {}
     tags = [library, "sentence-similarity", "feature-extraction", "strata", "model-blend"]
@@ -242,7 +240,7 @@ def card(
     whose = f"the mean of the weights of {names}" if len(blending.tuned) > 1 else names
     digests = "\n".join(f"SHA-256 of {plain(one.name)}: {one.digest}." for one in (blending.base, *blending.tuned))
     parts = (
-        f"---\n{yaml.safe_dump(about, sort_keys=False, allow_unicode=True)}---",
+        f"---\n{safe_yaml.card_head(about)}---",
         f"# {names}, blended with {plain(base)}",
         f"Every weight is (1 - α) of {plain(base)} and α of {whose}, with α = {alpha:g} (WiSE-FT, Wortsman and "
         f"others 2022). Layer & pooling: {plain(head.describe())}. Made with Strata.\n\n{digests}",

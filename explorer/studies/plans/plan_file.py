@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from explorer.data import safe_yaml
 from explorer.data.graded.sets import SetIdentity
 from explorer.errors import BadChoice
 from explorer.knobs import Knobs
 from explorer.studies.plans.plan import TRAINING_ROWS, Plan
-from explorer.training import safe_yaml
 
 SINGULAR = {"method": "methods", "model": "models", "seed": "seeds", "task": "tasks"}
 

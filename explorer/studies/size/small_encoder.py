@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer import in_words
+from explorer.data import safe_yaml
 from explorer.data.graded import sets
 from explorer.data.set_items import ItemSet
 from explorer.data.text_sets import GradedPairs
@@ -300,8 +301,6 @@ def _served(size: sizes.Size) -> tuple[str, ...]:
 
 def metadata(found: Found) -> str:
     """The lines of a model card by which the hub lists an encoder that was made of another one."""
-    import yaml
-
     name = "sentence-transformers"
     head = {
         "library_name": name,
@@ -309,7 +308,7 @@ def metadata(found: Found) -> str:
         "tags": [name, "sentence-similarity", "feature-extraction", "strata"],
         **({"base_model": lookup.BUNDLED_ON_HUB} if found.name == lookup.BUNDLED else {}),
     }
-    return f"---\n{yaml.safe_dump(head, sort_keys=False)}---"
+    return f"---\n{safe_yaml.card_head(head)}---"
 
 
 def _stored(size: sizes.Size, step: float) -> tuple[str, ...]:

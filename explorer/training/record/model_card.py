@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from explorer import fair_share, in_words, typed_json
-from explorer.data import sources
+from explorer.data import safe_yaml, sources
 from explorer.data.set_items import PAIR, QUERY, ROW, TRANSLATION, TRIPLET
 from explorer.encoding.locate import lookup
 from explorer.encoding.read.head_facts import HeadFacts
@@ -111,9 +111,7 @@ class CardFacts:
 
 def card(about: CardFacts) -> str:
     """The text of README.md: YAML metadata for the hub, then Markdown for people."""
-    import yaml
-
-    head = yaml.safe_dump(_metadata(about), sort_keys=False, allow_unicode=True, width=10_000)
+    head = safe_yaml.card_head(_metadata(about))
     versions = [(plain(name), plain(number)) for name, number in about.versions.items()]
     papers = "\n\n".join(dict.fromkeys(one.paper.bibtex for one in about.methods))
     parts = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from explorer import typed_json
@@ -241,8 +242,12 @@ class RunFacts(EvaluationFacts):
             if (title := one.metadata.get("title")) and (written := one.metadata[where])
         }
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Mapping[str, Any]:
         """The facts that are known; no test set is a fact too."""
+        return self._as_json
+
+    @cached_property  # a status is written twice a second, mostly with the same facts
+    def _as_json(self) -> Mapping[str, Any]:
         stated = typed_json.written(self).items()
         return {name: value for name, value in stated if value not in (None, "", []) or name == "test"}
 

@@ -9,9 +9,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from explorer import places, typed_json
-from explorer.data import selections
+from explorer.data import safe_yaml, selections
 from explorer.errors import BadChoice, StrataError
-from explorer.training import safe_yaml
 from explorer.ui.access.selection import PAIR, SENTENCES
 from explorer.ui.frame.page_list import PAGES
 
