@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ class Population:
     other: Floats
     gold: Floats | None = None
 
-    @property
+    @cached_property
     def truth(self) -> float:
         """The true difference × 100."""
         if self.gold is None:
@@ -42,7 +42,7 @@ class Population:
         one, other = (METRICS[self.metric].of_pairs(self.gold, side) for side in (self.one, self.other))
         return 100 * float(other - one)
 
-    @property
+    @cached_property
     def metric(self) -> str:
         """What pairs are scored by: Spearman, or average precision of two labels."""
         return MEAN if self.gold is None else metrics_of(self.gold)[0]
