@@ -103,14 +103,15 @@ def transformer(folder: Path) -> Path:
 
     The base is that of an adapter which is saved alone.
     """
-    found = base(folder)
+    place = _transformer_folder(folder)
+    found = _base_of(place)
     if found is None:
-        return _transformer_folder(folder)
+        return place
     inner = _transformer_folder(found)
     if has_adapter(inner):
         raise UnsupportedModel(
-            f"The base of the adapter in {_transformer_folder(folder)} is {found}, which is an adapter too. Strata "
-            "adds one adapter to a model: merge the other one into its base (peft's merge_and_unload), and save that."
+            f"The base of the adapter in {place} is {found}, which is an adapter too. Strata adds one adapter to a "
+            "model: merge the other one into its base (peft's merge_and_unload), and save that."
         )
     return inner
 
@@ -133,7 +134,10 @@ def adapter(folder: Path) -> Path | None:
 
 def base(folder: Path) -> Path | None:
     """The folder of the model that an adapter belongs to, on this disk; None for a model that is whole."""
-    place = _transformer_folder(folder)
+    return _base_of(_transformer_folder(folder))
+
+
+def _base_of(place: Path) -> Path | None:
     if not needs_base(place):
         return None
     try:
@@ -180,7 +184,9 @@ def _base_name(place: Path) -> str:
 
 def described_in(folder: Path) -> Path:
     """The folder whose modules.json describes a model: its own, or for an adapter without one that of the base."""
-    return folder if (folder / "modules.json").exists() else base(folder) or folder
+    if (folder / "modules.json").exists() or not needs_base(folder):
+        return folder
+    return _base_of(folder) or folder
 
 
 def inside(folder: Path) -> tuple[Path, ...]:
