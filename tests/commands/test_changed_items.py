@@ -11,7 +11,7 @@ from sentence_transformers import SentenceTransformer
 from explorer.data import sample
 from explorer.measuring.comparing.item_changes import SHOWN
 from strata import encode, load
-from tests.trainings import WORDS
+from tests.trainings import WORDS, labelled_splits
 
 COUNT = 60
 
@@ -85,13 +85,14 @@ def test_triplets_say_which_came_into_order(place, other, columns, vectors, answ
 def test_labelled_texts_changed_by_as_many_as_the_score(place, other, columns, answered, tmp_path):
     texts = [text for column in columns for text in column]
     labels = ["long" if len(text.split()) > 4 else "short" for text in texts]
-    file = written(tmp_path / "labels.tsv", ("label", "text"), labels, texts)
-    found = answered("compare", place.model, other, "--on", file, "--json")
+    folder = labelled_splits(tmp_path / "labels", [*map("\t".join, zip(labels, texts, strict=True))])
+    found = answered("compare", place.model, other, "--on", folder, "--json")
     counts = found["items"]["counts"]
-    gap = 100 * (counts["improved"] - counts["got worse"]) / len(texts)
+    gap = 100 * (counts["improved"] - counts["got worse"]) / len(texts[2::3])
     assert found["verdict"]["difference"] == pytest.approx(gap, abs=0.01)
     for kind, before in (("improved", 0), ("got worse", 100)):
         for row in found["items"][kind]:
+            assert row["text"] in texts[2::3], "of the test split"
             assert row["label"] == labels[texts.index(row["text"])]
             assert (row["accuracy before"], row["accuracy after"]) == (before, 100 - before)
 
@@ -107,11 +108,10 @@ def test_scored_pairs_say_whose_rank_error_crossed_a_quarter(place, other, colum
         assert {row["first"] for row in items[kind]} == {columns[0][at] for at in np.flatnonzero(places)}
 
 
-def test_probe_pairs_change_by_their_share_of_couples(answered):
-    models = "all-MiniLM-L6-v2", "run:example"
-    items = answered("compare", *models, "--on", sample.PROBE_PACKS, "--json")["items"]
+def test_probe_pairs_change_by_their_share_of_couples(place, other, answered):
+    items = answered("compare", other, place.model, "--on", sample.PROBE_PACKS, "--json")["items"]
     pairs, shares = sample.probe_pairs(), []
-    for model in map(load, models):
+    for model in map(load, (other, place.model)):
         one, two = (encode(model, side).astype(np.float64) for side in (pairs.first, pairs.second))
         cosines = (one * two).sum(1) / np.linalg.norm(one, axis=1) / np.linalg.norm(two, axis=1)
         shares.append(

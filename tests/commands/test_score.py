@@ -24,7 +24,7 @@ from explorer.evaluating.kinds.labelled import SEED
 from explorer.evaluating.probes import logistic
 from explorer.measuring.scores.measure import Settings
 from explorer.progress import finish
-from tests.trainings import WORDS
+from tests.trainings import WORDS, labelled_splits
 
 CELL = "mean of layer 2"  # the last layer of the tiny model: what sentence-transformers gives
 
@@ -55,8 +55,8 @@ def files(tmp_path_factory):
         "triplets": written(
             folder / "triplets.tsv", ("anchor", "positive", "negative"), zip(*[iter(texts[:90])] * 3, strict=True)
         ),
-        "labels": written(
-            folder / "labels.tsv", ("label", "text"), [(labels[at % 3], text) for at, text in enumerate(texts)]
+        "labels": labelled_splits(
+            folder / "labels.tsv", [f"{labels[at // 3 % 3]}\t{text}" for at, text in enumerate(texts)]
         ),
         "pairs": written(
             folder / "pairs.tsv",

@@ -3,33 +3,37 @@
 import numpy as np
 import pytest
 
+import strata
 from explorer.data import sample, selections
-from explorer.encoding.load.loading import load
 from explorer.encoding.locate import lookup
-from explorer.encoding.locate.model_names import find
-from explorer.encoding.read.pooling import OWN
-from explorer.measuring.sentences.sentence_vectors import of_reading
-from explorer.progress import finish
 from explorer.ui.access import selection
 from explorer.ui.start import first_pair
-from tests.visits import entered, measured, pressed, words
+from tests.tiny_models import save_tiny
+from tests.visits import by_link, entered, measured, pressed, words
 
 MODELS = lookup.BUNDLED, "run:example"
 
 
-@pytest.fixture(autouse=True)
-def fresh(tmp_path, monkeypatch):
-    monkeypatch.setenv("STRATA_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
+@pytest.fixture(autouse=True, scope="module")
+def fresh(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("STRATA_CACHE", "STRATA_RUNS"):
+            patch.setenv(name, str(tmp_path_factory.mktemp(name)))
+        yield
 
 
 @pytest.fixture(scope="module")
 def encoders():
-    return [load(find(name), "float32", "cpu") for name in MODELS]
+    return [strata.load(name) for name in MODELS]
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory):
+    return save_tiny("bert", tmp_path_factory.mktemp("other") / "model", seed=9)
 
 
 def cosine(encoder, first, second):
-    one, other = finish(of_reading(encoder, [first, second], OWN)).astype(np.float64)
+    one, other = strata.encode(encoder, [first, second]).astype(np.float64)
     return f"{one @ other / np.linalg.norm(one) / np.linalg.norm(other):.2f}".replace("-", "−")
 
 
@@ -49,8 +53,9 @@ def test_the_first_screen_says_what_the_difference_costs_under_a_and_the_example
     assert f"cosine **{after}**" in text
 
 
-def test_without_a_model_b_of_ones_own_the_example_as_model_a_stands_alone(app):
-    measured(app, model="run:example")
+def test_without_a_model_b_of_ones_own_the_example_as_model_a_stands_alone(app, nothing_is_measured):
+    by_link(app, model="run:example")
+    assert "“not” removed costs" in answer(app)
     assert "under B" not in answer(app)
 
 
@@ -82,10 +87,10 @@ def test_a_word_that_is_changed_is_answered_and_the_pair_stays(app, encoders):
 
 
 @pytest.mark.parametrize("pair", [("Dogs bark.", "We sing."), ("Dogs bark.", "Dogs bark.")])
-def test_sentences_without_a_common_word_and_equal_ones_have_their_cosines(app, encoders, pair):
-    measured(app, pair=selections.keep(pair))
-    before, after = (cosine(encoder, *pair) for encoder in encoders)
-    assert answer(app).endswith(f"he cosine is {before} → {after}.")
+def test_sentences_without_a_common_word_and_equal_ones_have_their_cosines(furnished, place, other, pair):
+    measured(furnished, beside=str(other), pair=selections.keep(pair))
+    before, after = (cosine(strata.load(model), *pair) for model in (place.model, other))
+    assert answer(furnished).endswith(f"he cosine is {before} → {after}.")
 
 
 def test_own_sentences_become_those_of_every_page(app):
