@@ -43,7 +43,7 @@ def test_a_run_that_is_broken_off_in_a_fold_between_folds_or_in_the_last_trainin
     if kind == "whole_of_folds":  # in the first of its seeds once: all such places are those of the other run
         places = [(1, SHORT, LOOK), (2, 2 * SHORT, LOOK), (2, FOLDS * SHORT + 1, TRAINING)]
     else:
-        places = [(1, 1, TRAINING), (1, STEPS, LOOK), (1, STEPS + 3, TRAINING), (1, FOLDS * STEPS, LOOK)]
+        places = [(1, STEPS + 3, TRAINING), (1, FOLDS * STEPS, LOOK)]
         places += [(1, FOLDS * STEPS + 1, TRAINING), (1, last_step(run), BEST)]
         places += [(1, STEPS, FOLD, FOLD), (1, 2 * STEPS, FOLD, TRAINING)]
     with few_shares():
@@ -56,10 +56,10 @@ def test_a_run_that_is_broken_off_in_a_fold_between_folds_or_in_the_last_trainin
 def test_a_run_whose_process_is_killed_goes_on_from_what_is_on_disk_and_ends_the_same(
     place, short, save_every, monkeypatch
 ):
-    """Killed in the first fold, at its end, in the second, and in the last training."""
+    """Killed at the end of the first fold, in the second, and in the last training."""
     monkeypatch.setattr("explorer.training.loop.loop.SAVE_EVERY", save_every)
     run = runs.new(replace(short.recipe(), made_with={}), "", place.runs)
-    for step in (2, SHORT, SHORT + 2, FOLDS * SHORT + 1):
+    for step in (SHORT, SHORT + 2, FOLDS * SHORT + 1):
         work = running.train(run)
         while next(work).stage is not TRAINING or run.status().step < step:
             pass
