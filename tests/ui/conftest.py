@@ -166,7 +166,7 @@ def address(folders, asked_outside):
     port = free_port()
     with ExitStack() as running:
         with pytest.MonkeyPatch.context() as patch:
-            patch.delenv(trainings.FEW_PROBES, raising=False)  # its runs judge whole packs, whichever file began it
+            patch.setenv(trainings.FEW_PROBES, "3")  # pairs of each pack judge its runs, whichever file began it
             running.enter_context(served(port, serve, port, folders))
         yield f"http://127.0.0.1:{port}"
     assert asked_outside() == "", "no page needs anything but this machine"

@@ -134,7 +134,7 @@ def test_a_run_survives_a_reload_and_the_end_of_the_server_is_seen_elsewhere_and
 
 
 def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, place, address, folders, tmp_path):
-    form = f"{address}/train?{urlencode({'method': 'sg-opt', 'model': place.model})}"  # which is timed at once
+    form = f"{address}/train?{urlencode({'method': 'simcse', 'model': place.model})}"  # which is timed at once
     path = tmp_path / "my <b>text.txt"
     path.write_text("".join(f"sentence number {number} of mine\n" for number in range(40)), encoding="utf-8")
     page.goto(form)
