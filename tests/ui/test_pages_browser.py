@@ -86,12 +86,12 @@ def test_sentences_that_are_typed_are_never_run_and_never_in_the_address(sentenc
     typed = "<img src=x onerror=alert(1)> **bold** http://x.example www.x.example me@x.example :streamlit: 1 -> 2"
     sentences.get_by_role("button", name="10 sentences").click()
     box = sentences.get_by_role("textbox", name="Sentences of all pages, one a line")
-    box.fill(f"{typed}\n{typed} twice\n\n")
+    box.fill(f"{typed}\nIt rains.\n\n")
     box.press("Control+Enter")
     sentences.locator(".st-key-answer p", has_text=typed[:40]).wait_for()
     live.plots(sentences, 3)
     live.click_cell(sentences, column=1, row=0)
-    is_the_pair(sentences, typed[:60], typed[:60])
+    is_the_pair(sentences, typed[:60], "It rains.")
     live.plots(sentences, 3)
     main = sentences.get_by_test_id("stMain")
     assert main.get_by_text("www.x.example").count() > 0, "as text"

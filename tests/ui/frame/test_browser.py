@@ -246,12 +246,6 @@ def test_a_door_of_start_keeps_in_the_address_what_was_chosen_and_another_opens_
     assert page.evaluate(f"({CONTRAST})().filter(one => one.ratio < one.least)") == []
     page.keyboard.press("Escape")
     over.wait_for(state="hidden")
-    settle(page)
-    page.get_by_role("button", name="Which words?").nth(1).click()
-    over.get_by_text("“not” accounts for −0.17 (+0.07 → −0.10)").wait_for()
-    settle(page)
-    page.keyboard.press("Escape")
-    over.wait_for(state="hidden")
 
 
 def own_file(folder, rows):
