@@ -19,6 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+# One arena, as in the app (`fair_share.one_arena`); pages of 2 MB, which take a tenth of the time from small models.
+MEMORY = {"MALLOC_ARENA_MAX": "1", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 ABOVE = 512  # no file that is open here has a number as high
 spares = []  # of this worker, until it is used: the number of its process, and the socket that it listens on
 
@@ -36,7 +38,7 @@ def fork_from_one(config, specs):
             cwd=config.invocation_params.dir,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
-            env=os.environ | {"MALLOC_ARENA_MAX": "1"},  # as of the app (`fair_share.one_arena`)
+            env=os.environ | MEMORY,
             pass_fds=[listening.fileno()],
         )
     config.add_cleanup(server.communicate)

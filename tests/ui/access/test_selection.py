@@ -1,4 +1,4 @@
-"""Test in a browser that sentences which are typed once are on every page, and after a reload too."""
+"""Test in a browser that sentences which are typed once are on every page, after a reload and in a new tab too."""
 
 from explorer.ui.access import selection
 from tests import live
@@ -43,7 +43,7 @@ PAGES = {
 }
 
 
-def test_sentences_typed_on_start_are_on_every_page_after_a_click_and_after_a_reload(page, address):
+def test_sentences_typed_on_start_are_on_every_page_after_a_click_a_reload_and_in_a_second_tab(page, address):
     page.set_viewport_size({"width": 1280, "height": 720})
     page.goto(address)
     settle(page)
@@ -59,6 +59,13 @@ def test_sentences_typed_on_start_are_on_every_page_after_a_click_and_after_a_re
         settle(page)
         assert parameters(page)[selection.SENTENCES] == mark
         assert shown(page) == list(MINE)
-    page.reload()  # a visit of its own, as that of a second tab
+    page.reload()
     settle(page)
     assert on_search(page) == list(MINE)
+    second = live.tab(page.context, height=720)
+    try:
+        second.goto(page.url)
+        settle(second)
+        assert on_search(second) == list(MINE)
+    finally:
+        second.close()
