@@ -22,11 +22,10 @@ from tests.methods.conftest import made
 from tests.methods.test_contract import (  # noqa: F401 (they run here on the methods of the page)
     test_a_method_says_what_it_is,
     test_a_method_states_its_rows_its_schedule_and_its_paper,
-    test_a_step_makes_no_gpu_wait_and_on_another_device_mixes_none_and_waits_for_no_copy,
     test_every_default_passes_its_check_every_knob_says_what_it_is_good_for_and_none_is_of_every_methods_schedule,
     test_nothing_is_random_but_what_is_drawn_and_rows_matter_by_what_belongs_together_not_by_their_order,
     test_similarities_of_positive_and_of_random_pairs_are_recorded,
-    test_the_loss_is_one_finite_number_that_can_be_followed,
+    test_the_loss_is_one_finite_number_that_can_be_followed_and_a_gpu_waits_for_none_and_for_no_copy,
     test_training_leaves_the_encoder_and_constant_parts_as_they_were_rebuilds_no_other_and_lowers_the_loss,
 )
 from tests.methods.test_reading import (  # noqa: F401 (as above)

@@ -74,7 +74,7 @@ def dev():
 
 @pytest.fixture(scope="module")
 def text():
-    return Sentences("notes <b>", tuple(sorted(sentences().texts, key=len)[:120]))
+    return Sentences("notes <b>", tuple(sorted(sentences().texts, key=len)[:80]))
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def test_the_whole_model_scores_what_sentence_transformers_says_and_its_table_wh
     rows = table_formats.shown(*size_points.cells(found))[1]
     assert len(rows) == len(found.points)
     assert rows[0][:6] == [BUNDLED, "model default", "384", "float32", "float32", f"{found.whole.score:.2f}"]
-    assert "PCA on 120 sentences of notes" in size_points.as_text(found)
+    assert "PCA on 80 sentences of notes" in size_points.as_text(found)
     content = json.loads(size_points.as_text(found, "json"))
     assert content["points"][0]["score"] == pytest.approx(found.whole.score, abs=1e-4)
     assert content["points"][0]["layer & pooling"] == "model default"
