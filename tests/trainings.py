@@ -46,7 +46,7 @@ ROWS = 24
 FEW_SHARES = 0.3, 0.7, 1.0
 TOKENS = 17  # in sentences of probe packs
 FEW_PROBES = "STRATA_TEST_FEW_PROBES"  # for the processes of a test
-TIMED = {name: getattr(estimate, name) for name in ("BATCHES", "TIMES", "TRIED")}  # for an estimate as users get it
+TIMED = {name: getattr(estimate, name) for name in ("_step_seconds", "_evaluating")}  # for an estimate as users get it
 WORDS = sorted({word for sentence in SENTENCES for word in sentence.lower().split()} - {"a", "no"})
 # small enough to be quick; the projection of the self-guided methods is a thousand times the tiny encoder
 # what is trained is kept, however low it scores: on a few made-up rows the base may score best
@@ -178,15 +178,15 @@ def in_no_time() -> Iterator[None]:
         mock.patch("explorer.fair_share.gc", idle),
         mock.patch("explorer.fair_share.trim"),
         mock.patch("accelerate.utils.memory.gc", idle),
-        timed_once(),
+        untimed(),
     ):
         yield
     torch.set_num_threads(threads)
 
 
-def timed_once() -> AbstractContextManager[object]:
-    """One batch and few texts are timed for the estimate of a run: those of a user's take longer than a few steps."""
-    return mock.patch.multiple(estimate, BATCHES=1, TIMES=1, TRIED=4)
+def untimed() -> AbstractContextManager[object]:
+    """An estimate of a run counts its memory, and times nothing: a tenth of a short run is steps to time them."""
+    return mock.patch.multiple(estimate, _step_seconds=lambda learner: 0.01, _evaluating=lambda learner: (0.001, 0.01))
 
 
 @cache
