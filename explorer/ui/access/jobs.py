@@ -35,7 +35,6 @@ AHEAD = "ahead"  # what a visitor may ask for later
 WAITING, RUNNING, DONE, STOPPED, FAILED = "waiting", "running", "done", "stopped", "failed"
 MOMENT = 0.3  # seconds: a shorter job shows no progress
 REDRAWN = 0.25  # seconds between two looks at a job: a short one is over sooner than a visitor waits for the look
-LONG, REDRAWN_LONG = 4.0, 0.5  # seconds: drawing takes the processor from work that takes longer
 GIVE_BACK = 2.0  # seconds of a job between two times that it returns memory
 WAITING_FOR = "Waiting for: {}"
 _FIRST = "_first wait"
@@ -54,7 +53,6 @@ class Job:
     result: Any = None
     error: str = ""
     details: str = ""
-    _requested: float = field(default_factory=time.monotonic)
     _stage_started: float = field(default_factory=time.monotonic)
     _stop: threading.Event = field(default_factory=threading.Event)
     _ended: threading.Event = field(default_factory=threading.Event)
@@ -81,11 +79,6 @@ class Job:
         if not progress.done:
             return None
         return self.seconds / progress.done * (progress.total - progress.done)
-
-    @property
-    def redrawn(self) -> float:
-        """Seconds between two looks at the job: fewer at first."""
-        return REDRAWN if time.monotonic() - self._requested < LONG else REDRAWN_LONG
 
     def ends_within(self, seconds: float) -> bool:
         """Wait up to `seconds` for the end; whether the job has ended."""
@@ -280,14 +273,13 @@ def has_ended(job: Job, text: str) -> bool:
 
 def _redrawn(job: Job, draw: Callable[[], object]) -> None:
     """Draw the state of a job while it runs, and rerun the page when it has ended."""
-    every = job.redrawn
 
     def until_the_end() -> None:
-        if not job.live or job.redrawn != every:
-            st.rerun()  # the whole page: with it this fragment's clock
+        if not job.live:
+            st.rerun()
         draw()
 
-    st.fragment(until_the_end, run_every=every)()
+    st.fragment(until_the_end, run_every=REDRAWN)()
 
 
 def _fetch_the_code_of_figures(job: Job) -> None:

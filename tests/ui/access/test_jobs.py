@@ -2,7 +2,6 @@ import threading
 
 import psutil
 import pytest
-import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 
@@ -243,19 +242,6 @@ def test_two_sides_of_a_page_that_wait_for_one_job_have_one_button():
     page.run(timeout=30)
     assert not page.exception
     assert [button.label for button in page.button] == ["Start again"]
-
-
-def test_a_job_that_takes_long_is_looked_at_less_often_and_its_page_drawn_anew_for_that(monkeypatch):
-    clocks, draws = [], []
-    monkeypatch.setattr(st, "rerun", lambda: draws.append("page"))
-    monkeypatch.setattr(st, "fragment", lambda draw, run_every: clocks.append((run_every, draw)) or draw)
-    job = jobs.Job("long", "long work", lambda: counting(1))
-    for _ in range(2):
-        jobs.has_ended(job, "not yet")
-        monkeypatch.setattr(jobs, "LONG", 0.0)
-        clocks[-1][1]()
-    assert [every for every, _ in clocks] == [jobs.REDRAWN, jobs.REDRAWN_LONG]
-    assert draws == ["page"], "once"
 
 
 def asks_too_early():
