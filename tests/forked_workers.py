@@ -60,7 +60,7 @@ def serve():
     # the plugin that is left out looks through all memory at the end
     pytest.main([*arguments, "--collect-only", "-qq", "-n", "0", "-p", "no:unraisableexception"])
     if "torch" in sys.modules:  # otherwise no test loads a model
-        import tests.preloaded  # noqa: F401
+        import tests.preloaded  # noqa: F401  # for the workers, which share what it loads
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C ends the workers, and then this process
     gc.freeze()  # otherwise each collection of a worker writes to the memory that it shares with the others
     while listening in select.select([listening, sys.stdin], [], [])[0]:

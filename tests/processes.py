@@ -15,7 +15,7 @@ from types import MappingProxyType
 from unittest import mock
 
 from tests.forked_workers import serving_from_the_spare
-from tests.trainings import FEW_PROBES, few_probes, untimed
+from tests.trainings import FEW_PROBES, few_probes, timed_once
 
 ONE_EACH = {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
 PRELOADED = ["tests.trainings", "tests.preloaded"]
@@ -38,7 +38,7 @@ def _here(environment: Mapping[str, str], do: Callable[..., object], *arguments:
     os.environ.update(environment)
     gc.freeze()  # what was imported is no garbage, and looking at all of it takes a third of a second each time
     few = environment.get(FEW_PROBES)
-    with few_probes(int(few)) if few else nullcontext(), untimed():  # as in the process that began it
+    with few_probes(int(few)) if few else nullcontext(), timed_once():
         do(*arguments)
 
 

@@ -184,6 +184,11 @@ def in_no_time() -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
+def timed_once() -> AbstractContextManager[object]:
+    """One batch and few texts are timed for the estimate of a run, as by commands and the app in their processes."""
+    return mock.patch.multiple(estimate, BATCHES=1, TIMES=1, TRIED=4)
+
+
 def untimed() -> AbstractContextManager[object]:
     """An estimate of a run counts its memory, and times nothing: a tenth of a short run is steps to time them."""
     return mock.patch.multiple(estimate, _step_seconds=lambda learner: 0.01, _evaluating=lambda learner: (0.001, 0.01))

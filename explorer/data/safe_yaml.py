@@ -108,7 +108,7 @@ def _dumped(content: Any, width: int, adapted: Callable[[Any], Any] = lambda kin
         if "\\" not in text:
             return text
     except UnicodeEncodeError:
-        pass
+        pass  # and written below
     text = dump(Dumper=adapted(yaml.SafeDumper))
     return text
 

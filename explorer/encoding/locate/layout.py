@@ -184,9 +184,7 @@ def _base_name(place: Path) -> str:
 
 def described_in(folder: Path) -> Path:
     """The folder whose modules.json describes a model: its own, or for an adapter without one that of the base."""
-    if (folder / "modules.json").exists() or not needs_base(folder):
-        return folder
-    return _base_of(folder) or folder
+    return folder if (folder / "modules.json").exists() else _base_of(folder) or folder
 
 
 def inside(folder: Path) -> tuple[Path, ...]:

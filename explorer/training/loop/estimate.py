@@ -76,7 +76,8 @@ def estimate(
         if needed * _RESERVE > free:
             raise too_large(learner, needed, free, int((free / _RESERVE - fixed) / a_row))
         # a GPU's peak has the gradients and every temporary; the moments and the copy of the best weights come on top
-        measured = (peak + fixed * 3 // 4) if (peak := _peak_of(learner, rows)) else 0
+        peak = _peak_of(learner, rows)
+        measured = peak + fixed * 3 // 4 if peak else 0
         step = _step_seconds(learner)
         single, dev = _evaluating(learner)
     if measured * _RESERVE > free:

@@ -39,7 +39,7 @@ from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
 from explorer.studies.size import picture as measuring
 from explorer.studies.size import points as size_points
-from explorer.studies.size import process_memory, size_verdict, small_encoder
+from explorer.studies.size import size_verdict, small_encoder
 from explorer.studies.size.picture import besides, picture
 from explorer.studies.size.points import COSTS, Point, Size, SizeOptions, front
 from explorer.studies.size.smaller_vectors import INT8, ranges_of, step_of
@@ -204,17 +204,6 @@ def test_of_an_encoder_in_bfloat16_the_file_is_of_the_weights_that_are_written(t
     assert sum(value.nbytes for value in written.values()) == pytest.approx(found.points[1].model_bytes, rel=0.1)
 
 
-def test_in_bfloat16_it_has_half_the_bytes_and_runs_as_in_a_process(tiny_encoder, tmp_path, monkeypatch, capsys):
-    wanted = dataclasses.replace(FEW, weights=("float32", "bfloat16"))
-    (exact, half), _ = measuring.forms_of(tiny_encoder, tiny_encoder, wanted, [], [], tmp_path)
-    assert half.cut(1).bytes == exact.cut(1).bytes / 2
-    next(work := half.memory(dev().first[:4], tmp_path))  # the file for the process is written
-    work.close()
-    monkeypatch.setattr("sys.argv", ["", str(tmp_path / "model.pt")])
-    exec(process_memory._TORCH, {})  # here, where all is imported
-    assert int(capsys.readouterr().out) > 10_000_000
-
-
 def test_another_encoder_has_its_own_points(tiny_encoder, text):
     small = cut(tiny_encoder, 1)
     assert small.name == tiny_encoder.name, "as of two folders that are called alike"
@@ -365,7 +354,7 @@ def test_labels_are_judged_by_logistic_regression_with_one_c_and_without_a_test_
 
 def test_with_weights_in_other_formats_it_has_their_scores_and_an_export_scores_what_its_point_says(tmp_path, text):
     encoder, few = encoder_of(save_tiny("bert", tmp_path / "bert")), Sentences("text", text.texts[:40])
-    formats = "float32", "onnx-float32", "int8"
+    formats = "float32", "bfloat16", "onnx-float32", "int8"
     wanted = dataclasses.replace(FEW, poolings=("model default", "mean"), weights=formats)
     found = finish(picture(encoder, dev(), few, wanted))
     sizes = [(one.size.reading, one.size.dimensions, one.size.weights) for one in found.points]
@@ -375,6 +364,7 @@ def test_with_weights_in_other_formats_it_has_their_scores_and_an_export_scores_
     for cell in cells:
         same, exact, rounded = (by[cell, one] for one in ("onnx-float32", "float32", "int8"))
         assert same.score == pytest.approx(exact.score, abs=0.02)
+        assert by[cell, "bfloat16"].model_bytes < 0.6 * exact.model_bytes
         assert rounded.model_bytes < same.model_bytes
         assert rounded.query_ms != same.query_ms != exact.query_ms
     assert by[cells[1], "int8"].memory_bytes is None, "of a cut encoder it is not measured"
