@@ -3,8 +3,9 @@
 `python -m tests.mutants` (`make mutants`) runs the tests once to record which of them call which function, then draws
 mutants (`--count`, `--seed`): a comparison, an operator, a number or a condition of a function is another one, or a
 call is left out. Of each, the tests that call its function run in a copy of the program, the quickest first, until one
-fails; at most so many seconds of them. What no test notices is printed, and so is how many were noticed. Tests in a
-browser are left out, and what is executed only on import or in processes that a test starts.
+fails; at most so many seconds of them. What no test notices is printed, and so is how many were noticed; a test that
+fails in the copy without a mutant notices nothing. Tests in a browser are left out, and what is executed only on import
+or in processes that a test starts.
 """
 
 from __future__ import annotations
@@ -113,6 +114,12 @@ class Recorder:
     def __init__(self, folder: Path) -> None:
         self.folder, self.calls = folder, defaultdict[str, dict[str, float]](dict)
         self.seen: set[CodeType] = set()
+        self.failed: set[str] = set()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """A test that fails without a mutant, or is skipped, has nothing to say of one."""
+        if not report.passed:
+            self.failed.add(report.nodeid)
 
     def _called(self, frame: FrameType, event: str, _: object) -> None:
         if event == "call":
@@ -131,7 +138,7 @@ class Recorder:
         took = time.monotonic() - began
         for code in frozenset(self.seen):  # a thread may still run
             path = Path(code.co_filename)
-            if path.is_relative_to(PROGRAM):
+            if path.is_relative_to(PROGRAM) and item.nodeid not in self.failed:
                 self.calls[f"{path.relative_to(ROOT)}:{code.co_firstlineno}"][item.nodeid] = took
 
     def pytest_sessionfinish(self) -> None:
@@ -170,21 +177,37 @@ def noticed(mutant: Mutant, tests: dict[str, float], place: Path, most: float) -
             break
         chosen.append(test)
         seconds += tests[test]
-    path, told = place / mutant.file, place / "told.txt"
+    path = place / mutant.file
     usual = path.read_text(encoding="utf-8")
     path.write_text(mutant.text(), encoding="utf-8")
-    told.write_text("", encoding="utf-8")
-    child = os.fork()
-    if child == 0:
-        _tested(place, chosen, told)
     try:
-        return _answer(child, 3 * seconds + PATIENCE, told)
+        return next(iter(failing(place, chosen, 3 * seconds + PATIENCE, ["-x"])), None)
     finally:
         path.write_text(usual, encoding="utf-8")
 
 
-def _tested(place: Path, chosen: list[str], told: Path) -> None:
-    """In a process of its own: run the tests in the copy, and write which one fails."""
+def failing(place: Path, tests: list[str], patience: float, options: list[str]) -> list[str]:
+    """The tests that fail in the copy, run in a process of its own."""
+    told = place / "told.txt"
+    told.write_text("", encoding="utf-8")
+    child = os.fork()
+    if child == 0:
+        _tested(place, [*options, *tests], told)
+    until = time.monotonic() + patience
+    while time.monotonic() < until:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            names = told.read_text(encoding="utf-8").splitlines()
+            code = os.waitstatus_to_exitcode(status)
+            return names or ([f"the run of its tests ends by {code}"] if code else [])
+        time.sleep(0.02)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return ["it does not end"]
+
+
+def _tested(place: Path, asked: list[str], told: Path) -> None:
+    """In a process of its own: run the tests in the copy, and write which of them fail."""
     code = 1
     try:
         os.setsid()
@@ -197,26 +220,17 @@ def _tested(place: Path, chosen: list[str], told: Path) -> None:
         sys.path.insert(0, str(place))
 
         class Told:
-            def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-                if report.failed:
-                    told.write_text(report.nodeid, encoding="utf-8")
+            def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+                self.pytest_runtest_logreport(report)
 
-        code = int(pytest.main(["-x", "-q", "-n0", "-p", "no:cacheprovider", *chosen], plugins=[Told()]))
+            def pytest_runtest_logreport(self, report: pytest.CollectReport | pytest.TestReport) -> None:
+                if report.failed:
+                    with told.open("a", encoding="utf-8") as file:
+                        file.write(f"{report.nodeid}\n")
+
+        code = int(pytest.main(["-q", "-n0", "-p", "no:cacheprovider", *asked], plugins=[Told()]))
     finally:
         os._exit(code)
-
-
-def _answer(child: int, patience: float, told: Path) -> str | None:
-    until = time.monotonic() + patience
-    while time.monotonic() < until:
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if ended:
-            code = os.waitstatus_to_exitcode(status)
-            return (told.read_text(encoding="utf-8") or f"pytest cannot start ({code})") if code else None
-        time.sleep(0.02)
-    os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return "it does not end"
 
 
 def main() -> int:
@@ -244,12 +258,15 @@ def main() -> int:
         drawn = random.Random(options.seed).sample(every, min(options.count, len(every)))
         for name in WARM:
             importlib.import_module(name)
-        survived = 0
+        by = []
         for number, one in enumerate(drawn, 1):
-            by = noticed(one, calls[one.function], place, options.most)
-            survived += by is None
-            print(f"{number} {one.file}:{one.line} {one.kind}: {by or 'NOBODY NOTICED'}", flush=True)
-        print(f"{len(drawn) - survived} of {len(drawn)} mutants were noticed ({len(every):,} are possible).")
+            by.append(noticed(one, calls[one.function], place, options.most))
+            print(f"{number} {one.file}:{one.line} {one.kind}: {by[-1] or 'NOBODY NOTICED'}", flush=True)
+        tests = sorted({name for name in by if name and "::" in name})
+        anyway = set(failing(place, tests, 3600, [])) if tests else set[str]()
+        print(*(f"fails in the copy without a mutant: {name}" for name in sorted(anyway)), sep="\n")
+        count = sum(name is not None and name not in anyway for name in by)
+        print(f"{count} of {len(drawn)} mutants were noticed ({len(every):,} are possible).")
     return 0
 
 
