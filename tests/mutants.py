@@ -192,7 +192,7 @@ def failing(place: Path, tests: list[str], patience: float, options: list[str]) 
     told.write_text("", encoding="utf-8")
     child = os.fork()
     if child == 0:
-        _tested(place, [*options, *tests], told)
+        _tested(place, tests, options, told)
     until = time.monotonic() + patience
     while time.monotonic() < until:
         ended, status = os.waitpid(child, os.WNOHANG)
@@ -206,7 +206,7 @@ def failing(place: Path, tests: list[str], patience: float, options: list[str]) 
     return ["it does not end"]
 
 
-def _tested(place: Path, asked: list[str], told: Path) -> None:
+def _tested(place: Path, tests: list[str], options: list[str], told: Path) -> None:
     """In a process of its own: run the tests in the copy, and write which of them fail."""
     code = 1
     try:
@@ -220,6 +220,11 @@ def _tested(place: Path, asked: list[str], told: Path) -> None:
         sys.path.insert(0, str(place))
 
         class Told:
+            @pytest.hookimpl(trylast=True)
+            def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+                there = {item.nodeid: item for item in items}  # pytest finds no name with a backslash in it
+                items[:] = [there[name] for name in tests if name in there]
+
             def pytest_collectreport(self, report: pytest.CollectReport) -> None:
                 self.pytest_runtest_logreport(report)
 
@@ -228,7 +233,8 @@ def _tested(place: Path, asked: list[str], told: Path) -> None:
                     with told.open("a", encoding="utf-8") as file:
                         file.write(f"{report.nodeid}\n")
 
-        code = int(pytest.main(["-q", "-n0", "-p", "no:cacheprovider", *asked], plugins=[Told()]))
+        files = dict.fromkeys(name.partition("::")[0] for name in tests)
+        code = int(pytest.main(["-q", "-n0", "-p", "no:cacheprovider", *options, *files], plugins=[Told()]))
     finally:
         os._exit(code)
 
