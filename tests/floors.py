@@ -74,6 +74,8 @@ READ_BACK = {  # the files that may, and what they read
     "explorer/escaping.py": "`-0.5 ± 0.1`",
     # markdown that pages send to the browser, as HTML
     "explorer/drawing/sections_page.py": "`#### **B** is better`",
+    # names of processors, as their makers have the system say them
+    "explorer/encoding/load/hardware.py": "`Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz`",
     # errors of other libraries, which say it in words only
     "explorer/places.py": "`(os error 28)` of safetensors and tokenizers",
     "explorer/encoding/locate/model_names.py": "`cancelled` of xet",

@@ -29,6 +29,7 @@ from explorer.training.loop import preparing
 from explorer.training.loop import resume_state as states
 from explorer.training.recipe import Recipe, Stage
 from explorer.training.record import recorder, runs
+from explorer.training.record.run_facts import MEASURED
 from explorer.training.record.runs import KEEP, Run
 from explorer.training.record.status import FAILED, FINISHED, INTERRUPTED, STOPPED
 from tests.disk_calls import NEVER, FullDisk, Killed, ReadOnlyDisk, Watch, watched
@@ -174,7 +175,8 @@ def different(run: Run, unbroken: Run, but: Sequence[str] = ()) -> str:
     changed = [name for name in files if files[name] != expected[name]]
     if [replace(line, time=0.0) for line in run.metrics()] != [replace(line, time=0.0) for line in unbroken.metrics()]:
         changed.append("metrics.jsonl")
-    one, other = (replace(of.status(), facts=replace(of.status().facts, estimate="")) for of in (run, unbroken))
+    timed = {"estimate": "", **dict.fromkeys(MEASURED)}
+    one, other = (replace(of.status(), facts=replace(of.status().facts, **timed)) for of in (run, unbroken))
     named = ("state", "results", "verdict", "best", "best_step", "base", "step", "error", "facts")
     changed += [f"{name} of the status" for name in named if getattr(one, name) != getattr(other, name)]
     return f"other bytes: {changed}" if changed else ""

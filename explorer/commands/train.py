@@ -167,6 +167,8 @@ def _where(run: runs.Run, status: Status, out: Path | None) -> list[str]:
             shown = (f"{use} {in_words.number(score)}" for use, score in scores.items() if score is not None)
             lines.append(", ".join([f"Seed {one.seed}: {one.steps:,} updates", *shown]))
     lines.append(f"Run {run.name}: {status.state} in {in_words.duration(status.seconds)}, {run.folder}")
+    if status.facts.ran:
+        lines.append(f"Trained on {status.facts.ran}")
     if not run.has_model:
         return lines
     words = run_results.compare_words(run, str(run.model) if out else "")
@@ -186,6 +188,7 @@ def _content(run: runs.Run, status: Status) -> dict[str, object]:
         "seeds": [one.as_json() for one in status.results],
         "watched": _watched(run, status),
         "seconds": round(status.seconds, 1),
+        "ran_on": status.facts.ran_as_json,
     }
 
 

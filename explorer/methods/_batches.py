@@ -93,6 +93,11 @@ class Feed:
         self._epoch = -1
         self._batches: list[Sequence[int]] = []
 
+    @property
+    def rows_a_batch(self) -> int:
+        """The rows of a batch, of all processes together."""
+        return self.size * self.sampler.rows_each
+
     def batch(self, number: int) -> Batch:
         """The rows of a batch for this process."""
         epoch, place = divmod(number, self.a_batch)

@@ -157,6 +157,7 @@ def _measured(run: runs.Run, task: str, rows: text_sets.Corpus) -> Measured:
         "train rows": len(rows),
         "validation rows": len(rows.validation or ()),
         **made_by.every_setting(),
+        **run_results.of_training(status.facts),
     }
     # under the pooling that was fine-tuned, by default the model's own
     return Measured("test", (MODEL_DEFAULT,), measures, table, made_by.seeds, setting, items, status.seconds)

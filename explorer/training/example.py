@@ -32,6 +32,7 @@ from explorer.training import running, text_defaults
 from explorer.training.loop import loop, measured_facts
 from explorer.training.loop.learner import Learner
 from explorer.training.record import recorder, runs
+from explorer.training.record.run_facts import MEASURED
 
 NAME, POOLER = "example", "layer-attention-example"  # the demonstration, and a pooler over layers
 RANK = 8  # of 384: higher ones gain a point at most, docs/results.md ("The demonstration")
@@ -130,7 +131,8 @@ def _ship_run(run: runs.Run, training: _LowRank, place: Path) -> None:
     for code in (place / MODEL).glob("*.py"):
         code.unlink()  # a copy of Strata's own, which every export writes anew
     text = json.loads((run.folder / STATUS).read_text(encoding="utf-8"))
-    text["facts"].pop("estimate", None)
+    for timed in ("estimate", *MEASURED):
+        text["facts"].pop(timed, None)
     assert text["facts"]["adapters"], "both are kept as adapters"
     text["facts"]["model_digest"] = model_names.of_folder(run.name, place / MODEL).digest
     text |= {"pid": 0, "born": "", "host": "", "beat": 0.0, "since": None}

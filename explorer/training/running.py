@@ -18,6 +18,7 @@ from explorer.training.loop import computed
 from explorer.training.loop import resume_state as states
 from explorer.training.record import status as statuses
 from explorer.training.record.recorder import Recorder
+from explorer.training.record.run_facts import MEASURED
 from explorer.training.record.runs import DISCARD, KEEP, Run
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ def _trained(
 
     training = (make or Training)(run.recipe(), run.folder, online)
     try:
+        _begin(recorder, training)
         request, number = yield from _recorded(run, recorder, training, signalled)
         if number:
             _interrupted(recorder, training)
@@ -122,6 +124,16 @@ def _trained(
         training.world.leave()
 
 
+def _begin(recorder: Recorder, training: Training) -> None:
+    """Say on what it computes, and go on from what earlier processes of the run have measured."""
+    recipe, facts, world = training.recipe, recorder.status.facts, training.world
+    recorder.device = world.device.type
+    training.meter.go_on_from(facts.speed, facts.peak_memory, facts.busy)
+    here = computed.Computed.by(recipe.made_with, world.device.type, world.precision)
+    for report in here.reports(recipe.made_with):
+        recorder.log(report)
+
+
 def _interrupted(recorder: Recorder, training: Training) -> None:
     """Save what resuming needs, between two steps."""
     with suppress(Diverged):  # then the last good state stays
@@ -129,7 +141,7 @@ def _interrupted(recorder: Recorder, training: Training) -> None:
     recorder.check_there()
     training.save()
     recorder.log("interrupted; the state is saved")
-    recorder.put()
+    recorder.put(facts=recorder.status.facts.found_by(training, MEASURED))
 
 
 def _recorded(
@@ -145,6 +157,9 @@ def _recorded(
         if not known and (step.updates or step.checkup or scored):
             known = True
             _record_facts(run, recorder, training)
+        if step.checkup is not None:  # a run that is killed states them too
+            facts = recorder.status.facts.found_by(training, MEASURED)
+            recorder.status = replace(recorder.status, facts=facts)
         recorder.record(step)
         keeps = training.learner is not None and training.learner.schedule.keep_steps and not step.of_fold
         if step.checkup is not None and training.learner is not None and keeps:
@@ -206,7 +221,6 @@ def _record_facts(run: Run, recorder: Recorder, training: Training) -> None:
     recorder.put(base=base, verdict=verdict, facts=facts)
     for report in (
         *([prepared.seen.words] if prepared.seen else []),
-        *(facts.computed.reports(prepared.recipe.made_with) if facts.computed else ()),
         *prepared.reports,
     ):
         recorder.log(report)
@@ -218,7 +232,7 @@ def _conclude(run: Run, recorder: Recorder, training: Training, stopped: bool) -
 
     recorder.check_there()
 
-    learner, facts = training.restore_best(), recorder.status.facts
+    learner, facts = training.restore_best(), recorder.status.facts.found_by(training, MEASURED)
     if learner is not None:
         facts = facts.found_by(training)  # of the weights that are kept
         saved_model.put(run, training, learner, facts, recorder.seconds)
@@ -229,7 +243,7 @@ def _conclude(run: Run, recorder: Recorder, training: Training, stopped: bool) -
         recorder.put(state=statuses.STOPPED, phase=None, about="", **final)
         run.clear_stop_request()
         return
-    recorder.log("finished")
+    recorder.log(f"finished: {facts.ran}" if facts.ran else "finished")
     recorder.put(state=statuses.FINISHED, phase=None, about="", **final)
     states.forget(run.state)
 

@@ -20,6 +20,8 @@ _RULES = (
     ),
     (re.compile(r"\b\d+(?:[.,]\d+)*(?: to \d+(?:\.\d+)?)? ?(?:ms|s|min|h|MB|GB|kB)\b"), "AMOUNT"),
     (re.compile(r"\b\d+(?:\.\d+)? (?:seconds?|minutes?|hours?)\b"), "AMOUNT"),
+    (re.compile(r"\b[\d.,]+ steps and [\d.,]+ rows a second"), "RATES"),
+    (re.compile(r'("training (?:steps|rows) a second": )[\d.e-]+'), r"\1…"),
     (re.compile(r"\b\d+(?:,\d+)*(?:\.\d+)? (?:sentences|updates|rows|pairs|steps) (?:a|per) second"), "RATE"),
     (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "ID"),
     (re.compile(r'("(?:id|plan)": ")[0-9a-f]{32}\b'), r"\1ID"),

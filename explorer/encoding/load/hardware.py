@@ -1,15 +1,36 @@
-"""Choose device and precision, name the processor, and measure the free memory of this machine."""
+"""Choose device and precision, name the device, and measure its memory and how busy it is."""
 
 import platform
+import re
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
+from explorer import in_words
 from explorer.errors import BadChoice
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 PRECISIONS = ("auto", "bfloat16", "float32")  # of a training
 # of a measurement: never chosen by the machine, since rounding to bfloat16 alone changes a score by up to 0.2
 MEASURED = ("float32", "bfloat16")
+KINDS = {"cpu": "a processor", "cuda": "a GPU", "mps": "a GPU"}  # of devices whose name is not known
+COUNTED = ("cuda",)  # devices whose memory and work torch counts
 _CGROUP, _PROCESSORS = Path("/sys/fs/cgroup"), Path("/proc/cpuinfo")
+# what makers add to a name and nobody says: "Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz"
+_ADDED = re.compile(r"\((?:R|TM)\)| (?:CPU|Processor|\d+-Core)\b| *@.*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class DeviceMemory:
+    """The memory of a device: the bytes that all programs use of it, and all."""
+
+    in_use: int
+    total: int
+
+    @property
+    def words(self) -> str:
+        """`12.3 GB of 84.9 GB in use`."""
+        return f"{in_words.size(self.in_use)} of {in_words.size(self.total)} in use"
 
 
 def device(requested: str = "auto") -> str:
@@ -55,19 +76,34 @@ def best_precision(device: str) -> str:
     return "bfloat16" if quick else "float32"
 
 
+def device_name(device: str = "cpu") -> str:
+    """What computes on a device, as people call it: `NVIDIA H100 80GB HBM3`, `AMD EPYC 9R14`."""
+    if device == "cuda":
+        import torch
+
+        return str(torch.cuda.get_device_name())
+    return _ADDED.sub("", _processor_name(_PROCESSORS))
+
+
 def processor(device: str = "cpu") -> str:
-    """The type of what computes on a device: its name, and of a processor the instructions that torch uses."""
+    """The type of what computes on a device, by which repeats are recognised: with the instructions that torch uses."""
+    if device == "cuda":
+        return device_name(device)
     import torch
 
-    if device == "cuda":
-        return str(torch.cuda.get_device_name())
+    name = _processor_name(_PROCESSORS)
+    return name if device == "mps" else f"{name} ({torch.backends.cpu.get_cpu_capability()})"
+
+
+@cache  # a machine with many processors takes milliseconds to list them
+def _processor_name(listed: Path) -> str:
+    """The processor as its maker calls it."""
     try:
-        fields = [line.partition(":") for line in _PROCESSORS.read_text(encoding="utf-8").splitlines()]
+        fields = [line.partition(":") for line in listed.read_text(encoding="utf-8").splitlines()]
     except OSError:  # no Linux
         fields = []
     stated = {name.strip(): value.strip() for name, _, value in reversed(fields)}.get("model name")
-    name = stated or platform.processor() or platform.machine()
-    return name if device == "mps" else f"{name} ({torch.backends.cpu.get_cpu_capability()})"
+    return stated or platform.processor() or platform.machine()
 
 
 def free_memory(device: str = "cpu") -> int:
@@ -81,6 +117,57 @@ def free_memory(device: str = "cpu") -> int:
 
     machine = int(psutil.virtual_memory().available)
     return min(machine, container_room(_CGROUP, otherwise=machine))
+
+
+def memory_in_use(device: str) -> DeviceMemory | None:
+    """The memory of a GPU that all programs use now; None of other devices."""
+    if device not in COUNTED:
+        return None
+    import torch
+
+    free, total = torch.cuda.mem_get_info()
+    return DeviceMemory(int(total) - int(free), int(total))
+
+
+def held_memory(device: str) -> int:
+    """Bytes that tensors of this process hold on a device that counts them; 0 on others."""
+    if device not in COUNTED:
+        return 0
+    import torch
+
+    return int(torch.cuda.memory_allocated())
+
+
+def reset_peak(device: str) -> None:
+    """Count the most that the tensors of this process hold on a device anew, from what they hold now."""
+    if device in COUNTED:
+        import torch
+
+        torch.cuda.reset_peak_memory_stats()
+
+
+def peak_memory(device: str) -> int:
+    """The most bytes that the tensors of this process held on a device since that; 0 on devices that do not count."""
+    if device not in COUNTED:
+        return 0
+    import torch
+
+    return int(torch.cuda.max_memory_allocated())
+
+
+def busy_share(device: str) -> float | None:
+    """The share of about the last second in which a GPU computed, for any program; None if its driver does not say.
+
+    Of a processor it is not known: threads that wait for one another count as computing, and so do those of pages.
+    """
+    if device not in COUNTED:
+        return None
+    import torch
+
+    try:
+        return float(torch.cuda.utilization()) / 100
+    except Exception:  # noqa: BLE001 (each driver has errors of its own, and nothing depends on the number)
+        return None
 
 
 def container_room(cgroup: Path, otherwise: int) -> int:

@@ -35,7 +35,6 @@ TRIED = 256  # sentences of an evaluation set whose encoding is timed: few would
 BATCHES, TIMES = 3, 2  # that are timed, from all over the training, and how often each
 PATIENCE = 5.0  # seconds after which nothing is timed again
 FEW = 2  # rows of a first try that measures the memory per row, before a whole batch
-PEAKS = ("cuda",)  # devices that count the most that they held
 _RESERVE = 1.1  # a tenth more than is needed has to be free
 
 
@@ -330,13 +329,14 @@ def _peak_per_row(learner: Learner, rows: int) -> float:
 
 def _peak_of(learner: Learner, rows: int) -> int:
     """The most bytes that a GPU holds for the longest rows, above what it held before; 0 on other devices."""
-    if learner.world.device.type not in PEAKS:
+    device = learner.world.device.type
+    if device not in hardware.COUNTED:
         return 0
-    torch.cuda.reset_peak_memory_stats()
-    held = torch.cuda.memory_allocated()
+    hardware.reset_peak(device)
+    held = hardware.held_memory(device)
     learner.gradients(learner.feed.longest(rows))
     learner.optimizer.zero_grad()
-    return torch.cuda.max_memory_allocated() - held
+    return hardware.peak_memory(device) - held
 
 
 def try_out(recipe: Recipe, online: bool = False) -> Work[Estimate]:

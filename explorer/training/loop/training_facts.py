@@ -29,6 +29,7 @@ from explorer.measuring.sentences.cut_texts import CutTexts
 from explorer.methods import Method
 from explorer.progress import Phase, Work, in_phase
 from explorer.training.loop import folds, judging, preparing, processes, stages, training_texts
+from explorer.training.loop.computed import DeviceMeter
 from explorer.training.loop.learner import Learner
 from explorer.training.loop.measured_facts import (
     SAME,
@@ -52,6 +53,7 @@ class TrainingFacts:
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
         self.world = processes.World(recipe.precision, recipe.device)
+        self.meter = DeviceMeter(self.world.device.type)
         self._prepared: preparing.Prepared | None = None
         self.learner: Learner | None = None
         self.base: dict[str, Floats] = {}  # (2, item), by evaluation set, and of the probe packs

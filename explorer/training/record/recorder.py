@@ -16,6 +16,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from explorer import in_words, run_folder, typed_json
+from explorer.encoding.load import hardware
 from explorer.errors import RunGone
 from explorer.places import write_whole, writing
 from explorer.progress import Phase
@@ -48,6 +49,7 @@ class Recorder:
         self._written = 0.0
         self._best: run_folder.Evaluation | None = None  # of the best checkpoint of any seed
         self._can_be_best = not run.recipe().is_cross_fitted  # those of folds are scored on other rows each
+        self.device = "cpu"  # that the training computes on
         self.put()
 
     @property
@@ -64,9 +66,10 @@ class Recorder:
             )
 
     def put(self, **changes: Any) -> None:
-        """Update the status and write it."""
+        """Update the status and write it; the memory of the device is that of this moment, or not stated."""
         self.check_there()
-        self.status = statuses.write(self.run.folder, replace(self.status, seconds=self.seconds, **changes))
+        now = {"seconds": self.seconds, "device_memory": None}
+        self.status = statuses.write(self.run.folder, replace(self.status, **now | changes))
         self._written = time.monotonic()
 
     def log(self, line: str) -> None:
@@ -181,6 +184,7 @@ class Recorder:
             stage=step.stage,
             seed=step.seed,
             seed_number=step.number,
+            device_memory=hardware.memory_in_use(self.device),
             **({"since": self.seconds, "since_step": step.step} if taken_over else {}),
         )
 

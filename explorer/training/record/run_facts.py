@@ -6,7 +6,7 @@ field.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from explorer.data.graded.sets import UNNAMED, SetIdentity
 from explorer.data.set_items import counted
 from explorer.data.shared_rows import SharedRows
 from explorer.data.watched_pairs import WatchedPair
+from explorer.encoding.load import hardware
 from explorer.encoding.read.head_facts import HeadFacts
 from explorer.measuring.comparing import learned_facts
 from explorer.measuring.comparing.nothing_learned import NothingLearned
@@ -24,7 +25,7 @@ from explorer.measuring.scores.metrics import SPEARMAN, item_by_main, no_score_i
 from explorer.measuring.scores.verdict import ElsewhereVerdict, RunVerdict, Verdict, by_use
 from explorer.measuring.sentences.cut_texts import CutTexts
 from explorer.training.loop import measured_facts
-from explorer.training.loop.computed import Computed
+from explorer.training.loop.computed import Busy, Computed, PeakMemory, Speed
 from explorer.typed_json import READS
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 OF_SET = {READS: sources.identity}  # facts that name a set
 PAGE, CARD, REPORT = "page", "card", "report"  # where facts are read
+MEASURED = ("speed", "peak_memory", "busy")  # facts that change while a run trains
 
 
 def fact(
@@ -193,9 +195,16 @@ class RunFacts(EvaluationFacts):
     # threads and processor, which decide the last bits
     computed: Computed | None = fact(
         lambda training: Computed.by(training.recipe.made_with, training.world.device.type, training.world.precision),
-        "Computed with",
+        "Computed on",
         page="{words}",
     )
+    # what the steps of the training took, over all processes of the run; of runs of version 0.1.0, none
+    speed: Speed | None = fact(lambda training: training.meter.speed, "Speed", page="{words}")
+    # of a GPU alone, and where its driver says it
+    peak_memory: PeakMemory | None = fact(
+        lambda training: training.meter.peak, "Peak memory", page="peak memory {words}"
+    )
+    busy: Busy | None = fact(lambda training: training.meter.busy, "GPU busy", page="GPU busy {words}")
     # how much of the tuned weights is in the saved model
     blend: float | None = fact(lambda training: training.blend, "Share of the tuned weights (α)", card="{words:g}")
     # how every row was judged, if all are
@@ -228,10 +237,28 @@ class RunFacts(EvaluationFacts):
             return "score on held-out rows"
         return f"mean of the dev scores after each of {self.layers} layers" if self.layers else "dev score"
 
-    def found_by(self, training: Training) -> RunFacts:
-        """These facts with what a training has found out; what a resumed one does not find again stays."""
-        found = {one.name: one.metadata["of"](training) for one in fields(self) if "of" in one.metadata}
+    def found_by(self, training: Training, only: Collection[str] = ()) -> RunFacts:
+        """These facts with what a training has found out; what a resumed one does not find again stays.
+
+        `only` names those that are asked for, where not all of them are.
+        """
+        asked = (one for one in fields(self) if "of" in one.metadata and (not only or one.name in only))
+        found = {one.name: one.metadata["of"](training) for one in asked}
         return replace(self, **{name: value for name, value in found.items() if value is not None})
+
+    @property
+    def ran(self) -> str:
+        """Where it ran and what that took: `AMD EPYC 9R14, float32, 2 threads · 12.3 steps and 197 rows a second`."""
+        listed, titles = self.listed(PAGE), {one.name: one.metadata.get("title", "") for one in fields(self)}
+        kind = self.device and hardware.KINDS.get(self.device, self.device)  # of older runs no name is known
+        where = self.computed.where if self.computed else ", ".join(filter(None, (kind, self.precision)))
+        return " · ".join(filter(None, (where, *(listed.get(titles[name]) for name in MEASURED))))
+
+    @property
+    def ran_as_json(self) -> dict[str, Any]:
+        """What `ran` says, as values that have units in their names; only those that are known."""
+        every = (self.computed, *(getattr(self, name) for name in MEASURED))
+        return {name: value for one in every if one is not None for name, value in one.as_json().items()}
 
     def listed(self, where: str) -> dict[str, str]:
         """The known facts that have a title as they are written on the PAGE, the CARD or the REPORT, by title."""

@@ -39,6 +39,7 @@ from explorer.training.record.status import FINISHED, Status
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
     from explorer.measuring.scores.bootstrap import Interval
+    from explorer.training.record.run_facts import RunFacts
 
 LATEST = 20  # runs that are offered
 
@@ -111,9 +112,15 @@ def of_one(run: runs.Run, status: Status, *, tuned: bool = True) -> list[Result]
         task = ScoredTask(RUN_TEST, recipe.digest_of(use), settings, name, folder)
         setting: dict[str, Setting] = {several(facts.item_of(use)): facts.size_of(use), "measured": RUN_TEST}
         setting |= {"documents": pool} if (pool := facts.pool_of(use)) else {}
+        setting |= of_training(facts)
         measured = Measured("test", (MODEL_DEFAULT,), (by,), table, setting=setting, seconds=status.seconds)
         results.append(Result(model, task, measured))
     return results
+
+
+def of_training(facts: RunFacts) -> dict[str, Setting]:
+    """On what a run trained and what that took, by names that a result has beside those of its measurement."""
+    return {f"training {name.replace('_', ' ')}": value for name, value in facts.ran_as_json.items()}
 
 
 def model_digest(run: runs.Run, status: Status) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from explorer import places, run_folder, typed_json, work_folder
+from explorer.encoding.load.hardware import DeviceMemory
 from explorer.measuring.comparing.learned_facts import Learned
 from explorer.measuring.scores.verdict import RunVerdict
 from explorer.progress import Phase
@@ -46,6 +47,7 @@ class RunPosition(work_folder.WorkStatus):
     best: float | None = None  # the dev score when the best step was evaluated, and that step
     best_step: int | None = None
     seconds: float = 0.0  # of work, over all processes of the run
+    device_memory: DeviceMemory | None = None  # of the GPU that it trains on, now
 
     @property
     def steps_a_second(self) -> float | None:
@@ -97,9 +99,11 @@ class Status(RunPosition):
             "results": [one.as_json() for one in self.results],
             "verdict": typed_json.written(self.verdict),
             "facts": self.facts.as_json(),
+            "device_memory": typed_json.written(self.device_memory),
         }
         stated = {one.name: getattr(self, one.name) for one in fields(self)} | parts  # `asdict` would copy them first
-        return stated if self.stage else {name: value for name, value in stated.items() if name != "stage"}
+        rare = {"stage", "device_memory"}
+        return {name: value for name, value in stated.items() if name not in rare or value}
 
 
 def read(folder: Path) -> Status | None:

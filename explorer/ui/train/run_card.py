@@ -63,6 +63,8 @@ def card(run: Run, status: statuses.Status) -> None:
     if status.seconds:
         steps = f"{status.step:,} steps" if status.step else "no training steps"
         messages.number(cards, "Time", in_words.duration(status.seconds), steps, border=True)
+    if status.facts.ran:
+        st.caption(messages.plain(f"{'Trains' if status.live else 'Trained'} on {status.facts.ran}."))
     for text in status.facts.warnings:
         st.warning(messages.plain(text), icon=":material/visibility:")
     _stages(status)

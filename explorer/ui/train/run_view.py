@@ -26,6 +26,7 @@ INTERRUPTED = (
 )
 STOPPED_AT = "Stopped at step {:,} of {:,}. Press **Resume** to continue from there."
 STOPPED_EARLY = "Stopped before its first step. Press **Resume** to continue from there."
+GPU_MEMORY = "Memory of the GPU: {}."
 NOT_TESTED = "Not tested: the run was stopped. Resume it to finish and test it."
 
 
@@ -87,8 +88,8 @@ def _log(run: Run) -> None:
         f"dev: {sources.shown(facts.dev or in_words.NONE)}",
         f"test: {', '.join(map(sources.shown, (facts.test or in_words.NONE, *facts.more_tests)))}",
     ]
-    if facts.device:
-        parts.append(f"{facts.precision} on {facts.device}")
+    if facts.ran and facts.computed is None:  # of an older version, which is not listed below
+        parts.append(facts.ran)
     parts += facts.listed(run_facts.PAGE).values()
     st.caption(messages.plain(" · ".join(parts)))
     st.code(run.log_tail() or "The log is empty.", language=None, wrap_lines=True)
@@ -102,8 +103,11 @@ def _under_way(run: Run, status: statuses.Status) -> None:
     front = jobs.in_front(job) if job is not None else None
     if front is not None:
         st.caption(jobs.WAITING_FOR.format(messages.plain(front.title)))
-    if status.facts.estimate:
-        st.caption(messages.plain(f"Estimated at the start: {status.facts.estimate.words}."))
+    memory, estimate = status.device_memory, status.facts.estimate
+    notes = [GPU_MEMORY.format(memory.words)] if memory is not None else []
+    notes += [f"Estimated at the start: {estimate.words}."] if estimate is not None else []
+    if notes:
+        st.caption(messages.plain(" ".join(notes)))
     if run.stop_requested():
         st.caption("Stopping after this step …")
         return

@@ -331,9 +331,24 @@ def test_a_processor_has_its_name_and_the_instructions_that_torch_uses(tmp_path,
     stated.write_text("processor\t: 0\nmodel name\t: Some CPU @ 2 GHz\nprocessor\t: 1\nmodel name\t: Another\n")
     monkeypatch.setattr(hardware, "_PROCESSORS", stated)
     assert hardware.processor() == f"Some CPU @ 2 GHz ({able})"
-    stated.unlink()
+    monkeypatch.setattr(hardware, "_PROCESSORS", tmp_path / "none")
     assert hardware.processor().endswith(f" ({able})")
     assert len(hardware.processor()) > len(f" ({able})")
+
+
+@pytest.mark.parametrize(
+    ("stated", "name"),
+    [
+        ("AMD EPYC 9R14", "AMD EPYC 9R14"),
+        ("AMD EPYC 7763 64-Core Processor", "AMD EPYC 7763"),
+        ("Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz", "Intel Xeon Platinum 8375C"),
+        ("11th Gen Intel(R) Core(TM) i7-1165G7 @ 2.80GHz", "11th Gen Intel Core i7-1165G7"),
+    ],
+)
+def test_a_processor_is_called_as_people_call_it(tmp_path, monkeypatch, stated, name):
+    (tmp_path / "cpuinfo").write_text(f"processor\t: 0\nmodel name\t: {stated}\n")
+    monkeypatch.setattr(hardware, "_PROCESSORS", tmp_path / "cpuinfo")
+    assert hardware.device_name() == name
 
 
 @pytest.mark.parametrize(

@@ -112,8 +112,8 @@ def test_recipe_state_card_and_page_state_the_threads_and_how_far_repeats_differ
     assert whole.recipe().made_with["threads"] == 2
     differ = {"float32": "up to 0.01 in Spearman", "bfloat16": "up to 0.4 in Spearman"}[whole.recipe().precision]
     for where in (CARD, PAGE):
-        words = whole.status().facts.listed(where)["Computed with"]
-        assert words.startswith("2 threads of ")
+        words = whole.status().facts.listed(where)["Computed on"]
+        assert f", {whole.recipe().precision}, 2 threads; " in words
         assert differ in words
     text = (whole.folder / "README.md").read_text(encoding="utf-8")
     assert differ in text
@@ -131,7 +131,7 @@ def test_a_number_that_cannot_be_used_is_in_log_and_card(place, machine, monkeyp
     recipe = replace(first.recipe(), made_with={"threads": 2})
     run = runs.new(recipe, "", place.runs)
     apart(lambda: train(run), threads=1)
-    assert "the recipe was made with 2 threads, of which this process can use 1" in run.log_tail()
-    assert "1 thread of " in run.status().facts.listed(CARD)["Computed with"]
+    assert "the recipe was made with 2 threads, of which this process can use 1" in run.log_tail(1000)
+    assert ", float32, 1 thread; " in run.status().facts.listed(CARD)["Computed on"]
     assert "its recipe was made with 2 threads" in (run.folder / "README.md").read_text(encoding="utf-8")
     assert run.recipe().made_with["threads"] == 2, "where it can use them, it does"

@@ -10,6 +10,7 @@ import torch
 
 from explorer import fair_share
 from explorer.data.sources import scored_pairs
+from explorer.encoding.load import hardware
 from explorer.errors import BadChoice, RunTooLarge
 from explorer.evaluating.kinds.scored_pairs import PairJudge
 from explorer.progress import Phase, Progress, finish
@@ -45,7 +46,7 @@ def timed_as_for_users(monkeypatch):
 def free(monkeypatch):
     """Set how much memory is free, for the trial alone: to load a model is another question."""
     return lambda amount: monkeypatch.setattr(
-        estimates, "hardware", SimpleNamespace(free_memory=lambda device: int(amount))
+        estimates, "hardware", SimpleNamespace(**vars(hardware) | {"free_memory": lambda device: int(amount)})
     )
 
 

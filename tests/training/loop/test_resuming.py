@@ -138,7 +138,9 @@ def test_what_was_estimated_and_scored_at_the_start_is_still_told_afterwards(pla
     assert before.estimate.step_seconds > 0
     train(run)
     now = run.status().facts
-    assert now == replace(before, model_digest=now.model_digest, ties=now.ties), "these two are of the saved model"
+    assert now.speed.steps > before.speed.steps
+    later = {"model_digest": now.model_digest, "ties": now.ties, "speed": now.speed}
+    assert now == replace(before, **later), "these are of the saved model, and of all steps"
 
 
 def test_a_run_is_not_gone_on_with_on_something_else(tmp_path):

@@ -11,6 +11,7 @@ from explorer import run_folder
 from explorer.data import uploads
 from explorer.data.sources import identity, texts
 from explorer.encoding.export.encode import OnnxEncoder
+from explorer.encoding.load.hardware import DeviceMemory
 from explorer.evaluating.probes.class_scores import ClassScores
 from explorer.measuring.comparing import headline
 from explorer.measuring.scores.judge import PackChange, PairChange, Share
@@ -19,6 +20,7 @@ from explorer.places import runs_folder
 from explorer.progress import Progress
 from explorer.studies.size import picture as measuring
 from explorer.training.example import NAME, POOLER
+from explorer.training.loop.computed import Computed, PeakMemory, Speed
 from explorer.training.loop.measured_facts import Adapters, Cut, FrozenClasses, SeedScores
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
@@ -181,6 +183,26 @@ def test_a_process_that_is_gone_leaves_an_interrupted_run(app, place):
     displayed(app, place, statuses.RUNNING, step=3, total=6, since=1.0)
     assert run_view.INTERRUPTED in words(app.warning)
     assert "run resume" in buttons(app)
+
+
+@pytest.mark.parametrize(
+    ("memory", "shown"), [(None, None), (DeviceMemory(12_300_000_000, 84_900_000_000), "12.3 GB of 84.9 GB in use")]
+)
+def test_a_run_that_trains_on_a_gpu_shows_its_memory(app, place, memory, shown):
+    run = new(place)
+    with run.held():
+        stands(run, state=statuses.RUNNING, step=3, total=6, since=1.0, device_memory=memory)
+        show(app, run)
+        told = [line for line in words(app.caption) if line.startswith(lead(run_view.GPU_MEMORY))]
+    assert told == ([] if shown is None else [run_view.GPU_MEMORY.format(shown)])
+
+
+def test_the_card_of_a_run_says_on_what_it_trained_and_how_fast(app, place):
+    on_gpu = Computed(2, "NVIDIA H100 80GB HBM3", "cuda", "bfloat16", name="NVIDIA H100 80GB HBM3")
+    facts = RunFacts(computed=on_gpu, speed=Speed(140, 8960, 1.77), peak_memory=PeakMemory(3_210_000_000))
+    displayed(app, place, statuses.FINISHED, step=140, total=140, seconds=9.0, facts=facts)
+    what = "NVIDIA H100 80GB HBM3, bfloat16 · 79.1 steps and 5,062 rows a second · peak memory 3.21 GB"
+    assert f"Trained on {what}." in words(app.caption)
 
 
 def test_a_failed_run_tells_why_and_folds_what_the_program_saw(app, place):
@@ -479,4 +501,4 @@ def test_an_example_that_is_trained_again_keeps_its_number_of_threads_but_not_it
     assert ended(run).state == statuses.FINISHED, run.status().error
     assert run.recipe().made_with["threads"] == 3
     tab(tiny.run(), run_view.LOG)
-    assert any("3 threads of" in caption.value for caption in tiny.caption)
+    assert any(", 3 threads;" in caption for caption in words(tiny.caption))
