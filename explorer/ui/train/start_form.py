@@ -12,6 +12,9 @@ from streamlit.delta_generator import DeltaGenerator
 from explorer import in_words, progress, run_folder
 from explorer.data import sources
 from explorer.data.graded.sets import SetIdentity, SetKind
+from explorer.encoding.load import hardware
+from explorer.errors import StrataError
+from explorer.training.loop.computed import planned
 from explorer.training.record import status as statuses
 from explorer.training.record.run_facts import RunFacts
 from explorer.ui import messages
@@ -30,6 +33,7 @@ NAME = "run name"
 _STARTED, _TIMED = "_run started", "_recipe timed"
 FEW = FEW_OF_OTHERS = 2000  # rows of the visitor, and of texts that ship, of which a step is timed without being asked
 ESTIMATE = "Estimate: {}."
+WHERE = "Trains on {}, with {} of memory free."
 TAKES, MEASURING = "It takes about **{}** for {:,} steps.", "Measuring one step …"
 READING = "Reading your text and testing the base …"
 PREVIEWED = 20_000  # rows, of which the base is scored before the start
@@ -52,6 +56,8 @@ def page() -> None:
         free = first is None or jobs.has_ended(first, MEASURING)  # a step at the same time would take longer
         if free and recipe is not None and recipe.trains:
             found = _estimate(recipe, row)
+        if recipe is not None:
+            _where(recipe, found)
     if negatives:
         negatives_view.view(recipe, panes[negatives_view.TAB], answer, opened=chosen == negatives_view.TAB)
     with figure:
@@ -107,12 +113,24 @@ def _estimate(recipe: Recipe, row: DeltaGenerator) -> Estimate | None:
     found: Estimate | None = run_status.estimate(
         row, "run estimate", "on the longest rows", job_key, partial(training_queue.try_one_step, recipe)
     )
-    if found is not None:
-        time = in_words.duration(found.seconds)
-        st.markdown(TAKES.format(time, found.steps), help=messages.plain(ESTIMATE.format(found.words)))
-        if found.cut is not None and not _reads_own(recipe):  # else it is said before
-            _cut_texts(recipe, found.cut)
+    if found is not None and found.cut is not None and not _reads_own(recipe):  # else it is said before
+        _cut_texts(recipe, found.cut)
     return found
+
+
+def _where(recipe: Recipe, known: Estimate | None) -> None:
+    """On what the run would train, its free memory, and how long it takes if that is known, in one line."""
+    try:
+        here = planned(recipe)
+    except StrataError as error:  # of a recipe of another machine
+        st.warning(messages.plain(str(error)), icon=":material/memory:")
+        return
+    line = messages.plain(WHERE.format(here.where, in_words.size(hardware.free_memory(here.device))))
+    if known is None:
+        st.caption(line)
+        return
+    takes = TAKES.format(in_words.duration(known.seconds), known.steps)
+    st.markdown(f"{takes} :small[{line}]", help=messages.plain(ESTIMATE.format(known.words)))
 
 
 def _scoring(recipe: Recipe | None) -> jobs.Job | None:

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from explorer import in_words, methods
+from explorer import fair_share, in_words, methods
 from explorer.data import corpora, sample, wordnet
 from explorer.data.tables.text_rows import read_graded_pairs
 from explorer.data.text_sets import BACK_TRANSLATIONS, LABELLED_TEXTS, SCORED_PAIRS
+from explorer.encoding.load import hardware
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.knobs import Knob
@@ -399,9 +400,31 @@ def test_a_step_on_few_own_rows_is_tried_without_being_asked(tiny, monkeypatch):
     tiny.run()
     (job,) = (job for job in jobs._jobs.values() if job.key.startswith("try "))
     takes = start_form.TAKES.format(in_words.duration(job.result.seconds), job.result.steps)
-    (shown,) = (one for one in tiny.markdown if one.value == takes)
+    (shown,) = (one for one in tiny.markdown if one.value.startswith(f"{takes} "))
+    assert where() in shown.value.replace("\\", "")
     assert start_form.ESTIMATE.format(job.result.words) in shown.proto.help.replace("\\", "")
     assert runs.every() == []
+
+
+def where() -> str:
+    """What the form says of this machine: device, precision, threads, and its free memory in some unit."""
+    precision = hardware.precision("auto", "cpu")
+    here = f"{hardware.device_name()}, {precision}, {fair_share.at_start()} threads".replace("1 threads", "1 thread")
+    return start_form.WHERE.format(here, "{}").partition("{}")[0]
+
+
+def test_the_form_says_what_a_run_would_use_before_anything_is_measured(tiny):
+    tiny.run()
+    (shown,) = (told for told in words(tiny.caption) if told.startswith(where()))
+    assert re.search(r"with [\d.]+ (GB|MB) of memory free\.$", shown)
+    assert not any(told.startswith(lead(start_form.TAKES)) for told in words(tiny.markdown)), "the premise"
+
+
+def test_a_device_that_this_machine_lacks_is_said_before_the_start(tiny):
+    lacks = "mps" if torch.cuda.is_available() else "cuda"
+    tiny.run().session_state[recipe_form.DEVICE] = lacks
+    tiny.run()
+    assert any(f"This machine has no '{lacks}'" in told for told in words(tiny.warning))
 
 
 def test_one_step_can_be_tried_first(tiny):
