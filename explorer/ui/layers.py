@@ -156,7 +156,7 @@ def _how_scored(scored: sidebar_choice.ModelScores, what: str) -> None:
     encoded = f"were encoded, at most {scores.limit} tokens each: {cut}." if scores.limit else "have vectors."
     st.caption(
         f"{what} {scores.sentences:,} sentences of {messages.plain(scored.pairs.name)} {encoded} "
-        f"Computed in {scores.precision} on {scores.device} in {scores.seconds:.1f} s."
+        f"Computed in {scores.precision} on {messages.plain(scores.where)} in {scores.seconds:.1f} s."
     )
 
 

@@ -6,6 +6,7 @@ from sklearn.metrics import average_precision_score
 
 from explorer import in_words
 from explorer.data import sample, sources, uploads
+from explorer.encoding.load import hardware
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.pooling import OWN, parse
 from explorer.evaluating import kinds
@@ -61,6 +62,7 @@ def test_layers_says_which_layer_is_best_and_shows_the_judges_numbers(furnished,
     scores = finish(judge.measured(find(str(place.model)), Settings()))
     assert scores.metrics[0] == metric
     captions = words(furnished.caption)
+    assert any(f"Computed in float32 on {hardware.device_name()} in " in told for told in captions)
     tab(furnished, layers.EXPORT)
     table = furnished.dataframe[0].value.set_index("layer & pooling")
     shown = float(table.loc["mean of layer 2", metric.lower()])

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.text_sets import digest_of
+from explorer.encoding.load import hardware
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, Reading, Row
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import as_tensor, encoded, titles_of
@@ -159,6 +160,7 @@ def score_items(
         parts=("",) * len(judge),
         precision=encoder.precision,
         device=encoder.device,
+        device_name=hardware.device_name(encoder.device),
         max_length=encoder.limit(max_length),
         truncated=found.truncated,
         sentences=len(judge.texts),
@@ -212,7 +214,7 @@ def keep(name: str, scores: ItemScores) -> None:
             arrays[f"also {number}"] = np.stack(list(items.also.values()))
     notes = {note: getattr(scores, note) for note in _PLAIN}
     notes |= {"rows": [row.layers for row in scores.rows], "poolings": scores.poolings}
-    notes["in_windows"] = scores.in_windows
+    notes |= {"in_windows": scores.in_windows, "device_name": scores.device_name}
     notes |= {"measures": list(tables), "details": list(scores.details)}
     notes |= {what: [(one.pooling, one.row.layers) for one in getattr(scores, what)] for what in ("also", "not_finite")}
     write_whole(_path(name), lambda file: np.savez_compressed(file, notes=np.array(json.dumps(notes)), **arrays))
@@ -250,6 +252,7 @@ def kept(name: str) -> ItemScores | None:
             others=dict(zip(notes["measures"][1:], tables[1:], strict=False)),
             details=dict(zip(notes["details"], details, strict=True)),
             in_windows=notes.get("in_windows", 0),
+            device_name=notes.get("device_name", ""),
             **{note: notes[note] for note in _PLAIN},
         )
     except (OSError, EOFError, ValueError, KeyError, IndexError, TypeError, zipfile.BadZipFile):

@@ -142,6 +142,7 @@ def about_models(findings: Findings) -> dict[str, dict[str, object]]:
             **chosen_prompts.as_json(found),
             "precision": scores.precision,
             "device": scores.device,
+            **({"device_name": scores.device_name} if scores.device_name else {}),
             "max_length": scores.max_length,
             "sentences": scores.sentences,
             "truncated": scores.truncated,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from explorer import escaping, in_words
 from explorer.data.text_sets import GradedPairs
+from explorer.encoding.load import hardware
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.in_words import rounded
 from explorer.measuring.scores import metrics
@@ -159,6 +160,7 @@ def score_layers(
         parts=pairs.parts,
         precision=encoder.precision,
         device=encoder.device,
+        device_name=hardware.device_name(encoder.device),
         max_length=encoder.limit(max_length),
         truncated=tokens.truncated,
         sentences=len(pairs.sentences),

@@ -39,7 +39,7 @@ VERSION = "2"
 SCORES = "scores"  # the folder of scores that ship with the examples
 
 _ARRAYS = ("cosines", "own", "gold")
-_NOTES = ("own_title", "precision", "device", "max_length", "truncated", "sentences", "seconds")
+_NOTES = ("own_title", "precision", "device", "device_name", "max_length", "truncated", "sentences", "seconds")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.text_sets import GradedPairs
+from explorer.encoding.load import hardware
 from explorer.encoding.read.head_facts import UNLIMITED
 from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, Reading, Row, cell_of
 from explorer.encoding.read.prompts import left_out
@@ -57,6 +58,12 @@ class EncodedWith:
     sentences: int
     seconds: float
     in_windows: int = 0  # passages that are longer than the limit, and were read in several windows
+    device_name: str = ""  # as people call it; scores that were stored by version 0.1.0 have none
+
+    @property
+    def where(self) -> str:
+        """What computed them, as people call it: `NVIDIA H100 80GB HBM3`, or `a GPU` if its name is not known."""
+        return self.device_name or hardware.KINDS.get(self.device, self.device)
 
     @property
     def limit(self) -> int | None:

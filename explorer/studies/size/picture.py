@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from explorer.data.set_items import ItemSet
 from explorer.encoding.export.quantisation import ONNX_WEIGHTS
-from explorer.encoding.load.hardware import MEASURED
+from explorer.encoding.load.hardware import MEASURED, device_name
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.errors import BadChoice
 from explorer.evaluating.encoded import as_tensor
@@ -102,6 +102,7 @@ def picture(
         sentences=len(fit_on),
         way=options.cut_by,
         device=encoder.device,
+        device_name=device_name(encoder.device),
         precision=encoder.precision,
         seconds=time.perf_counter() - started,
         why_no_score=metrics.no_score_in_words(judge.why_no_score, len(judge)),

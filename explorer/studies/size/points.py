@@ -189,6 +189,7 @@ class Picture:
     seconds: float
     why_no_score: str = ""  # in words, of a set that has none
     words: str = ""  # the text whose tokens a cut vocabulary has
+    device_name: str = ""  # as people call it
 
     @property
     def whole(self) -> Point:
@@ -291,12 +292,13 @@ def as_text(picture: Picture, form: str = "text") -> str:
 
 def text_of(picture: Picture) -> str:
     """What was measured and how, in a few sentences."""
+    device = picture.device_name or picture.device
     cut = "the first dimensions as they are" if picture.way == FIRST else f"PCA on {picture.sentences:,} sentences"
     words = f"A cut vocabulary has the tokens of {picture.words} and all characters. " if picture.words else ""
     return (
         f"{picture.measure} × 100 on {picture.evaluation} ({picture.items:,} items). Dimensions are cut by {cut} of "
         f"{picture.text}, which also set the step of int8; none of them is in the evaluation set. {words}Speed: "
-        f"tokenising and encoding on {picture.device} in {picture.precision} unless the weights are in another format "
+        f"tokenising and encoding on {device} in {picture.precision} unless the weights are in another format "
         "(ONNX files on the processor), in batches of 32 and alone. The best of "
         "many sizes looks better on the set that it is chosen on than on others: test an exported encoder on other "
         "data."

@@ -270,9 +270,12 @@ def test_each_model_is_loaded_once_and_what_is_on_the_shelf_not_at_all(models, m
 def test_steps_are_compared_in_one_precision_wherever_scores_were_stored_before(models, monkeypatch, tmp_path):
     monkeypatch.setenv("STRATA_CACHE", str(tmp_path))
     first = find(models[0])
-    elsewhere = replace(finish(measure(first, sample.pairs(), Settings())), precision="bfloat16", device="cuda")
+    here = finish(measure(first, sample.pairs(), Settings()))
+    elsewhere = replace(here, precision="bfloat16", device="cuda", device_name="NVIDIA H100")
     store_scores(shelf_key(first, sample.pairs(), Settings()), elsewhere)
-    assert finish(measure(first, sample.pairs(), Settings())).device == "cuda", "they say what they were computed in"
+    again = finish(measure(first, sample.pairs(), Settings()))
+    assert (again.device, again.where) == ("cuda", "NVIDIA H100"), "they say what they were computed in"
+    assert replace(again, device_name="").where == "a GPU", "as of scores that were stored by an earlier version"
     scores = finish(score_steps(models[:2], sample.pairs(), Settings()))
     assert len({(one.precision, one.device) for one in scores}) == 1
 
