@@ -67,7 +67,8 @@ def interrupted(run: Run) -> None:
 
 @pytest.mark.device
 def test_a_run_states_its_device_and_the_speed_of_all_its_steps_where_people_read_it(place):
-    run = train(new(place, "simcse", settings=STEPS))
+    run, memory = new(place, "simcse", settings=STEPS), []
+    train(run, lambda progress: memory.append(run.status().device_memory))
     facts, name = run.status().facts, hardware.device_name(DEVICE)
     assert facts.computed.where == f"{name}, float32" + ", 1 thread" * (DEVICE == "cpu")
     assert (facts.speed.steps, facts.speed.rows) == (6, ROWS)
@@ -83,6 +84,9 @@ def test_a_run_states_its_device_and_the_speed_of_all_its_steps_where_people_rea
     assert result.measured.setting["training device"] == name
     assert result.measured.setting["training steps a second"] == pytest.approx(6 / facts.speed.seconds, abs=1e-3)
     assert result.task.settings["device"] == DEVICE, "what decides whether scores compare stays"
+    if DEVICE == "cuda":
+        assert 0 < facts.peak_memory.bytes < max(one.total for one in memory if one)
+        assert facts.busy is None or 0 < facts.busy.share <= 1
 
 
 @on_a_processor
