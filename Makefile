@@ -10,7 +10,7 @@ OLDEST := $(shell sed -n 's/^requires-python = ">=\(.*\)"/\1/p' pyproject.toml)
 
 # A stamp is named after what the requirements say: it is there exactly when .venv holds just that.
 APP := .venv/app-$(shell cksum < requirements.txt | cut -d' ' -f1)
-DEV := .venv/dev-$(shell cat requirements.txt requirements-onnx.txt requirements-dev.txt | cksum | cut -d' ' -f1)
+DEV := .venv/dev-$(shell cat requirements.txt requirements-onnx.txt requirements-slurm.txt requirements-dev.txt | cksum | cut -d' ' -f1)
 
 .DEFAULT_GOAL := help
 .PHONY: help run setup test products check lint format fuzz kill mutants soak bench example browser

@@ -1,7 +1,9 @@
 """Progress of long work: a stage, and how much of it is done."""
 
-from collections.abc import Callable, Generator
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Generator, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from enum import StrEnum, auto
 from typing import TypeVar
 
@@ -75,6 +77,7 @@ class Progress:
     unit: str = ""  # "bytes" are shown as KB, MB or GB
     about: str = ""  # of a phase: a name, such as that of the model that is loaded
     note: str = ""  # a line to read before the work goes on, such as what is not read of the texts
+    pause: float = 0.0  # seconds without anything to do here: the work goes on in another process
 
     @property
     def text(self) -> str:
@@ -119,7 +122,50 @@ def finish(work: Work[Result], tell: Callable[[Progress], object] = lambda progr
     while True:
         fair_share.adapt()
         try:
-            tell(next(work))
+            progress = next(work)
         except StopIteration as end:
             result: Result = end.value
             return result
+        tell(progress)
+        if progress.pause:
+            time.sleep(progress.pause)
+
+
+@dataclass(eq=False)
+class _Turn:
+    """One of several works: when its next step is due, and its last progress."""
+
+    work: Work[None]
+    due: float = 0.0
+    progress: Progress = field(default_factory=lambda: Progress(Phase.STARTING, 0, 0))
+
+
+def side_by_side(works: Iterable[Work[None]], most: int) -> Work[None]:
+    """Take steps of at most so many works in turn, and begin the next one, in order, when one has ended.
+
+    A work that goes on in another process has its next step after its pause. The progress is that of the oldest. If
+    this work is closed, or a step fails, all that are under way are closed.
+    """
+    waiting = iter(works)
+    under_way: list[_Turn] = []
+    try:
+        while True:
+            while len(under_way) < most and (work := next(waiting, None)) is not None:
+                under_way.append(_Turn(work))
+            if not under_way:
+                return
+            turn = min(under_way, key=lambda one: one.due)
+            time.sleep(max(0.0, turn.due - time.monotonic()))
+            try:
+                turn.progress = next(turn.work)
+            except StopIteration:
+                under_way.remove(turn)
+                continue
+            turn.due = time.monotonic() + turn.progress.pause
+            oldest, others = under_way[0].progress, len(under_way) - 1
+            text = f"{oldest.text} (and {others} more at once)"
+            yield replace(oldest, stage=text if others else oldest.stage, note=turn.progress.note, pause=0.0)
+    finally:
+        with ExitStack() as ends:  # all of them, also if one cannot end well
+            for turn in under_way:
+                ends.callback(turn.work.close)

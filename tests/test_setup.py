@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CONFIG = tomllib.loads((ROOT / ".streamlit/config.toml").read_text(encoding="utf-8"))
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE))
-REQUIREMENTS = ("requirements.txt", "requirements-onnx.txt", "requirements-dev.txt")
+REQUIREMENTS = ("requirements.txt", "requirements-onnx.txt", "requirements-slurm.txt", "requirements-dev.txt")
 WHITE = parts_of("#ffffff")
 NAMES_COMMANDS = [name for name in ("README.md", "CONTRIBUTING.md", ".ci/run") if (ROOT / name).exists()]
 

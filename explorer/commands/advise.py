@@ -26,10 +26,11 @@ def advise_flags(verb: argparse.ArgumentParser) -> None:
     from explorer.measuring.scores.in_use import InUse
     from explorer.studies.plans.advice import AdviceOptions
     from explorer.studies.plans.plan import Plan
+    from explorer.training.workers.trainers import ExecutionOptions
 
     verb.add_argument("data", metavar="FILE|NAME", help="The text: a file, or a set such as 'STS-B'")
     name = replace(Plan.knobs["name"], metavar="NAME", empty="made of the text's name")
-    flags.add(verb, AdviceOptions, InUse, name)
+    flags.add(verb, AdviceOptions, InUse, name, ExecutionOptions)
     flags.add_estimate(verb, "Print what the text holds and what is proposed")
     verb.add_argument(
         "--delete-models",
@@ -52,6 +53,7 @@ def advise(options: argparse.Namespace) -> None:
     from explorer.studies.plans import advice, answer, extension, own_data, plan_folder, plan_table
 
     chosen, in_use = flags.read(options, advice.AdviceOptions), flags.read(options, InUse)
+    plans.check_workers(options)
     data = own_data.read(options.data, chosen.model, chosen.dev, chosen.test)
     for line in data.lines:
         output.say(line)
@@ -69,7 +71,7 @@ def advise(options: argparse.Namespace) -> None:
     plan = begun.plan()
     if chosen.minutes != plan.budget.minutes:
         begun.redefine(replace(plan, budget=replace(plan.budget, minutes=chosen.minutes)))
-    failed = plans.work_off(begun, plans.AGAIN)
+    failed = plans.work_off(begun, plans.AGAIN, options)
     table, status = plan_table.table(begun.plan()), begun.status()
     given = answer.answer(table, known, status, in_use)
     if options.html:

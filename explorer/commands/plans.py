@@ -5,21 +5,25 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from explorer.commands.parts import flags, output
 from explorer.data.sources import shown
 from explorer.errors import BadChoice, StrataError
 from explorer.places import given_path
+from explorer.progress import Work
 
 if TYPE_CHECKING:
     from explorer.studies.plans.plan import Plan
     from explorer.studies.plans.plan_folder import PlanFolder
+    from explorer.training.record.runs import Run
+    from explorer.training.workers.trainers import Trainers
 
 
 def plan_flags(verb: argparse.ArgumentParser) -> None:
     """Take a plan, and whether it is estimated, trained or shown."""
-    from explorer.studies.plans.execution import ExecutionOptions
+    from explorer.training.workers.trainers import ExecutionOptions
 
     verb.add_argument("plan", metavar="FILE|NAME", help="The file of a plan, or the name of one that was begun")
     verb.add_argument("--resume", action="store_true", help="Go on with a plan that was begun")
@@ -58,8 +62,9 @@ def plan(options: argparse.Namespace) -> None:
         return
     failed = False
     if not options.table:
+        check_workers(options)
         begun = _begun(plan, begun, resume=options.resume)
-        failed = work_off(begun, f"python -m explorer plan {begun.name} --resume", options.processes)
+        failed = work_off(begun, f"python -m explorer plan {begun.name} --resume", options)
     _print_table(plan, options)
     if failed:
         raise SystemExit(1)
@@ -126,9 +131,10 @@ AGAIN = "the same command"
 def reproduce_flags(verb: argparse.ArgumentParser) -> None:
     """Take a table of a paper, and the scale at which it is repeated."""
     from explorer.studies.reproduce.reproduction import ReproductionOptions
+    from explorer.training.workers.trainers import ExecutionOptions
 
     verb.add_argument("table", metavar="TABLE", help="Such as sg-bert-5; or 'list'")
-    flags.add(verb, ReproductionOptions, flags.SET)
+    flags.add(verb, ReproductionOptions, flags.SET, ExecutionOptions)
     flags.add_estimate(verb, "Print what it takes")
     verb.add_argument("--table", dest="only_table", action="store_true", help="Print the table as it stands, and stop")
     flags.add_forms(verb)
@@ -157,15 +163,16 @@ def reproduce(options: argparse.Namespace) -> None:
         return
     failed = False
     if not options.only_table:
+        check_workers(options)
         for plan in found.plans.values():
-            failed |= worked_off(plan)
+            failed |= worked_off(plan, options)
         output.finish_or_stop(reproduced_scores.base_scores(found), f"Interrupted. Go on with {AGAIN}.")
     print(flags.table(options, *reproduced_scores.written(found)), end="")
     if failed:
         raise SystemExit(1)
 
 
-def worked_off(plan: Plan) -> bool:
+def worked_off(plan: Plan, options: argparse.Namespace) -> bool:
     """Train and evaluate what is missing; whether something failed."""
     from explorer.studies.plans import plan_folder
 
@@ -174,7 +181,7 @@ def worked_off(plan: Plan) -> bool:
     except StrataError:
         begun = plan_folder.new(plan)
     check_same(plan, begun)  # its name has six digits of a digest, which another plan may have
-    return work_off(begun, AGAIN)
+    return work_off(begun, AGAIN, options)
 
 
 def check_same(plan: Plan, begun: PlanFolder) -> None:
@@ -194,17 +201,35 @@ def check_same(plan: Plan, begun: PlanFolder) -> None:
         begun.redefine(replace(known, budget=plan.budget))
 
 
-def work_off(begun: PlanFolder, again: str, processes: int = 1) -> bool:
+def check_workers(options: argparse.Namespace) -> None:
+    """Refuse flags of how runs are trained, before anything is begun."""
+    _trainers(options, Path())
+
+
+def _trainers(options: argparse.Namespace, folder: Path) -> Trainers:
+    """What trains the runs, by the flags."""
+    from explorer.studies.plans.plan_estimate import number_at_once
+    from explorer.training.workers.trainers import ExecutionOptions, Trainers
+
+    chosen = flags.read(options, ExecutionOptions)
+    return Trainers(chosen, folder, number_at_once, flags.jobs(chosen.job))
+
+
+def work_off(begun: PlanFolder, again: str, options: argparse.Namespace) -> bool:
     """Execute a plan with its progress on standard error, and return whether something failed.
 
-    A signal saves the run under way; `again` is the command that goes on with it.
+    A signal saves the runs under way; `again` is the command that goes on with it.
     """
-    from explorer.studies.plans import execution, extension, plan_folder
+    from explorer.studies.plans import extension, plan_folder
     from explorer.training import running
 
     output.say(str(begun.folder))
-    train = running.train if processes == 1 else execution.trained_by(processes)
-    work = extension.execute(begun, lambda run: running.or_nothing(run, train(run)))  # the plan's status names it
+    trainers = _trainers(options, begun.folder / plan_folder.JOBS)
+
+    def train(run: Run) -> Work[Run | None]:
+        return running.or_nothing(run, trainers.train(run))  # the plan's status names it
+
+    work = extension.execute(begun, train, trainers.at_once)
     status = output.finish_or_stop(work, f"Interrupted. Go on with {again}.")
     for cell, error in status.failures.items():
         output.say(f"{cell}: {error}")
@@ -217,7 +242,7 @@ def work_off(begun: PlanFolder, again: str, processes: int = 1) -> bool:
 
 def tell_estimate(plan: Plan) -> None:
     """Print what a plan takes; an error if no row of it can be trained."""
-    from explorer.studies.plans.execution import estimate
+    from explorer.studies.plans.plan_estimate import estimate
 
     found = output.shown(estimate(plan))
     for row, error in found.failures.items():

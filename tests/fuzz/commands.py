@@ -162,6 +162,12 @@ _TRAINED: Mapping[str, Values | None] = {
     "--processes": _of("1", "0", "2", "-1"),
     **{name: values for name, values in _LOADING.items() if name != "--max-length"},
 }
+_EXECUTED: Mapping[str, Values | None] = {
+    "--processes": _of("1", "0", "x"),
+    "--at-once": _of("1", "0", "x"),
+    "--on": _of("slurm", "nowhere", ""),
+    "--job": _of("partition=gpu", "partition", "=", "x=1", ""),
+}
 # what a command needs, its flags with their values (None: it has none), and the forms of its output
 COMMANDS: Mapping[str, tuple[Sequence[Values], Mapping[str, Values | None], Sequence[str]]] = {
     "train": (
@@ -173,7 +179,7 @@ COMMANDS: Mapping[str, tuple[Sequence[Values], Mapping[str, Values | None], Sequ
     ),
     "plan": (
         [_path("plan.yaml", "wrong.yaml", "text.csv", "missing.yaml", "nonsense", "tiny", "")],
-        {"--resume": None, "--estimate": None, "--commands": None, "--table": None, "--processes": _of("1", "0", "x")},
+        {"--resume": None, "--estimate": None, "--commands": None, "--table": None, **_EXECUTED},
         FORMS,
     ),
     "reproduce": (

@@ -158,6 +158,14 @@ def settings(options: argparse.Namespace) -> dict[str, str]:
     return {name.replace("-", "_"): value for name, value in found}
 
 
+def jobs(texts: Sequence[str]) -> dict[str, list[str]]:
+    """The options of jobs that `--job partition=gpu` names; some may be given several times."""
+    found: dict[str, list[str]] = {}
+    for name, value in _parts("--job NAME=VALUE", "partition=gpu", texts):
+        found.setdefault(name, []).append(value)
+    return found
+
+
 def _parts(flag: str, example: str, texts: Sequence[str]) -> list[tuple[str, str]]:
     """The two sides of each equals sign."""
     name, form = flag.split()

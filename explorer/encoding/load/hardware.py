@@ -1,5 +1,6 @@
 """Choose device and precision, name the device, and measure its memory and how busy it is."""
 
+import os
 import platform
 import re
 from dataclasses import dataclass
@@ -168,6 +169,22 @@ def busy_share(device: str) -> float | None:
         return float(torch.cuda.utilization()) / 100
     except Exception:  # noqa: BLE001 (each driver has errors of its own, and nothing depends on the number)
         return None
+
+
+def gpus() -> list[str]:
+    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them."""
+    import torch
+
+    number = torch.cuda.device_count()
+    stated = [one.strip() for one in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")]
+    return stated[:number] if len(stated) >= number and all(stated) else list(map(str, range(number)))
+
+
+def free_on_each_gpu() -> list[int]:
+    """Bytes that are free on each GPU, most of them for other processes than this one."""
+    import torch
+
+    return [int(torch.cuda.mem_get_info(place)[0]) for place in range(torch.cuda.device_count())]
 
 
 def container_room(cgroup: Path, otherwise: int) -> int:

@@ -25,12 +25,14 @@ MOST_SEEDS = 30
 OTHER_RATE = 3.0  # by which the learning rate of the best method is raised, or lowered if nothing was gained
 
 
-def execute(folder: PlanFolder, train: execution.Train = running.train) -> Work[PlanStatus]:
+def execute(
+    folder: PlanFolder, train: execution.Train = running.train, at_once: execution.AtOnce = execution.one_by_one
+) -> Work[PlanStatus]:
     """Work off any plan; one that gives advice is extended as long as its time limit allows.
 
     Seeds that the time limit did not allow for every method are taken out, since a mean over other seeds would mislead.
     """
-    status: PlanStatus = yield from execution.execute(folder, train)
+    status: PlanStatus = yield from execution.execute(folder, train, at_once)
     advice, done = of_folder(folder), -1
     while advice is not None and status.state == FINISHED:
         plan = folder.plan()
@@ -49,7 +51,7 @@ def execute(folder: PlanFolder, train: execution.Train = running.train) -> Work[
             break
         done = found.done
         if status.state == FINISHED:
-            status = yield from execution.execute(folder, train)
+            status = yield from execution.execute(folder, train, at_once)
     return status
 
 

@@ -16,7 +16,7 @@ from explorer.data.sources import OF_SETS, OF_TEXTS
 from explorer.encoding.load import hardware
 from explorer.encoding.locate import lookup, model_names
 from explorer.errors import BadChoice, StrataError
-from explorer.evaluating.tasks import named, suites
+from explorer.evaluating import tasks as kinds
 from explorer.knobs import LARGEST_SEED, NUMBER_OR_TEXT, Knob, Knobs, Values, knob, needed
 from explorer.methods import DEFAULTS, PAPER, QUICK, RELEASED, Schedule, knobs_of, load, start_values, unless_chosen
 from explorer.training import recipe as recipes
@@ -268,8 +268,8 @@ def _check(plan: Plan) -> None:
             "split it into several plans."
         )
     for task in plan.tasks:
-        if task not in suites():
-            named(task)
+        if task not in kinds.suites():
+            kinds.named(task)
 
 
 def _rows(plan: Plan) -> Iterator[tuple[str, str, recipes.Recipe]]:
@@ -336,3 +336,13 @@ def _recipe(
         precision=plan.precision,
         device=plan.device,
     )
+
+
+def tasks_of(plan: Plan) -> tuple[str, ...]:
+    """The tasks of a plan, of which some may be named by their suite."""
+    return tuple(dict.fromkeys(task for given in plan.tasks for task in tasks_named(given)))
+
+
+def tasks_named(given: str) -> tuple[str, ...]:
+    """The tasks of a suite, or the one of this name."""
+    return kinds.tasks_of(given) if given in kinds.suites() else (kinds.named(given),)

@@ -15,7 +15,7 @@ from explorer.studies.plans import plan as plans
 from explorer.studies.plans import plan_file
 from explorer.work_folder import ROOM
 
-FOLDER, PLAN = "plans", "plan.yaml"
+FOLDER, PLAN, JOBS = "plans", "plan.yaml", "jobs"  # in the last are the scripts and the output of jobs of a cluster
 WAITING, RUNNING, FINISHED, STOPPED, FAILED = work_folder.STATES
 INTERRUPTED = work_folder.INTERRUPTED
 
@@ -32,6 +32,7 @@ class PlanStatus(work_folder.WorkStatus):
     expected: Mapping[str, float] = field(default_factory=dict)  # seconds of a training, by row, where estimated
     left_out: tuple[str, ...] = ()  # cells for which the budget did not suffice
     missing: tuple[str, ...] = ()  # why tasks could not be evaluated
+    at_once: int = 1  # trainings
 
 
 @dataclass(frozen=True)

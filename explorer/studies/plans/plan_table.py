@@ -21,8 +21,8 @@ from explorer.measuring.scores.metrics import SPEARMAN, measure_in_words
 from explorer.measuring.scores.verdict import BETTER, ElsewhereVerdict, RunVerdict, Verdict
 from explorer.run_folder import model_name
 from explorer.studies.plans import plan_folder
-from explorer.studies.plans.execution import name_of, tasks_of
-from explorer.studies.plans.plan import NO_TEST, Plan, PlanCell, cells, sets_of
+from explorer.studies.plans.execution import name_of
+from explorer.studies.plans.plan import NO_TEST, Plan, PlanCell, cells, sets_of, tasks_of
 from explorer.studies.plans.seeds import needed_over_seeds, over_seeds
 from explorer.studies.recipe_runs import RecipeRuns
 from explorer.training.loop.elsewhere import named

@@ -2,9 +2,9 @@
 
 A page requests a job by key; every request with the same key follows the same job. A job's thread draws nothing: it
 updates the job, and pages poll it. A lane has one worker, first in, first out, since two jobs at once would only share
-the processor. Measuring does not wait for training, which takes hours, nor loading for measuring, which takes minutes,
-nor either of them for what is prepared ahead; a download has its own thread. A plan waits in its own lane while its
-trainings wait in that of training.
+the processor; those of one group, which wait for processes of their own, run side by side. Measuring does not wait for
+training, which takes hours, nor loading for measuring, which takes minutes, nor either of them for what is prepared
+ahead; a download has its own thread. A plan waits in its own lane while its trainings wait in that of training.
 """
 
 import atexit
@@ -48,6 +48,7 @@ class Job:
     title: str
     make: Make
     lane: str = MEASURING
+    group: str = ""  # jobs of one group run side by side
     state: str = WAITING
     progress: Progress = field(default_factory=lambda: Progress("waiting for its turn", 0, 0))
     result: Any = None
@@ -108,6 +109,8 @@ class Job:
                 if time.monotonic() - given_back > GIVE_BACK:
                     fair_share.trim()
                     given_back = time.monotonic()
+                if progress.pause:
+                    self._stop.wait(progress.pause)
             work.close()
             self._end(STOPPED)
         except StopIteration as end:
@@ -133,12 +136,12 @@ _queues: dict[str, queue.SimpleQueue[Job]] = {}
 _lock = threading.Lock()
 
 
-def follow(key: str, title: str, make: Make, *, lane: str = MEASURING) -> Job:
+def follow(key: str, title: str, make: Make, *, lane: str = MEASURING, group: str = "") -> Job:
     """The job of a key; if there is none, queue a new one, or start it in its own thread if it is a download."""
     with _lock:
         job = _jobs.get(key)
         if job is None:
-            job = _jobs[key] = Job(key, title, make, lane)
+            job = _jobs[key] = Job(key, title, make, lane, group)
             if lane == NETWORK:
                 _thread(job._run, f"work: {title}")
             else:
@@ -157,7 +160,7 @@ def in_front(job: Job) -> Job | None:
 
 
 def running(lane: str) -> list[Job]:
-    """The jobs of a lane that run, one at most if it has a worker."""
+    """The jobs of a lane that run: one at most if it has a worker, or those of one group."""
     return [job for job in list(_jobs.values()) if job.state == RUNNING and job.lane == lane]
 
 
@@ -177,7 +180,7 @@ def forget(key: str) -> None:
 def restart(job: Job) -> None:
     """Start a job anew that was stopped or has failed."""
     forget(job.key)
-    follow(job.key, job.title, job.make, lane=job.lane)
+    follow(job.key, job.title, job.make, lane=job.lane, group=job.group)
 
 
 @atexit.register
@@ -195,17 +198,32 @@ def _queue(lane: str) -> queue.SimpleQueue[Job]:
     if lane not in _queues:
         waiting: queue.SimpleQueue[Job] = queue.SimpleQueue()
 
-        def work_off() -> None:
-            while True:
-                # In a thread of its own: the threads that torch keeps for it end with it. Were they left, those of the
-                # next job would be more than the processors, and sleep whenever they wait (`fair_share.Sleepers`).
-                job = waiting.get()
-                _thread(job._run, f"work: {job.title}").join()
-                fair_share.trim()
-
         _queues[lane] = waiting
-        _thread(work_off, f"worker: {lane}")
+        _thread(lambda: _work_off(waiting), f"worker: {lane}")
     return _queues[lane]
+
+
+def _work_off(waiting: queue.SimpleQueue[Job]) -> None:
+    """Run the jobs of a queue, each after the one before it has ended, unless both are of one group."""
+    group, threads = "", list[threading.Thread]()
+    while True:
+        job = waiting.get()
+        if not job.group or job.group != group:
+            _join(threads)
+            group = job.group
+        # In a thread of its own: the threads that torch keeps for it end with it. Were they left, those of the next job
+        # would be more than the processors, and sleep whenever they wait (`fair_share.Sleepers`).
+        threads = [one for one in threads if one.is_alive()]
+        threads.append(_thread(job._run, f"work: {job.title}"))
+        if not group:
+            _join(threads)
+
+
+def _join(threads: list[threading.Thread]) -> None:
+    """Wait until these threads have ended."""
+    while threads:
+        threads.pop().join()
+        fair_share.trim()
 
 
 def _thread(target: Callable[[], None], name: str) -> threading.Thread:

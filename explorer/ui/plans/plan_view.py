@@ -38,6 +38,7 @@ INTERRUPTED = (
     "training that was cut off continues from its last saved state."
 )
 STOPPED = "Stopped. Press **Resume** to go on with the plan: what is trained stays."
+AT_ONCE = "Up to {} trainings at once, each in a process of its own."
 LEFT_OUT = (
     "The budget did not suffice for {} training{}: {}. To train them too, start a plan with a larger budget under "
     "another name; it uses what is trained already."
@@ -197,13 +198,15 @@ def _progress(folder: PlanFolder, plan: Plan, table: PlanTable, shown: tuple[boo
         parts.append(progress.text + (f", {progress.amount}" if progress.amount else ""))
     left = seconds_left(table, len(status.left_out))
     if left is not None and table.done < table.total:
-        parts.append(f"about {in_words.duration(left)} of training left")
+        parts.append(f"about {in_words.duration(left / status.at_once)} of training left")
     st.progress(min(1.0, table.done / table.total) if table.total else 0.0, messages.plain(" · ".join(parts)))
     front = jobs.in_front(job) if job is not None else None
     if front is not None:
         st.caption(jobs.WAITING_FOR.format(messages.plain(front.title)))
     elif job is None:
         st.caption("Another process works on this plan.")
+    if status.at_once > 1:
+        st.caption(AT_ONCE.format(status.at_once))
     if folder.stop_requested():
         st.caption("Stopping after this step …")
         return

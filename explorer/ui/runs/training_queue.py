@@ -22,11 +22,12 @@ from explorer.work_folder import Status, WorkFolder, is_held
 
 if TYPE_CHECKING:
     from explorer.studies.plans.advice import Proposal
-    from explorer.studies.plans.execution import PlanEstimate
     from explorer.studies.plans.plan import Plan
+    from explorer.studies.plans.plan_estimate import PlanEstimate
     from explorer.studies.plans.plan_folder import PlanFolder, PlanStatus
     from explorer.training.loop.measured_facts import Estimate
     from explorer.training.recipe import Recipe
+    from explorer.training.workers.trainers import Trainers
 
 PAUSE = 0.5  # seconds between two looks at the run under way
 PATIENCE = 60.0  # seconds for which a plan that is stopped waits for its run
@@ -160,26 +161,29 @@ def _key(folder: WorkFolder[Any]) -> str:
     return str(folder.folder)
 
 
-def _follow(run: runs.Run, *, of_plan: bool = False) -> jobs.Job:
-    """Queue a run, replacing the job of an earlier run with the same folder."""
+def _follow(run: runs.Run, trainers: Trainers | None = None, group: str = "") -> jobs.Job:
+    """Queue a run, replacing the job of an earlier run with the same folder; a run of a plan has its trainers.
+
+    The runs of a group are trained side by side.
+    """
 
     def trained() -> progress.Work[runs.Run | None]:
         from explorer.training import running
 
         _unmark(run)
-        return (yield from running.train(run))
+        return (yield from trainers.train(run) if trainers else running.train(run))
 
     for _ in range(100):  # a discarded run's folder is deleted before its job ends
         jobs.forget(_key(run))
         if job_of(run) is None:
             break
         time.sleep(0.05)
-    if not of_plan:
+    if trainers is None:
         # counted, not timed: a clock that is set back would change the order
         place = str(1 + max(map(_place, _markers()), default=0)).encode()
         with suppress(errors.StrataError):  # on a full disk the run is queued all the same
             places.write_whole(run.folder / run_folder.QUEUED, lambda file: file.write(place))
-    return jobs.follow(_key(run), run.name, trained, lane=jobs.TRAINING)
+    return jobs.follow(_key(run), run.name, trained, lane=jobs.TRAINING, group=group)
 
 
 def _unmark(folder: WorkFolder[Any]) -> None:
@@ -248,7 +252,7 @@ def estimate_plan(plan: Plan) -> jobs.Job:
     """The job that trains one step of each row, in the queue of the runs: beside a run its times would be wrong."""
 
     def estimated() -> progress.Work[PlanEstimate]:
-        from explorer.studies.plans.execution import estimate
+        from explorer.studies.plans.plan_estimate import estimate
 
         return (yield from estimate(plan))
 
@@ -270,12 +274,13 @@ def inputs_digest(plan: Plan) -> str:
     return cached.inputs_digest(plan.models, filter(None, named))
 
 
-def train_in_turn(run: runs.Run) -> progress.Work[runs.Run | None]:
-    """Train a run in its turn, and return it; closed before its end, it saves the run, which can then be resumed."""
-    job = _follow(run, of_plan=True)
+def train_in_turn(run: runs.Run, trainers: Trainers, plan: str) -> progress.Work[runs.Run | None]:
+    """Train a run of a plan in its turn, and return it; closed before its end, it saves the run, to be resumed."""
+    several = trainers.number > 1
+    job = _follow(run, trainers, plan if several else "")
     try:
-        while not job.ends_within(PAUSE):
-            yield job.progress
+        while not job.ends_within(0 if several else PAUSE):
+            yield replace(job.progress, pause=PAUSE if several else 0.0)
         if job.state == jobs.STOPPED:
             yield progress.Progress("stopped", 0, 0)  # the end of the server stops the plan too, before it goes on here
         if job.state == jobs.FAILED:
@@ -301,10 +306,30 @@ def _wait(folder: PlanFolder, status: PlanStatus, *, anew: bool = True) -> None:
 
 def _follow_plan(folder: PlanFolder) -> None:
     def executed() -> progress.Work[PlanStatus]:
-        from explorer.studies.plans import extension
+        from explorer.studies.plans import extension, plan_estimate, plan_folder
         from explorer.training import running
+        from explorer.training.workers.trainers import ExecutionOptions, Trainers
 
-        return (yield from extension.execute(folder, lambda run: running.or_nothing(run, train_in_turn(run))))
+        def usual(plan: Plan) -> progress.Work[int]:
+            return plan_estimate.number_at_once(plan, _estimated)
+
+        trainers = Trainers(ExecutionOptions(), folder.folder / plan_folder.JOBS, usual)
+
+        def train(run: runs.Run) -> progress.Work[runs.Run | None]:
+            return running.or_nothing(run, train_in_turn(run, trainers, folder.name))
+
+        return (yield from extension.execute(folder, train, trainers.at_once))
 
     jobs.forget(_key(folder))
     jobs.follow(_key(folder), f"plan {folder.name}", executed, lane=jobs.PLANS)
+
+
+def _estimated(plan: Plan) -> progress.Work[PlanEstimate]:
+    """The estimate of a plan, which takes its turn among the runs."""
+    job = estimate_plan(plan)
+    while not job.ends_within(PAUSE):
+        yield job.progress
+    if job.state != jobs.DONE:
+        raise errors.RunError(job.error or "The estimate of the plan was stopped. Resume the plan.")
+    found: PlanEstimate = job.result
+    return found

@@ -15,6 +15,7 @@ NUMBERS = [
     ("compare", "A", "B", "--seed"),
     ("search", "hello", "--k"),
     ("plan", "a.yaml", "--processes"),
+    ("plan", "a.yaml", "--at-once"),
     ("reproduce", "list", "--steps"),
     ("generator", "--out", "o", "--steps"),
     ("generator", "--out", "o", "--seed"),

@@ -389,7 +389,7 @@ def test_a_stop_that_is_asked_for_between_two_parts_is_heard(done):
     plan = done.plan()
     done.redefine(replace(plan, variants=plan.variants[:2]))  # before the smaller numbers of rows
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(extension.execution, "execute", lambda folder, train: asked_to_stop(folder))
+        patch.setattr(extension.execution, "execute", lambda folder, *how: asked_to_stop(folder))
         status = finish(extension.execute(done))
     assert status.state == "stopped"
     assert len(done.plan().variants) == 2

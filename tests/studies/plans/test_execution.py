@@ -1,28 +1,37 @@
 """Test that a plan trains what is missing and nothing twice, tells what failed, and what the rest of it takes."""
 
 import json
+import os
 import shutil
 import subprocess
-import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
+from explorer import work_folder
 from explorer.__main__ import main
 from explorer.data import sample, sources
 from explorer.data.graded import sets
 from explorer.data.graded.sets import SetIdentity
-from explorer.errors import NotWritable, RunBusy, RunError, RunTooLarge, StrataError, UnreadableFile
+from explorer.errors import NotWritable, RunBusy, RunTooLarge, StrataError, UnreadableFile
 from explorer.progress import WORDS, Phase, Progress, finish
-from explorer.studies.plans import execution, plan_columns, plan_folder, plan_report, plan_table
-from explorer.studies.plans.execution import estimate
+from explorer.studies.plans import (
+    execution,
+    plan_columns,
+    plan_estimate,
+    plan_file,
+    plan_folder,
+    plan_report,
+    plan_table,
+)
 from explorer.studies.plans.plan import PlanBudget, Variant, cells
+from explorer.studies.plans.plan_estimate import estimate
 from explorer.training import running
 from explorer.training.loop.measured_facts import Estimate
 from explorer.training.recipe import Stage
 from explorer.training.record import runs
-from explorer.training.record.status import STOPPED
+from explorer.training.record import status as statuses
 from tests.plan_kills import numbers
 from tests.studies.plans.seeds_by_hand import by_hand
 from tests.trainings import weights
@@ -294,41 +303,163 @@ def test_a_full_disk_ends_the_plan_with_the_true_error_and_what_is_done_stays(pl
     assert plan_table.table(plan).done == 2
 
 
-@pytest.fixture
-def started(monkeypatch):
-    """The commands that were started, and the short program that each is replaced by."""
-    found, real = SimpleNamespace(commands=[], program="pass"), subprocess.Popen
+def several(number):
+    def at_once(plan):
+        yield Progress("counting", 0, 0)
+        return number
 
-    def popen(command, **options):
-        found.commands.append(command)
-        return real([sys.executable, "-c", found.program], **options)
-
-    monkeypatch.setattr(execution.subprocess, "Popen", popen)
-    monkeypatch.setattr(execution, "POLL_EVERY", 0.01)
-    return found
+    return at_once
 
 
-def test_torchrun_resumes_the_run_with_so_many_processes(plan, started):
-    run = runs.new(cells(plan)[0].recipe, "one")
-    assert finish(execution.trained_by(3)(run)) == run
-    (command,) = started.commands
-    assert command[1:6] == ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "3"]
-    assert command[6:] == ["-m", "explorer", "train", "--resume", "one", "--out", str(run.folder.parent)]
-    assert run.status().state == STOPPED, "the command accepts a run that does not wait"
+class InNoTime:
+    """Trainings of so many steps that take no time here; what began and ended, and the most at once."""
+
+    def __init__(self, steps=3, seconds=1.0, fails=()):
+        self.steps, self.seconds, self.fails = steps, seconds, fails
+        self.events, self.under_way, self.most = [], [], 0
+
+    def train(self, run):
+        self.events.append(run.name)
+        self.under_way.append(run.name)
+        self.most = max(self.most, len(self.under_way))
+        try:
+            for step in range(self.steps):
+                run.put(replace(run.status(), state=statuses.WAITING, step=step, seconds=self.seconds * step))
+                yield Progress("training", step, self.steps)
+            if run.name in self.fails:
+                raise StrataError("The disk is full.")
+            seconds = self.seconds * self.steps
+            run.put(replace(run.status(), state=statuses.FINISHED, step=self.steps, seconds=seconds))
+        except GeneratorExit:
+            run.put(replace(run.status(), state=statuses.STOPPED))
+            raise
+        finally:
+            self.under_way.remove(run.name)
+        return run
 
 
-def test_processes_that_fail_end_in_their_last_words(plan, started):
-    started.program = "import sys; sys.exit('no such device')"
-    run = runs.new(cells(plan)[0].recipe, "one")
-    with pytest.raises(RunError, match="status 1: no such device"):
-        finish(execution.trained_by(2)(run))
+def test_a_plan_trains_so_many_at_once_and_one_that_fails_leaves_the_others_alone(plan):
+    works, wide = InNoTime(fails=("short-temperature-0-1-seed-1",)), replace(plan, seeds=(1, 2, 3))
+    notes = []
+    work = execution.execute(plan_folder.new(wide), works.train, several(4))
+    status = finish(work, lambda progress: notes.append(progress.note))
+    assert (status.state, status.at_once, works.most) == (plan_folder.FINISHED, 4, 4)
+    assert status.failures == {"temperature 0.1, seed 1": "The disk is full."}
+    assert sum(run.status().state == statuses.FINISHED for run in runs.every()) == 5
+    assert [one for one in notes if one] == ["4 trainings at once, each in a process of its own"]
 
 
-def test_a_stopped_plan_ends_the_processes(plan, started):
-    started.program = "import time; time.sleep(60)"
-    work = execution.trained_by(2)(runs.new(cells(plan)[0].recipe, "one"))
-    next(work)
-    work.close()  # waits until they have ended
+@pytest.mark.parametrize(
+    ("budget", "number", "trained"),
+    [
+        (PlanBudget(steps=3), 1, 1),
+        (PlanBudget(steps=5), 4, 2),  # each has two steps at least; one that is under way counts with these
+        (PlanBudget(minutes=1), 1, 2),  # of 25 s each
+        (PlanBudget(minutes=1), 4, 2),
+        (PlanBudget(minutes=1.5), 4, 3),
+    ],
+)
+def test_the_budget_counts_what_is_under_way_as_it_is_expected_to_end(plan, budget, number, trained):
+    limited = replace(plan, budget=budget, seeds=(1, 2, 3))
+    folder = plan_folder.new(limited)
+    folder.put(replace(folder.status(), expected=dict.fromkeys(("temperature 0.05", "temperature 0.1"), 25.0)))
+    works = InNoTime(steps=2, seconds=12.5)
+    status = finish(execution.execute(folder, works.train, several(number)))
+    assert len(works.events) == trained
+    assert len(status.left_out) == 6 - trained
+    assert works.most == min(number, trained)
+
+
+def test_a_stopped_plan_stops_all_that_is_under_way_and_goes_on_with_them(plan):
+    folder, works = plan_folder.new(plan), InNoTime(steps=4)
+    for number, _ in enumerate(execution.execute(folder, works.train, several(3))):
+        if number == 7:
+            folder.request_stop()
+    assert folder.status().state == plan_folder.STOPPED
+    assert [run.status().state for run in runs.every()] == [statuses.STOPPED] * 3
+    again = InNoTime()
+    assert finish(execution.execute(folder, again.train, several(3))).state == plan_folder.FINISHED
+    assert again.events[:3] == works.events, "the same runs, in the same order"
+    assert len(runs.every()) == 4
+
+
+def test_a_run_that_outlived_its_plan_is_awaited_and_not_trained_again(plan, monkeypatch):
+    folder, works = plan_folder.new(plan), InNoTime()
+    work = execution.execute(folder, works.train)
+    while not works.events:
+        next(work)
+    work.close()
+    (left,) = runs.every()
+    left.put(replace(left.status(), state=statuses.WAITING))
+    text = (left.folder / "status.json").read_text(encoding="utf-8")
+    other = subprocess.Popen(["sleep", "60"])
+    born = work_folder.birth(other.pid)
+    own = f'"pid": {os.getpid()}', f'"born": "{work_folder.own_birth(os.getpid())}"'
+    text = text.replace(own[0], f'"pid": {other.pid}').replace(own[1], f'"born": "{born}"')
+    (left.folder / "status.json").write_text(text, encoding="utf-8")
+    looks = []
+
+    def tell(progress):
+        looks.append(progress.text)
+        if len(looks) == 3:
+            left.put(replace(left.status(), state=statuses.FINISHED))
+            other.kill()
+            other.wait()
+
+    monkeypatch.setattr("explorer.training.workers.outside.POLL_EVERY", 0.001)
+    again = InNoTime()
+    assert finish(execution.execute(folder, again.train), tell).state == plan_folder.FINISHED
+    assert looks[1:3] == ["1 of 4: temperature 0.05, seed 1: starting"] * 2
+    assert left.name not in again.events
+    assert len(again.events) == 3
+
+
+def test_models_are_evaluated_one_at_a_time(plan, place, monkeypatch):
+    under_way, most = [], []
+
+    def evaluation(scored, tasks, options):
+        under_way.append(scored)
+        most.append(len(under_way))
+        for step in range(3):
+            yield Progress("evaluating", step, 3)
+        under_way.remove(scored)
+        return SimpleNamespace(missing=())
+
+    monkeypatch.setattr(execution, "evaluation", evaluation)
+    monkeypatch.setattr(execution, "POLL_EVERY", 0.001)
+    monkeypatch.setattr(execution, "model_names", SimpleNamespace(find=lambda name: name))
+    monkeypatch.setattr(execution.run_results, "scored", lambda found: found)
+    works = InNoTime()
+    tasked = plan_folder.new(replace(plan, tasks=(str(place.test),)))
+    assert finish(execution.execute(tasked, works.train, several(4))).failures == {}
+    assert (len(most), max(most), works.most) == (5, 1, 4)
+
+
+def test_flags_of_jobs_that_cannot_be_are_refused_before_the_plan_is_begun(plan, tmp_path, monkeypatch, capsys):
+    file = tmp_path / "wide.yaml"
+    file.write_text(plan_file.as_yaml(replace(plan, name="wide")), encoding="utf-8")
+    monkeypatch.setenv("PATH", "")
+    for flags, told in (
+        (["--on", "slurm"], "There is no Slurm here"),
+        (["--job", "partition=gpu"], "--job needs --on. Give both, or leave it out."),
+        (["--on", "local", "--job", "partition"], "--job partition lacks an equals sign. Write NAME=VALUE"),
+        (["--on", "local", "--processes", "2"], "--on has no effect with --processes"),
+        (["--at-once", "0"], "--at-once cannot be '0'. Choose a whole number, 1 or more (default 1 on a processor"),
+    ):
+        assert main(["plan", str(file), *flags]) == 1
+        (*_, last) = capsys.readouterr().err.splitlines()
+        assert told in last
+    assert plan_folder.every() == []
+
+
+def test_the_command_trains_as_many_at_once_as_its_flag_says(plan, tmp_path, monkeypatch, capsys):
+    works = InNoTime()
+    monkeypatch.setattr("explorer.training.workers.own_processes.OwnProcesses", lambda at_once, processes: works)
+    file = tmp_path / "wide.yaml"
+    file.write_text(plan_file.as_yaml(replace(plan, name="wide")), encoding="utf-8")
+    main(["plan", str(file), "--at-once", "3"])
+    assert works.most == 3
+    assert "3 trainings at once, each in a process of its own" in capsys.readouterr().err
 
 
 @pytest.fixture
@@ -347,7 +478,7 @@ def clock(monkeypatch):
         return Estimate(0.1, 200 * temperature, int(1e9 * temperature), 0, 50, 2, 20)
 
     monkeypatch.setattr("explorer.training.loop.estimate.try_out", try_out)
-    monkeypatch.setattr(execution.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(plan_estimate.time, "monotonic", lambda: now[0])
     return now
 
 

@@ -36,6 +36,48 @@ def test_whoever_asks_for_the_same_key_follows_the_same_job_and_has_its_result_u
     assert jobs.find("a") is None
 
 
+def test_jobs_of_one_group_run_side_by_side_and_others_in_their_turn():
+    order, gates = [], {name: threading.Event() for name in "abcxd"}
+
+    def noting(name):
+        order.append(name)
+        yield Progress("waiting", 0, 0, pause=0.01)
+        gates[name].wait(10)
+        order.append(name.upper())
+
+    queued = [(name, "" if name == "x" else "a plan") for name in "abxcd"]
+    started = {name: jobs.follow(name, name, lambda name=name: noting(name), group=group) for name, group in queued}
+    wait_until(lambda: len(order) == 2, 10.0)
+    assert (sorted(order), started["x"].state, started["c"].state) == (["a", "b"], jobs.WAITING, jobs.WAITING)
+    gates["a"].set()
+    wait_for(started["a"], jobs.DONE)
+    assert started["x"].state == jobs.WAITING, "it waits for both"
+    gates["b"].set()
+    wait_until(lambda: order[-1] == "x", 10.0)
+    assert order[2:] == ["A", "B", "x"]
+    gates["x"].set()
+    wait_until(lambda: len(order) == 8, 10.0)
+    assert sorted(order[6:]) == ["c", "d"]
+    for name in "cd":
+        gates[name].set()
+        wait_for(started[name], jobs.DONE)
+
+
+def test_a_job_whose_work_goes_on_elsewhere_waits_between_its_steps_and_stops_at_once():
+    steps = []
+
+    def elsewhere():
+        while True:
+            steps.append(len(steps))
+            yield Progress("training", 0, 0, pause=30.0)
+
+    job = jobs.follow("elsewhere", "elsewhere", elsewhere)
+    wait_until(lambda: steps == [0], 10.0)
+    job.stop()
+    wait_for(job, jobs.STOPPED)
+    assert steps == [0]
+
+
 def test_a_job_leaves_no_threads_behind_that_would_make_those_of_the_next_one_sleep():
     counts = []
 

@@ -139,6 +139,66 @@ def test_a_user_s_run_gets_its_turn_after_the_training_under_way(plan, place):
     assert mine.status().state == statuses.FINISHED
 
 
+class OwnProcesses:
+    """In place of processes of their own: trainings in the threads of their jobs, which end when they are let."""
+
+    def __init__(self, at_once, processes):
+        self.let, self.begun = threading.Event(), []
+
+    def train(self, run):
+        self.begun.append(run.name)
+        try:
+            while not self.let.is_set():
+                yield Progress("training", 1, 2, pause=0.01)
+            run.put(replace(run.status(), state=statuses.FINISHED))
+        finally:
+            self.begun.remove(run.name)
+        return run
+
+
+@pytest.fixture
+def workers(monkeypatch):
+    """What trains outside this process, three at a time."""
+    found = OwnProcesses(3, 1)
+    monkeypatch.setattr("explorer.training.workers.own_processes.OwnProcesses", lambda *given: found)
+
+    def number(plan, estimated):
+        yield Progress("estimating", 0, 0)
+        return 3
+
+    monkeypatch.setattr("explorer.studies.plans.plan_estimate.number_at_once", number)
+    return found
+
+
+def test_trainings_of_a_plan_at_once_are_one_turn_in_the_queue_and_the_page_says_how_many(plan, place, workers, app):
+    folder = training_queue.start_plan(replace(plan, seeds=(1, 2, 3, 4, 5)))
+    wait_until(lambda: len(workers.begun) == 3)
+    mine = training_queue.start(trainings.recipe(place), "mine")
+    app.query_params["plan"] = folder.name
+    shown = [one.value for one in app.switch_page("pages/plans.py").run().caption]
+    assert "Up to 3 trainings at once, each in a process of its own." in shown
+    assert mine.status().state == statuses.WAITING
+    assert len(training_queue.in_training()) == 3
+    workers.let.set()
+    wait_until(lambda: not training_queue.standing(folder).live)
+    assert (folder.status().state, folder.status().at_once) == (plan_folder.FINISHED, 3)
+    assert mine.status().state == statuses.FINISHED
+
+
+def test_a_plan_that_is_stopped_stops_all_its_trainings_and_goes_on_with_them(plan, workers):
+    folder = training_queue.start_plan(replace(plan, seeds=(1, 2, 3, 4)))
+    wait_until(lambda: len(workers.begun) == 3)
+    training_queue.stop(folder)
+    wait_until(lambda: not training_queue.standing(folder).live)
+    assert folder.status().state == plan_folder.STOPPED
+    assert workers.begun == []
+    assert [run.status().state for run in runs.every()] == [statuses.STOPPED] * 3
+    workers.let.set()
+    training_queue.resume_plan(folder)
+    wait_until(lambda: not training_queue.standing(folder).live)
+    assert [run.status().state for run in runs.every()] == [statuses.FINISHED] * 4
+
+
 def test_a_run_of_a_plan_that_fails_is_named_with_its_error(plan, monkeypatch):
     def fails(run):
         yield Progress("training", 1, 2)

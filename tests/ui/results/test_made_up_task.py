@@ -17,8 +17,7 @@ from explorer.evaluating.results import result_files
 from explorer.evaluating.results.scored_task import EVALUATED, Options
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.progress import finish
-from explorer.studies.plans.execution import tasks_of
-from explorer.studies.plans.plan import Plan
+from explorer.studies.plans.plan import Plan, tasks_of
 from explorer.training.record import run_results
 from explorer.ui.plans import plan_form
 from explorer.ui.results import evaluate_form, filters
