@@ -12,7 +12,7 @@ QUICK = ("grid", "step", "start", "compare")
 SLOW = (
     *("memory", "batches", "alongside", "sharing", "methods", "efficiency", "search", "large", "maps", "dragging"),
     *("panning", "exact", "demonstration", "blend", "advice", "walks", "words", "deletion", "edits", "coverage"),
-    *("groups", "marked_pairs", "estimates", "pictures"),
+    *("groups", "marked_pairs", "estimates", "pictures", "at_once"),
     *("few_rows", "few_labels", "quoted", "gpu"),
 )
 

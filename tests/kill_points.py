@@ -270,6 +270,10 @@ def main(arguments: Sequence[str]) -> int:
         from tests import plan_kills
 
         return plan_kills.main(arguments[1:])
+    if arguments[:1] == ["jobs"]:
+        from tests import job_kills
+
+        return job_kills.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="python -m tests.kill_points", description=__doc__)
     parser.add_argument("methods", nargs="*", metavar="METHOD", help=f"default: {', '.join(METHODS)}; app: the app's")
     parser.add_argument("--way", action="append", choices=WAYS, metavar="WAY", help=f"default: {', '.join(WAYS)}")

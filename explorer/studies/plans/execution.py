@@ -30,6 +30,7 @@ from explorer.training.workers.outside import POLL_EVERY, followed
 
 Train = Callable[[runs.Run], Work[runs.Run | None]]
 AtOnce = Callable[[Plan], Work[int]]  # how many trainings of a plan are run at once
+AT_ONCE = "Up to {} trainings at once, each in a process of its own."
 
 
 def check(plan: Plan) -> tuple[PlanCell, ...]:
@@ -97,7 +98,7 @@ def _executed(folder: PlanFolder, train: Train, at_once: AtOnce) -> Work[PlanSta
     if not all(run is not None and is_finished(run) for run in found):
         status = _put(folder, replace(status, at_once=(yield from at_once(plan))))
         if status.at_once > 1:
-            yield Progress("", 0, 0, note=f"{status.at_once} trainings at once, each in a process of its own")
+            yield Progress("looking for what is measured", len(every), len(every), note=AT_ONCE.format(status.at_once))
     execution = _Execution(folder, plan, status, every, found, train)
     yield from side_by_side(map(execution.cell, range(len(every))), status.at_once)
     for model in plan.models if plan.tasks else ():
@@ -146,6 +147,8 @@ class _Execution:
         if run is not None:
             yield from with_name(followed(run), name)
         if run is None or not is_finished(run):
+            while self.plan.budget.minutes is not None and not self._all_expected(place):
+                yield Progress(f"{name}: waiting for the time that the first one takes", 0, 0, pause=POLL_EVERY)
             if not self._affordable(place):
                 self.put(left_out=(*self.status.left_out, name_of(cell)))
                 return
@@ -193,6 +196,10 @@ class _Execution:
         if budget.steps is not None and steps + self._steps(place) > budget.steps:
             return False
         return budget.minutes is None or budget.minutes * 60 - seconds > self._expected(place)
+
+    def _all_expected(self, place: int) -> bool:
+        """Whether it is known how long one more cell takes, and those that are trained now, if there are any."""
+        return not self.training or all(self._expected(one) for one in (place, *self.training))
 
     def _steps(self, place: int) -> int:
         """The least number of steps of a cell."""

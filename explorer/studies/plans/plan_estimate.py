@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from explorer import fair_share, in_words
 from explorer.encoding.load import hardware
-from explorer.errors import StrataError
+from explorer.errors import BadChoice, StrataError
 from explorer.progress import Progress, Work
 from explorer.studies.plans.plan import Plan, PlanCell, cells, tasks_of
 from explorer.studies.recipe_runs import RecipeRuns, is_finished
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 BEGINNING = 15.0  # seconds until a process of its own trains: it loads the libraries first
 CONTEXT = 600 * 2**20  # bytes that a process has on a GPU before its first tensor
-RESERVE = 1.1  # a tenth more than is needed has to be free
+RESERVE = 1.5  # of the memory of a step: an evaluation may need more, and freed blocks are kept in pieces
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class PlanEstimate:
     failures: Mapping[str, str]  # rows that cannot be trained, and why
     tasks: int
     minutes: float | None  # the budget
+    loaded: int = 0  # bytes of the largest encoder and its copy, which come on top of what a step needs
 
     @property
     def text(self) -> str:
@@ -65,7 +66,7 @@ def estimate(plan: Plan) -> Work[PlanEstimate]:
     for cell, finished in zip(every, done, strict=True):
         if not finished:
             rows.setdefault(cell.row, []).append(cell)
-    seconds, evaluating, memory, kept, working, steps = 0.0, 0.0, 0, 0, 0, 0
+    seconds, evaluating, memory, kept, working, steps, loaded = 0.0, 0.0, 0, 0, 0, 0, 0
     failures: dict[str, str] = {}
     for place, (row, left) in enumerate(rows.items()):
         yield Progress(f"one step of {row}", place, len(rows))
@@ -75,7 +76,7 @@ def estimate(plan: Plan) -> Work[PlanEstimate]:
                 seconds, memory = seconds + (loading + one.seconds) * len(left), max(memory, one.memory)
                 evaluating += one.evaluating * len(left)
                 kept, steps = kept + one.kept * len(left), steps + one.steps * len(left)
-                working = max(working, one.disk)
+                working, loaded = max(working, one.disk), max(loaded, 2 * 4 * one.weights)
         except StrataError as error:
             failures[row] = str(error)
     return PlanEstimate(
@@ -89,6 +90,7 @@ def estimate(plan: Plan) -> Work[PlanEstimate]:
         failures=failures,
         tasks=len(tasks_of(plan)),
         minutes=plan.budget.minutes,
+        loaded=loaded,
     )
 
 
@@ -110,7 +112,10 @@ def _timed(work: Work[Estimate]) -> Work[tuple[Estimate, float]]:
 
 def number_at_once(plan: Plan, estimated: Callable[[Plan], Work[PlanEstimate]] = estimate) -> Work[int]:
     """How many trainings of a plan run at once if no number is stated: on GPUs as many as fit, if that saves time."""
-    devices = {hardware.device(cell.recipe.device) for cell in cells(plan)}
+    try:
+        devices = {hardware.device(cell.recipe.device) for cell in cells(plan)}
+    except BadChoice:  # one that is not there is an error of each training
+        return 1
     if devices != {"cuda"}:
         return 1  # each uses all cores
     found = yield from estimated(plan)
@@ -120,6 +125,7 @@ def number_at_once(plan: Plan, estimated: Callable[[Plan], Work[PlanEstimate]] =
 def that_fit(found: PlanEstimate, free: Sequence[int], cores: int) -> int:
     """How many trainings fit in the free bytes of each GPU, with two cores for each; 1 if more would save no time."""
     left = found.cells - found.measured
-    each = min(room // int(found.memory * RESERVE + CONTEXT) for room in free)
+    needed = int(found.memory * RESERVE + found.loaded + CONTEXT)
+    each = min(room // needed for room in free)
     most = min(each * len(free), cores // 2, left)
     return most if most > 1 and found.seconds / left * (most - 1) > BEGINNING else 1

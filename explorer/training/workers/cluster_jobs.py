@@ -29,7 +29,7 @@ POLL_EVERY = {SLURM: 5.0, LOCAL: outside.POLL_EVERY}  # seconds between two read
 PATIENCE = 60.0  # seconds for which a job that is asked to stop may save its run before it is cancelled
 LINGERS = 10.0  # seconds that a job may take to end after its training was cut off
 # a longer training goes on in another job: it is saved shortly before the end of its time
-USUAL = {"timeout_min": 60, "stderr_to_stdout": True}
+USUAL = {"name": "strata", "timeout_min": 60, "stderr_to_stdout": True}
 LISTS = {"setup", "teardown", "srun_args"}  # options that are several lines or words
 # a training is one task; the others have another name, or are no text
 LEFT_OUT = {"nodes", "tasks_per_node", "ntasks_per_node", "num_gpus", "job_name", "time", "array_parallelism"}

@@ -38,7 +38,6 @@ INTERRUPTED = (
     "training that was cut off continues from its last saved state."
 )
 STOPPED = "Stopped. Press **Resume** to go on with the plan: what is trained stays."
-AT_ONCE = "Up to {} trainings at once, each in a process of its own."
 LEFT_OUT = (
     "The budget did not suffice for {} training{}: {}. To train them too, start a plan with a larger budget under "
     "another name; it uses what is trained already."
@@ -189,6 +188,7 @@ def _progress(folder: PlanFolder, plan: Plan, table: PlanTable, shown: tuple[boo
         messages.trouble(status.error or "The plan failed.", status.details)
     if not status.live:
         return
+    from explorer.studies.plans import execution
     from explorer.studies.plans.plan_table import seconds_left
 
     job = training_queue.job_of(folder)
@@ -206,7 +206,7 @@ def _progress(folder: PlanFolder, plan: Plan, table: PlanTable, shown: tuple[boo
     elif job is None:
         st.caption("Another process works on this plan.")
     if status.at_once > 1:
-        st.caption(AT_ONCE.format(status.at_once))
+        st.caption(execution.AT_ONCE.format(status.at_once))
     if folder.stop_requested():
         st.caption("Stopping after this step …")
         return

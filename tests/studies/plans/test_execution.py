@@ -346,28 +346,36 @@ def test_a_plan_trains_so_many_at_once_and_one_that_fails_leaves_the_others_alon
     assert (status.state, status.at_once, works.most) == (plan_folder.FINISHED, 4, 4)
     assert status.failures == {"temperature 0.1, seed 1": "The disk is full."}
     assert sum(run.status().state == statuses.FINISHED for run in runs.every()) == 5
-    assert [one for one in notes if one] == ["4 trainings at once, each in a process of its own"]
+    assert [one for one in notes if one] == ["Up to 4 trainings at once, each in a process of its own."]
 
 
 @pytest.mark.parametrize(
-    ("budget", "number", "trained"),
+    ("budget", "expected", "number", "trained", "most"),
     [
-        (PlanBudget(steps=3), 1, 1),
-        (PlanBudget(steps=5), 4, 2),  # each has two steps at least; one that is under way counts with these
-        (PlanBudget(minutes=1), 1, 2),  # of 25 s each
-        (PlanBudget(minutes=1), 4, 2),
-        (PlanBudget(minutes=1.5), 4, 3),
+        (PlanBudget(steps=3), 25.0, 1, 1, 1),
+        (PlanBudget(steps=5), 25.0, 4, 2, 2),  # each has two steps at least; one that is under way counts with these
+        (PlanBudget(minutes=1), 25.0, 1, 2, 1),
+        (PlanBudget(minutes=1), 25.0, 4, 2, 2),
+        (PlanBudget(minutes=1.5), 25.0, 4, 3, 3),
     ],
 )
-def test_the_budget_counts_what_is_under_way_as_it_is_expected_to_end(plan, budget, number, trained):
+def test_the_budget_counts_what_is_under_way_as_it_is_expected_to_end(plan, budget, expected, number, trained, most):
     limited = replace(plan, budget=budget, seeds=(1, 2, 3))
     folder = plan_folder.new(limited)
-    folder.put(replace(folder.status(), expected=dict.fromkeys(("temperature 0.05", "temperature 0.1"), 25.0)))
+    folder.put(replace(folder.status(), expected=dict.fromkeys(("temperature 0.05", "temperature 0.1"), expected)))
     works = InNoTime(steps=2, seconds=12.5)
     status = finish(execution.execute(folder, works.train, several(number)))
     assert len(works.events) == trained
     assert len(status.left_out) == 6 - trained
-    assert works.most == min(number, trained)
+    assert works.most == most
+
+
+def test_under_a_budget_in_minutes_the_first_training_says_how_long_the_others_take(plan, monkeypatch):
+    monkeypatch.setattr(execution, "POLL_EVERY", 0.001)
+    works = InNoTime(steps=2, seconds=12.5)
+    limited = replace(plan, grid={}, budget=PlanBudget(minutes=1), seeds=(1, 2, 3, 4))
+    status = finish(execution.execute(plan_folder.new(limited), works.train, several(4)))
+    assert (len(works.events), works.most, len(status.left_out)) == (2, 1, 2)
 
 
 def test_a_stopped_plan_stops_all_that_is_under_way_and_goes_on_with_them(plan):
@@ -459,7 +467,7 @@ def test_the_command_trains_as_many_at_once_as_its_flag_says(plan, tmp_path, mon
     file.write_text(plan_file.as_yaml(replace(plan, name="wide")), encoding="utf-8")
     main(["plan", str(file), "--at-once", "3"])
     assert works.most == 3
-    assert "3 trainings at once, each in a process of its own" in capsys.readouterr().err
+    assert "Up to 3 trainings at once, each in a process of its own." in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from explorer.progress import finish
 from explorer.studies.plans import plan_estimate
-from explorer.studies.plans.plan_estimate import BEGINNING, CONTEXT, PlanEstimate, number_at_once, that_fit
+from explorer.studies.plans.plan_estimate import PlanEstimate, number_at_once, that_fit
 
 GB = 2**30
 EIGHT = PlanEstimate(8, 0, 120.0, 0.0, 2 * GB, 0, 800, {}, 0, None)
@@ -18,8 +18,9 @@ EIGHT = PlanEstimate(8, 0, 120.0, 0.0, 2 * GB, 0, 800, {}, 0, None)
         ({}, [80 * GB], 16, 8),
         ({}, [80 * GB], 8, 4),  # two cores for each
         ({"measured": 5}, [80 * GB], 16, 3),  # no more than are left
-        ({}, [10 * GB], 16, 3),  # of 2.2 GB and what a process holds
-        ({}, [10 * GB, 80 * GB], 16, 6),  # each GPU takes as many as the fullest
+        ({}, [12 * GB], 16, 3),  # of 3 GB and what a process holds
+        ({"loaded": GB, "seconds": 160.0}, [12 * GB], 16, 2),
+        ({}, [12 * GB, 80 * GB], 16, 6),  # each GPU takes as many as the fullest
         ({}, [1 * GB], 16, 1),
         ({"seconds": 16.0}, [80 * GB], 16, 1),  # processes of their own take longer to begin
         ({"seconds": 18.0}, [80 * GB], 16, 8),
@@ -27,10 +28,6 @@ EIGHT = PlanEstimate(8, 0, 120.0, 0.0, 2 * GB, 0, 800, {}, 0, None)
 )
 def test_as_many_as_fit_in_memory_cores_and_time(changes, free, cores, number):
     assert that_fit(replace(EIGHT, **changes), free, cores) == number
-
-
-def test_what_is_reserved_is_what_the_table_above_counts_with():
-    assert (BEGINNING, CONTEXT) == (15.0, 600 * 2**20)
 
 
 def test_only_a_plan_whose_trainings_are_all_on_gpus_is_estimated(plan, monkeypatch):
@@ -42,6 +39,7 @@ def test_only_a_plan_whose_trainings_are_all_on_gpus_is_estimated(plan, monkeypa
         return EIGHT
 
     assert finish(number_at_once(plan, estimate)) == 1
+    assert finish(number_at_once(replace(plan, device="mps"), estimate)) == 1, "each training says that there is none"
     assert not estimated
     monkeypatch.setattr(plan_estimate.hardware, "device", lambda requested: "cuda")
     monkeypatch.setattr(plan_estimate.hardware, "free_on_each_gpu", lambda: [80 * GB])
