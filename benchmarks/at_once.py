@@ -17,14 +17,14 @@ from explorer.data.sources import identity
 from explorer.data.text_sets import GradedPairs
 from explorer.encoding.load import hardware
 from explorer.progress import finish
-from explorer.studies.plans import execution, plan_folder, plan_table
+from explorer.studies.plans import execution, plan_folder
 from explorer.studies.plans.plan import Plan
 from explorer.studies.plans.plan_estimate import number_at_once
 from explorer.training.record import runs
 from explorer.training.workers.trainers import ExecutionOptions, Trainers
 
-RUNS, PAIRS, ROUNDS = 8, 60, 2
-STEPS = {"cpu": 20, "cuda": 300}
+RUNS, PAIRS = 8, 60
+STEPS, ROUNDS = {"cpu": 20, "cuda": 300}, {"cpu": 2, "cuda": 1}
 HERE = 2  # at once on a processor
 ONE_BY_ONE, AT_ONCE = "one after the other", "at once"
 
@@ -33,20 +33,24 @@ def main() -> None:
     device = hardware.best_device()
     chosen = None if device == "cuda" else HERE
     took: dict[str, list[float]] = {ONE_BY_ONE: [], AT_ONCE: []}
+    scores: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         plan = _plan(Path(folder), device)
-        for number in range(ROUNDS):
+        for number in range(ROUNDS.get(device, 1)):
             for name, stated in ((ONE_BY_ONE, 1), (AT_ONCE, chosen)):
                 os.environ["STRATA_RUNS"] = str(Path(folder) / f"{name} {number}")
                 seconds, most = _worked_off(plan, ExecutionOptions(at_once=stated))
                 took[name].append(seconds)
-                scores = plan_table.table(plan).rows[0].score(plan_table.TEST)
-                threads = {run.status().facts.computed.threads for run in runs.every() if run.status().facts.computed}
-                print(f"  {name}: {most} at a time, {seconds:.1f} s, test {scores}, threads {threads}", flush=True)
+                scores[name] = [
+                    run.status().verdict.test.after for run in sorted(runs.every(), key=lambda run: run.name)
+                ]
+                print(f"  {name}: {most} at a time, {seconds:.1f} s", flush=True)
     ratios = [one / other for one, other in zip(took[AT_ONCE], took[ONE_BY_ONE], strict=True)]
+    differ = max(abs(one - other) for one, other in zip(*scores.values(), strict=True))
     print(
         f"{RUNS} trainings on {device}: at once {min(ratios):.2f} to {max(ratios):.2f} of the time one after the other"
     )
+    print(f"Test scores × 100 differ by at most {differ:.4f}")
 
 
 def _worked_off(plan: Plan, options: ExecutionOptions) -> tuple[float, int]:

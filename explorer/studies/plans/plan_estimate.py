@@ -117,7 +117,7 @@ def number_at_once(plan: Plan, estimated: Callable[[Plan], Work[PlanEstimate]] =
     except BadChoice:  # one that is not there is an error of each training
         return 1
     if devices != {"cuda"}:
-        return 1  # each uses all cores
+        return 1  # each uses all cores: two with half of them took 0.80 to 0.93 of the time, and 1.2 times the work
     found = yield from estimated(plan)
     return that_fit(found, hardware.free_on_each_gpu(), fair_share.at_start())
 

@@ -105,7 +105,8 @@ def is_over(status: statuses.Status, before: statuses.Status) -> bool:
 def progress_of(run: runs.Run, pause: float) -> Progress:
     """How far a run is that is trained outside this process."""
     status = run.status()
-    return Progress(status.phase or Phase.STARTING, status.step, status.total, about=status.about, pause=pause)
+    phase = status.phase or (Phase.SAVING if status.state == statuses.FINISHED else Phase.STARTING)
+    return Progress(phase, status.step, status.total, about=status.about, pause=pause)
 
 
 def trained_elsewhere(run: runs.Run) -> bool:

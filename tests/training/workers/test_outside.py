@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from explorer.errors import RunError
-from explorer.progress import finish
+from explorer.progress import Phase, Progress, finish
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.training.workers import outside
@@ -72,6 +72,7 @@ def made(folder, name):
 def test_a_run_that_its_worker_ends_is_returned_and_one_that_fails_is_an_error_with_its_words(run):
     assert finish(ByScripts({"one": [[3, statuses.FINISHED]]}).train(run)) == run
     assert run.status().step == 3
+    assert outside.progress_of(run, 0.5) == Progress(Phase.SAVING, 3, 0, pause=0.5), "what ends is not starting"
     assert finish(ByScripts({"one": [[statuses.STOPPED]]}).train(run)) == run, "a viewer stopped it"
     with pytest.raises(RunError, match=r"^Too hot\.$"):
         finish(ByScripts({"one": [[statuses.FAILED]]}, again=3).train(run))
