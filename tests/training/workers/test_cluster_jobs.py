@@ -6,8 +6,8 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
+import psutil
 import pytest
 
 from explorer.errors import BadChoice, RunError
@@ -159,8 +159,8 @@ def test_a_warning_of_the_end_of_a_job_makes_its_command_save():
     call = f"from explorer.training.workers.cluster_jobs import in_a_job; in_a_job({words!r}, {{}})"
     job = subprocess.Popen([sys.executable, "-c", call], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert job.stdout.readline() == "ready\n"
-    child = int(Path(f"/proc/{job.pid}/task/{job.pid}/children").read_text(encoding="utf-8").split()[0])
-    os.kill(child, signal.SIGUSR2)  # as Slurm warns each of them
+    (child,) = psutil.Process(job.pid).children()
+    child.send_signal(signal.SIGUSR2)  # as Slurm warns each of them
     time.sleep(0.05)
     os.kill(job.pid, signal.SIGUSR2)
     _, errors = job.communicate(timeout=30)
