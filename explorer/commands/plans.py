@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,7 +65,7 @@ def plan(options: argparse.Namespace) -> None:
     if not options.table:
         check_workers(options)
         begun = _begun(plan, begun, resume=options.resume)
-        failed = work_off(begun, f"python -m explorer plan {begun.name} --resume", options)
+        failed = work_off(begun, _again(begun, options), options)
     _print_table(plan, options)
     if failed:
         raise SystemExit(1)
@@ -97,6 +98,15 @@ def _begun(plan: Plan, begun: PlanFolder | None, *, resume: bool) -> PlanFolder:
         return begun
     execution.check(plan)
     return plan_folder.new(plan)
+
+
+def _again(begun: PlanFolder, options: argparse.Namespace) -> str:
+    """The command that goes on with a plan, with the flags of how its runs are trained."""
+    from explorer.training.workers.trainers import ExecutionOptions
+
+    chosen = flags.read(options, ExecutionOptions)
+    words = [word for name, value in chosen.stated().items() for word in chosen.knobs[name].words(value)]
+    return shlex.join(["python", "-m", "explorer", "plan", begun.name, "--resume", *words])
 
 
 def _print_table(plan: Plan, options: argparse.Namespace) -> None:

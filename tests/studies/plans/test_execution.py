@@ -10,7 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from explorer import work_folder
-from explorer.__main__ import main
+from explorer.__main__ import _options, main
+from explorer.commands import plans as commands
 from explorer.data import sample, sources
 from explorer.data.graded import sets
 from explorer.data.graded.sets import SetIdentity
@@ -468,6 +469,15 @@ def test_the_command_trains_as_many_at_once_as_its_flag_says(plan, tmp_path, mon
     main(["plan", str(file), "--at-once", "3"])
     assert works.most == 3
     assert "Up to 3 trainings at once, each in a process of its own." in capsys.readouterr().err
+
+
+def test_a_stopped_command_says_how_to_go_on_with_its_flags(plan):
+    folder = plan_folder.new(plan)
+    given = ["--on", "local", "--at-once", "3", "--job", "timeout_min=240", "--job", "setup=module load cuda"]
+    again = "python -m explorer plan short --resume"
+    assert commands._again(folder, _options(["plan", "short"])) == again
+    flags = "--at-once 3 --on local --job timeout_min=240 --job 'setup=module load cuda'"
+    assert commands._again(folder, _options(["plan", "short", *given])) == f"{again} {flags}"
 
 
 @pytest.fixture
