@@ -11,7 +11,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from explorer.__main__ import main
+from explorer.__main__ import _options, main
 from explorer.commands import plans
 from explorer.data import reference_scores, sources
 from explorer.data.graded import sets
@@ -300,7 +300,7 @@ def test_a_plan_with_the_name_of_a_table_and_other_values_is_not_gone_on_with(sc
     (plan,) = reproduction(paper_table("sg-bert-5"), scale).plans.values()
     plan_folder.new(replace(plan, seeds=(9,)))
     with pytest.raises(BadChoice, match="was begun with other values of seeds"):
-        plans.worked_off(plan)
+        plans.worked_off(plan, _options(["reproduce", "sg-bert-5"]))
 
 
 def test_a_row_that_was_not_trained_has_no_score_and_what_no_training_shows_its_place(place, scale, poolers):
