@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from explorer.encoding.read.encoder import Encoder
+from explorer.encoding.read.token_ids import token_ids
 from explorer.encoding.read.tokenising import tokenizer_errors
 from explorer.errors import UnsupportedModel
 
@@ -125,10 +126,8 @@ class Composer:
             return self._tokenizer(*texts, verbose=False, **options)
 
     def _numbers(self, texts: Sequence[str]) -> list[list[int]]:
-        found: list[list[int]] = self._read(
-            list(texts), add_special_tokens=False, return_attention_mask=False, return_token_type_ids=False
-        )["input_ids"]
-        return found
+        with tokenizer_errors(f"of '{self._encoder.name}'"):
+            return token_ids(self._tokenizer, texts, special_tokens=False)
 
 
 def _place(ids: list[int], part: list[int], start: int) -> int:

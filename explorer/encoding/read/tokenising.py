@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.prompts import PromptedIds, RolePrompts, prompt_of
+from explorer.encoding.read.token_ids import token_ids
 from explorer.errors import BadChoice, TokenizerMissing, UnsupportedModel
 from explorer.progress import Progress, Work
 
@@ -95,7 +96,7 @@ class Tokenising:
             ids = self._numbers(texts)
             too_long = [place for place, numbers in enumerate(ids) if len(numbers) > limit]
             if too_long:
-                cut = self._numbers([texts[place] for place in too_long], truncation=True, max_length=limit)
+                cut = self._numbers([texts[place] for place in too_long], limit)
                 for place, numbers in zip(too_long, cut, strict=True):
                     ids[place] = numbers
                 _check_cut(self.name, cut, limit)
@@ -179,18 +180,16 @@ class Tokenising:
         lengths = {"": 0}
         for prompt in set(prompts) - {""}:
             # by itself, but for a special token at its end, as sentence-transformers counts them
-            (own,) = self._numbers(self._in_case([prompt]), truncation=True, max_length=limit)
+            (own,) = self._numbers(self._in_case([prompt]), limit)
             lengths[prompt] = len(own) - (own[-1] in self._tokenizer.all_special_ids)
         return [
             PromptedIds(numbers, lengths[prompt]) if prompt else numbers
             for numbers, prompt in zip(ids, prompts, strict=True)
         ]
 
-    def _numbers(self, texts: list[str], **options: object) -> list[list[int]]:
+    def _numbers(self, texts: list[str], most: int | None = None) -> list[list[int]]:
         with tokenizer_errors(f"of '{self.name}'"):
-            ids: list[list[int]] = self._tokenizer(
-                texts, return_attention_mask=False, return_token_type_ids=False, verbose=False, **options
-            )["input_ids"]
+            ids = token_ids(self._tokenizer, texts, most=most)
         return [numbers or self._without_tokens() for numbers in ids]
 
     def _without_tokens(self) -> list[int]:
