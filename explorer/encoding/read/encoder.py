@@ -5,10 +5,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from explorer.encoding.read.batching import batches
@@ -196,17 +199,25 @@ class Encoder(Tokenising):
         self, ids: Sequence[list[int]], device: str | torch.device | None = None, width: int = 0
     ) -> tuple[Tensor, Tensor]:
         """Ids (sentence, token), padded on the right to at least `width`, and the mask of real tokens."""
-        longest = max(*map(len, ids), min(width, self.max_length))
-        blank = self._padding()
-        padded = torch.tensor([numbers + [blank] * (longest - len(numbers)) for numbers in ids])
-        lengths = torch.tensor([len(numbers) for numbers in ids])
-        mask = torch.arange(longest)[None, :] < lengths[:, None]
+        lengths = np.fromiter(map(len, ids), np.int64, len(ids))
+        longest = lengths.max(initial=min(width, self.max_length))
+        mask = np.arange(longest) < lengths[:, None]
+        padded = np.full(mask.shape, self._padding())
+        padded[mask] = np.fromiter(chain.from_iterable(ids), np.int64, lengths.sum())
         where = device or self.device
-        return padded.to(where, non_blocking=True), mask.to(where, non_blocking=True)
+        return _sent(padded, where), _sent(mask, where)
 
     def _batches(self, ids: Sequence[list[int]]) -> Iterator[list[int]]:
         """The places of tokenised sentences in batches; the longest first, so that a lack of memory shows at once."""
         return batches([len(numbers) for numbers in ids], self._most_tokens, self._most_sentences)
+
+
+def _sent(array: NDArray[Any], device: str | torch.device) -> Tensor:
+    """An array on a device; a GPU copies it from pinned memory while the program goes on."""
+    tensor = torch.from_numpy(array)
+    if torch.device(device).type == "cuda":
+        tensor = tensor.pin_memory()
+    return tensor.to(device, non_blocking=True)
 
 
 def every_layer(model: nn.Module, **given: Tensor | bool | None) -> tuple[Tensor, ...]:
