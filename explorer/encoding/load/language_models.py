@@ -18,7 +18,7 @@ from explorer.encoding.load import checking, hardware, loading, model_tokenizer
 from explorer.encoding.load.loading import ONE_AT_A_TIME, in_words
 from explorer.encoding.locate import families, layout, model_names
 from explorer.encoding.locate.model_names import Found
-from explorer.encoding.read.batching import batches
+from explorer.encoding.read.batching import batches, limits_of
 from explorer.encoding.read.encoder import Encoder, States
 
 if TYPE_CHECKING:
@@ -210,7 +210,8 @@ class Translator:
             return []
         ids = self.tokenizer(list(sentences), truncation=True, max_length=self.reads)["input_ids"]
         found = [""] * len(sentences)
-        for places in batches([len(numbers) for numbers in ids], AT_ONCE, self.batch):
+        busy = limits_of(self.model.device).busy
+        for places in batches([len(numbers) for numbers in ids], AT_ONCE, self.batch, busy):
             written = self.write([ids[place] for place in places], self.writes)
             texts = self.tokenizer.batch_decode(written, skip_special_tokens=True)
             for place, text in zip(places, texts, strict=True):

@@ -1,22 +1,54 @@
 """Put sentences of different lengths into batches and passes with little padding, and rows back in order."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-# fewest tokens of a pass: below it, mixing lengths costs less than another pass
-BUSY = 1024
+MB = 2**20
 # in training, the numbers of sentences and tokens of a pass are multiples of these: a processor prepares each shape of
 # a matrix product once, which takes longer than the product, and caches a thousand shapes
 ROWS, COLUMNS = 8, 4
 
 
-def batches(lengths: Sequence[int], budget: int, most: int) -> Iterator[list[int]]:
+@dataclass(frozen=True)
+class Limits:
+    """How large batches are on a device, in tokens with their padding, sentences and bytes."""
+
+    busy: int  # tokens from which a batch takes no shorter sentences: below, padding costs less than another batch
+    tokens: int  # of a batch
+    states: int  # bytes of the states of every layer
+    views: int  # bytes of the vectors of a batch under every layer & pooling
+    pooled: int  # bytes of states that are pooled together, in float32; at least those of one row of the grid
+    vectors: int  # bytes of the vectors of a set that wait for their cosines, under every layer & pooling
+    sentences: int  # most of these
+
+
+LIMITS = {
+    # two cores: more of anything is not faster
+    "cpu": Limits(1024, 2**12, 96 * MB, 32 * MB, 0, 128 * MB, 1024),
+    # NVIDIA H100 80GB, the grid of 4,000 pairs with `busy` 1,024 or 32,768: BERT-base in bfloat16 1.95 or 0.94 s, in
+    # float32 1.90 or 1.30 s; MiniLM in bfloat16 0.97 or 0.65 s, in float32 0.70 or 0.49 s. The last three are not
+    # measured: a set has sentences for such batches, and few calls pool them.
+    "cuda": Limits(2**15, 2**15, 1024 * MB, 256 * MB, 256 * MB, 512 * MB, 4096),
+    # not measured
+    "mps": Limits(1024, 2**15, 1024 * MB, 256 * MB, 256 * MB, 128 * MB, 1024),
+}
+
+
+def limits_of(device: str | torch.device) -> Limits:
+    """The limits of a device; an unknown one has those of CUDA."""
+    return LIMITS.get(torch.device(device).type, LIMITS["cuda"])
+
+
+def batches(lengths: Sequence[int], budget: int, most: int, busy: int) -> Iterator[list[int]]:
     """Positions of sentences, longest first, in batches of at most `most` sentences and `budget` tokens, or of one.
 
     Sentences of one length form a batch without padding or mask; lengths are mixed only if too few sentences of one
-    length are left to use the machine fully.
+    length are left to keep the machine `busy`.
     """
     longest_first = sorted(range(len(lengths)), key=lambda place: -lengths[place])
     batch: list[int] = []
@@ -24,7 +56,7 @@ def batches(lengths: Sequence[int], budget: int, most: int) -> Iterator[list[int
         if batch:
             width = lengths[batch[0]]
             full = (len(batch) + 1) * width > budget or len(batch) == most
-            shorter = lengths[place] < width and len(batch) * width >= min(BUSY, budget)
+            shorter = lengths[place] < width and len(batch) * width >= min(busy, budget)
             if full or shorter:
                 yield batch
                 batch = []

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from explorer.encoding.read.batching import batches
+from explorer.encoding.read.batching import batches, limits_of
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import FUNCTIONS, GRID_POOLINGS, OWN, Reading, Row, cell_of, pooled, rows
 from explorer.encoding.read.prompts import left_out
@@ -80,11 +80,10 @@ class Encoder(Tokenising):
         self.width: int = model.config.hidden_size
         self.rows: tuple[Row, ...] = rows(model.config.num_hidden_layers)
         self.poolings = poolings  # of the grid
-        # limits of a batch: more tokens are not faster, and bytes of every layer, and under every layer & pooling
-        tokens, states, views = (2**12, 96 * 2**20, 32 * 2**20) if device == "cpu" else (2**15, 2**30, 256 * 2**20)
+        self._limits = limits_of(device)
         state = (model.config.num_hidden_layers + 1) * self.width * (2 if precision == "bfloat16" else 4)
-        self._most_tokens = max(256, min(tokens, states // state))
-        self._most_sentences = max(1, views // (len(self.rows) * len(self.poolings) * self.width * 4))
+        self._most_tokens = max(256, min(self._limits.tokens, self._limits.states // state))
+        self._most_sentences = max(1, self._limits.views // self.bytes_of_views)
 
     def after_prompt(self, prompt: str, digest: str) -> Encoder:
         """A copy that shares the weights, and puts a prompt before every text in place of the model's own."""
@@ -133,6 +132,11 @@ class Encoder(Tokenising):
         with torch.inference_mode():
             return States(hidden=torch.stack(self._hidden(padded, mask)), mask=to_pool(ids, mask))
 
+    @property
+    def bytes_of_views(self) -> int:
+        """The bytes of the vectors of a sentence under every layer & pooling of the grid."""
+        return len(self.rows) * len(self.poolings) * self.width * 4
+
     def outside(self, named: Sequence[Reading]) -> tuple[Reading, ...]:
         """The layers & poolings among these that are neither cells of the grid nor the model default."""
         return tuple(one for one in named if one != OWN and cell_of(one, self.rows, self.poolings) is None)
@@ -170,19 +174,30 @@ class Encoder(Tokenising):
         hidden = self._hidden(padded, real)
         if any(map(left_out, ids)):
             real = to_pool(ids, mask)
-        grid = torch.empty(len(self.rows), len(self.poolings), len(ids), self.width, device=self.device)
-        for place, row in enumerate(self.rows):
-            # (sentence, token, width): two layers are added token by token as in the papers, and halved after pooling
-            states = hidden[row.layers[0]].float()  # once for all poolings, and before bfloat16 rounds a sum
-            for layer in row.layers[1:]:
-                states = states + hidden[layer]
-            for column, pooling in enumerate(self.poolings):
-                grid[place, column] = FUNCTIONS[pooling](states, real)
-            if len(row.layers) > 1:
-                grid[place] /= len(row.layers)
+        grid = self._grid(hidden, real)
         own = self.head(hidden, real) if self.head else None
         also = {one: pooled(one.title, hidden, real) for one in outside}
         return Views(positions=positions, grid=grid, own=own, also=also)
+
+    def _grid(self, hidden: Sequence[Tensor], real: Tensor | None) -> Tensor:
+        """Every layer & pooling (row, pooling, sentence, width) of states (layer, sentence, token, width)."""
+        count = len(hidden[0])
+        grid = torch.empty(len(self.rows), len(self.poolings), count, self.width, device=self.device)
+        at_once = max(1, self._limits.pooled // (4 * hidden[0].numel()))
+        for start in range(0, len(self.rows), at_once):
+            # (sentence of each row, token, width): two layers are added token by token as in the papers, and halved
+            # after pooling; in float32 once for all poolings, and before bfloat16 rounds a sum
+            rows = self.rows[start : start + at_once]
+            summed = [sum((hidden[layer] for layer in row.layers[1:]), hidden[row.layers[0]].float()) for row in rows]
+            states = torch.cat(summed) if len(rows) > 1 else summed[0]
+            mask = real.repeat(len(rows), 1) if real is not None and len(rows) > 1 else real
+            for column, pooling in enumerate(self.poolings):
+                vectors = FUNCTIONS[pooling](states, mask)
+                grid[start : start + at_once, column] = vectors.view(len(rows), count, self.width)
+        for place, row in enumerate(self.rows):
+            if len(row.layers) > 1:
+                grid[place] /= len(row.layers)
+        return grid
 
     def _hidden(self, ids: Tensor, mask: Tensor | None) -> tuple[Tensor, ...]:
         # without padding no mask is passed: attention is faster without one
@@ -209,7 +224,7 @@ class Encoder(Tokenising):
 
     def _batches(self, ids: Sequence[list[int]]) -> Iterator[list[int]]:
         """The places of tokenised sentences in batches; the longest first, so that a lack of memory shows at once."""
-        return batches([len(numbers) for numbers in ids], self._most_tokens, self._most_sentences)
+        return batches([len(numbers) for numbers in ids], self._most_tokens, self._most_sentences, self._limits.busy)
 
 
 def _sent(array: NDArray[Any], device: str | torch.device) -> Tensor:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from explorer.encoding.read import attention
-from explorer.encoding.read.batching import batches, passes
+from explorer.encoding.read.batching import batches, limits_of, passes
 from explorer.encoding.read.encoder import Encoder, States, every_layer, to_pool
 from explorer.encoding.tune import editing
 from explorer.encoding.tune.adapters import Lora, adapt, merged, sharing_copy, targets_of
@@ -22,8 +22,8 @@ from explorer.errors import BadChoice, UnsupportedModel
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-# tokens per pass without gradients
-AT_ONCE = 4096
+# tokens of a pass without gradients that every device can hold
+LEAST = 4096
 # overhead of a training pass, in tokens: small on a processor, large on a GPU
 PASS_ON_CPU = 256
 PASS_ON_GPU = 16384
@@ -238,7 +238,10 @@ class Tunable(nn.Module):
         They are truncated at the encoder's limit, not at that of the training.
         """
         ids = self.encoder.tokens(sentences).ids
-        for places in batches([len(numbers) for numbers in ids], AT_ONCE, AT_ONCE):
+        limits = limits_of(self.model.device)
+        # no more states than in encoding, but as many tokens as anywhere
+        budget = min(limits.tokens, max(LEAST, limits.states // (4 * self.width * (self.layers + 1))))
+        for places in batches([len(numbers) for numbers in ids], budget, budget, limits.busy):
             with torch.no_grad(), autocast():  # left before the yield, since both are state of the whole thread
                 states = self._states([ids[place] for place in places])
             yield places, states

@@ -26,13 +26,10 @@ from explorer.measuring.scores.correlation import ROUNDOFF
 from explorer.progress import Phase, Progress, Work
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
 
     from explorer.encoding.read.encoder import Encoder
-
-# limit the memory of a chunk's vectors under every layer & pooling; more than that makes nothing faster
-VECTORS_BYTES = 128 * 2**20
-SENTENCES = 1024
 
 Cosines = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -158,6 +155,8 @@ def pair_cosines(
 ) -> Work[tuple[Cosines, dict[Reading, Cosines]]]:
     """The cosines of all pairs in the grid (row, pooling, pair); and (pair) under the model default, if declared, and
     each layer & pooling of `also` outside of the grid. `ids` are the tokens of `pairs.sentences`."""
+    from explorer.encoding.read.batching import limits_of
+
     # Equal token sequences are encoded once: in two batches their vectors would differ by rounding, and their cosines
     # would not tie.
     distinct = {(left_out(tokens), *tokens): tokens for tokens in ids}  # which know what of a prompt is not pooled
@@ -167,8 +166,8 @@ def pair_cosines(
     first, second = (np.array([place[text] for text in side], dtype=np.intp) for side in (pairs.first, pairs.second))
     lengths = [len(tokens) for tokens in ids]
     # `also` has no part in it: a layer & pooling has the same chunks, and so the same digits, whenever it is asked for
-    most = VECTORS_BYTES // (len(encoder.rows) * len(encoder.poolings) * encoder.width * 4)
-    most = min(max(2, most), SENTENCES)
+    limits = limits_of(encoder.device)
+    most = min(max(2, limits.vectors // encoder.bytes_of_views), limits.sentences)
 
     grid = np.empty((len(encoder.rows), len(encoder.poolings), len(pairs)))
     alone = (*((OWN,) if encoder.head else ()), *encoder.outside(also))
@@ -208,8 +207,10 @@ def _chunk_cosines(
         del views  # free the memory before the next chunk
         # a divided family is encoded twice, so cap the progress
         yield replace(so_far, done=min(done, so_far.total))
-    in_grid = np.stack([[exact_cosines(cell, *sides) for cell in row] for row in grid])  # cell by cell, to save memory
-    return in_grid, {one: exact_cosines(each, *sides) for one, each in vectors.items()}
+    # cell by cell, to save memory; and together to the processor, which waits for a GPU once
+    first, second = (torch.as_tensor(side, device=_of_float64(grid)) for side in sides)
+    in_grid = torch.stack([_cosines(cell, first, second) for row in grid for cell in row]).view(*shape[:2], -1)
+    return in_grid.cpu().numpy(), {one: exact_cosines(each, *sides) for one, each in vectors.items()}
 
 
 def exact_cosines(vectors: Tensor, first: Places, second: Places) -> Cosines:
@@ -220,16 +221,26 @@ def exact_cosines(vectors: Tensor, first: Places, second: Places) -> Cosines:
     """
     import torch
 
-    exact = vectors.cpu() if vectors.device.type == "mps" else vectors  # Apple's GPUs have no float64
-    exact = exact.to(torch.float64)
+    one, other = (torch.as_tensor(side, device=_of_float64(vectors)) for side in (first, second))
+    cosines: Cosines = _cosines(vectors, one, other).cpu().numpy()
+    return cosines
+
+
+def _of_float64(vectors: Tensor) -> str | torch.device:
+    """The device that computes exactly: Apple's GPUs have no float64."""
+    return "cpu" if vectors.device.type == "mps" else vectors.device
+
+
+def _cosines(vectors: Tensor, first: Tensor, second: Tensor) -> Tensor:
+    import torch
+
+    exact = vectors.to(_of_float64(vectors)).to(torch.float64)
     lengths = torch.linalg.vector_norm(exact, dim=-1)
     empty = lengths == 0
     unit = exact / torch.where(empty, 1.0, lengths)[:, None]
-    of_first, of_second = (torch.as_tensor(side, device=exact.device) for side in (first, second))
     # summed by torch, since a matrix product can sum equal rows in another order
-    squared = (unit[of_first] - unit[of_second]).square_().sum(-1)
-    cosines: Cosines = torch.where(empty[of_first] | empty[of_second], 0.0, 1 - squared / 2).cpu().numpy()
-    return cosines
+    squared = (unit[first] - unit[second]).square_().sum(-1)
+    return torch.where(empty[first] | empty[second], 0.0, 1 - squared / 2)
 
 
 def chunks(first: Places, second: Places, lengths: Sequence[int], most: int) -> Iterator[Places]:

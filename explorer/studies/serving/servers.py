@@ -68,13 +68,13 @@ class Server:
         self, sentences: Sequence[str], rows: Sequence[int], readouts: Sequence[Readout], stage: str
     ) -> Work[list[NDArray[Any]]]:
         """The vectors (row, width) of some rows under each readout."""
-        from explorer.encoding.read.batching import batches
+        from explorer.encoding.read.batching import batches, limits_of
 
         ids = self.ids([sentences[row] for row in rows])
         widths = list(map(len, ids)) if self.padding is None else self.widths(sentences, rows, ids)
         found: list[NDArray[Any]] = []
         done = 0
-        for places in batches(widths, TOKENS, MOST):
+        for places in batches(widths, TOKENS, MOST, limits_of(self.encoder.device).busy):
             parts = self._of_batch([ids[place] for place in places], [widths[place] for place in places], readouts)
             found = found or [np.empty((len(rows), part.shape[1]), dtype=np.float32) for part in parts]
             for vectors, part in zip(found, parts, strict=True):

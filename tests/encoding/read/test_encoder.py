@@ -1,21 +1,25 @@
 import itertools
 import random
 import threading
+from dataclasses import replace
 
 import pytest
 import torch
 
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
-from explorer.encoding.read.batching import BUSY, COLUMNS, ROWS, batches, passes
+from explorer.encoding.read.batching import COLUMNS, LIMITS, ROWS, batches, limits_of, passes
 from explorer.encoding.read.encoder import Encoder
+from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import DECODER_POOLINGS, GRID_POOLINGS, POOLINGS, Reading, Row
+from explorer.encoding.read.prompts import RolePrompts
 from explorer.errors import BadChoice
 from tests.device import DEVICE
-from tests.tiny_models import FAMILIES, SENTENCES, save_tiny
+from tests.tiny_models import FAMILIES, SENTENCES, WIDTH, save_tiny
 
 pytestmark = pytest.mark.device
 
+BUSY = LIMITS["cpu"].busy
 KINDS = [kind for kind in FAMILIES if kind != "bart"]
 
 
@@ -65,6 +69,34 @@ def test_pairs_of_layers_are_averaged_before_they_are_pooled(encoder):
         states = torch.stack([hidden[layer] for layer in row.layers]).mean(0)
         first = {GRID_POOLINGS: states[0], DECODER_POOLINGS: states[-1]}[encoder.poolings]
         assert torch.allclose(grid[place], torch.stack([first, states.mean(0), states.max(0).values]).cpu(), atol=1e-5)
+
+
+@pytest.mark.parametrize("pooled", [0, 3 * 4 * WIDTH * 100, 10**9])  # bytes: of one row, of some, of all
+def test_rows_of_the_grid_that_are_pooled_together_are_those_that_are_pooled_alone(encoder, pooled):
+    sentences, head = [*SENTENCES, "", "a man"], encoder.head or Head(("mean",))
+    unlike = replace(head, prompt="the dog ", roles=RolePrompts(pooled=False))
+    for one in (encoder, encoder.with_changed(head=unlike)):
+        alone, together = one.with_changed(), one.with_changed()
+        alone._limits, together._limits = replace(LIMITS["cpu"], pooled=0), replace(LIMITS["cpu"], pooled=pooled)
+        assert torch.allclose(grid_of(alone, sentences), grid_of(together, sentences), atol=1e-6, equal_nan=True)
+
+
+@pytest.mark.parametrize("device", LIMITS)
+def test_the_batches_of_every_device_give_the_same_vectors(encoder, device, monkeypatch):
+    sentences = [*SENTENCES * 5, *(" ".join(SENTENCES[4].split()[:words]) for words in range(14))]
+    monkeypatch.setitem(LIMITS, "cpu", LIMITS[device])
+    other = encoder.with_model(encoder.model, "", encoder.head)
+    assert torch.allclose(grid_of(other, sentences), grid_of(encoder, sentences), atol=1e-6)
+
+
+def test_padding_fills_what_a_sentence_lacks(encoder):
+    ids = encoder.tokens(["a man", *SENTENCES]).ids
+    blank = encoder.tokenizer().pad_token_id
+    for width in (0, 30, 10**6):
+        padded, mask = encoder.padded(ids, width=width)
+        longest = max(*map(len, ids), min(width, encoder.max_length))
+        assert padded.tolist() == [one + [blank] * (longest - len(one)) for one in ids]
+        assert mask.tolist() == [[True] * len(one) + [False] * (longest - len(one)) for one in ids]
 
 
 def test_layers_and_poolings_outside_of_the_grid_are_those_of_the_averaged_states(encoder):
@@ -133,6 +165,16 @@ def test_bfloat16_reads_almost_what_float32_reads(tmp_path):
     assert torch.nn.functional.cosine_similarity(one, two, dim=-1).min() > 0.999
 
 
+def test_batches_of_a_gpu_are_fewer_and_no_larger_than_its_memory_allows():
+    sizes = [random.Random(place).randint(5, 40) for place in range(5000)]
+    made = {}
+    for device, limits in LIMITS.items():
+        made[device] = list(batches(sizes, limits.tokens, 10**6, limits.busy))
+        assert all(len(batch) * max(sizes[place] for place in batch) <= limits.tokens for batch in made[device])
+    assert len(made["cuda"]) * 5 < len(made["mps"]) < len(made["cpu"])
+    assert limits_of("cuda:1") is limits_of(torch.device("cuda")) is limits_of("meta") is LIMITS["cuda"]
+
+
 def lengths(count: int, seed: int = 0) -> list[int]:
     return [random.Random(seed + place).randint(3, 60) for place in range(count)]
 
@@ -140,7 +182,7 @@ def lengths(count: int, seed: int = 0) -> list[int]:
 @pytest.mark.parametrize(("budget", "most"), [(10**6, 7), (1000, 10**6)])
 def test_every_sentence_is_in_one_batch_longest_first_and_no_batch_is_too_large(budget, most):
     sizes = lengths(500)
-    made = list(batches(sizes, budget, most))
+    made = list(batches(sizes, budget, most, BUSY))
     assert sorted(place for batch in made for place in batch) == list(range(500))
     assert all(len(batch) * max(sizes[place] for place in batch) <= budget for batch in made)
     assert max(map(len, made)) == most or most > 500
@@ -150,12 +192,12 @@ def test_every_sentence_is_in_one_batch_longest_first_and_no_batch_is_too_large(
 
 def test_a_full_batch_has_no_padding_and_few_sentences_of_many_lengths_share_one():
     sizes = [20] * 200 + [10] * 200
-    for batch in batches(sizes, 2000, 10**6):
+    for batch in batches(sizes, 2000, 10**6, BUSY):
         if len(batch) * sizes[batch[0]] >= BUSY:
             assert len({sizes[place] for place in batch}) == 1
-    assert list(batches([10, 5000, 10], 100, 10**6)) == [[1], [0, 2]]
-    assert len(list(batches([10, 9, 8, 7], 1000, 10**6))) == 1
-    assert list(batches([], 100, 10**6)) == []
+    assert list(batches([10, 5000, 10], 100, 10**6, BUSY)) == [[1], [0, 2]]
+    assert len(list(batches([10, 9, 8, 7], 1000, 10**6, BUSY))) == 1
+    assert list(batches([], 100, 10**6, BUSY)) == []
     assert passes([], 256) == []
 
 

@@ -1,5 +1,7 @@
 """Test what is trained of an encoder, a copy of it or adapters, in each family."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
@@ -9,6 +11,7 @@ from transformers.pytorch_utils import Conv1D
 from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import of_folder
 from explorer.encoding.read.attention import EAGER
+from explorer.encoding.read.batching import LIMITS, limits_of
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.tune import adapters, editing, tunable
 from explorer.encoding.tune.adapters import ALL_LINEAR, ATTENTION, TARGETS, Lora
@@ -160,7 +163,8 @@ def test_too_short_a_length_is_refused_as_the_encoder_refuses_it(tiny_encoder):
 
 
 def test_reading_covers_every_sentence_once_longest_first(tiny_encoder, monkeypatch):
-    monkeypatch.setattr(tunable, "AT_ONCE", 20)
+    device = tiny_encoder.device
+    monkeypatch.setitem(LIMITS, device, replace(limits_of(device), tokens=20))
     sentences = [*SENTENCES, *reversed(SENTENCES), "no", "guitar " * 50]
     copy = Tunable(tiny_encoder, POSITIONS)
     seen, lengths = [], []

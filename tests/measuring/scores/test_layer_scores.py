@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from explorer.data.text_sets import GradedPairs
+from explorer.encoding.read.batching import LIMITS, limits_of
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import OWN, Reading, Row, parse
 from explorer.errors import BadChoice
@@ -56,7 +57,8 @@ def test_cutting_the_set_into_chunks_or_tokenising_in_portions_changes_nothing(t
     assert portions.truncated == whole.truncated
     assert np.array_equal(portions.cosines, whole.cosines, equal_nan=True)
     whole = finish(score_layers(tiny_encoder, few_pairs))
-    monkeypatch.setattr(pair_cosines, "VECTORS_BYTES", 1)  # two sentences a chunk
+    device = tiny_encoder.device
+    monkeypatch.setitem(LIMITS, device, replace(limits_of(device), vectors=1))  # two sentences a chunk
     made, chunks = [], pair_cosines.chunks
     monkeypatch.setattr(pair_cosines, "chunks", lambda *of: (made.append(chunk) or chunk for chunk in chunks(*of)))
     assert np.allclose(finish(score_layers(tiny_encoder, few_pairs)).cosines, whole.cosines, atol=1e-6)
