@@ -113,19 +113,19 @@ def encoded(
     started = time.perf_counter()
     kept = checked_titles(encoder, titles)
     distinct = {text: at for at, text in enumerate(dict.fromkeys(texts))}
-    tokens = yield from encoder.tokenised(tuple(distinct), max_length, prompt)
-    ids = tokens.ids
-    widths = [width_of(encoder, title) for title in kept]
-    blocks = _blocks(len(ids), widths)
-    done = 0
+    blocks = _blocks(len(distinct), [width_of(encoder, title) for title in kept])
     readings = [reading_of(encoder, title) for title in kept]
-    for views in encoder.views_of(ids, readings):
-        for reading, block in zip(readings, blocks, strict=True):
-            block[views.positions] = of_batch(encoder, views, reading).float().cpu().numpy()
-        done += len(views.positions)
-        yield Progress(Phase.ENCODING_TEXTS, done, len(ids))
+    done = truncated = 0
+    for start, tokens in (yield from encoder.parts(tuple(distinct), max_length, prompt)):
+        truncated += tokens.truncated
+        for views in encoder.views_of(tokens.ids, readings):
+            rows = [start + place for place in views.positions]
+            for reading, block in zip(readings, blocks, strict=True):
+                block[rows] = of_batch(encoder, views, reading).float().cpu().numpy()
+            done += len(rows)
+            yield Progress(Phase.ENCODING_TEXTS, done, len(distinct))
     places = np.array([distinct[text] for text in texts], dtype=np.intp)
-    return Encoded(kept, blocks, places, tokens.truncated, time.perf_counter() - started)
+    return Encoded(kept, blocks, places, truncated, time.perf_counter() - started)
 
 
 def of_encoding(encoder: Encoder, texts: Sequence[str], max_length: int | None = None) -> TaskCost:

@@ -25,17 +25,19 @@ class Limits:
     pooled: int  # bytes of states that are pooled together, in float32; at least those of one row of the grid
     vectors: int  # bytes of the vectors of a set that wait for their cosines, under every layer & pooling
     sentences: int  # most of these
+    ahead: int  # texts of a part that is tokenised while the device computes; 0: all are tokenised before
+    behind: int  # batches that the device computes while the vectors of an earlier one are fetched
 
 
 LIMITS = {
     # two cores: more of anything is not faster
-    "cpu": Limits(1024, 2**12, 96 * MB, 32 * MB, 0, 128 * MB, 1024),
+    "cpu": Limits(1024, 2**12, 96 * MB, 32 * MB, 0, 128 * MB, 1024, 0, 0),
     # NVIDIA H100 80GB, the grid of 4,000 pairs with `busy` 1,024 or 32,768: BERT-base in bfloat16 1.95 or 0.94 s, in
-    # float32 1.90 or 1.30 s; MiniLM in bfloat16 0.97 or 0.65 s, in float32 0.70 or 0.49 s. The last three are not
-    # measured: a set has sentences for such batches, and few calls pool them.
-    "cuda": Limits(2**15, 2**15, 1024 * MB, 256 * MB, 256 * MB, 512 * MB, 4096),
+    # float32 1.90 or 1.30 s; MiniLM in bfloat16 0.97 or 0.65 s, in float32 0.70 or 0.49 s. The others are
+    # not measured: a set has sentences for such batches, few calls pool them, and a part has several batches.
+    "cuda": Limits(2**15, 2**15, 1024 * MB, 256 * MB, 256 * MB, 512 * MB, 4096, 4096, 1),
     # not measured
-    "mps": Limits(1024, 2**15, 1024 * MB, 256 * MB, 256 * MB, 128 * MB, 1024),
+    "mps": Limits(1024, 2**15, 1024 * MB, 256 * MB, 256 * MB, 128 * MB, 1024, 4096, 0),
 }
 
 

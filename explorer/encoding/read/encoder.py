@@ -14,12 +14,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from explorer.encoding.read.ahead import fetched, made_ahead
 from explorer.encoding.read.batching import batches, limits_of
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import FUNCTIONS, GRID_POOLINGS, OWN, Reading, Row, cell_of, pooled, rows
 from explorer.encoding.read.prompts import left_out
-from explorer.encoding.read.tokenising import Tokenising
+from explorer.encoding.read.tokenising import Tokenising, Tokens
 from explorer.errors import UnsupportedModel
+from explorer.progress import Work
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -146,7 +148,32 @@ class Encoder(Tokenising):
     ) -> Iterator[Views]:
         """Every layer & pooling of the grid, and those of `also`, of every sentence, batch by batch, with one pass
         through the model."""
-        return self.views_of(self.tokens(sentences, max_length).ids, also)
+        for start, tokens in self._parts(sentences, max_length):
+            for views in self.views_of(tokens.ids, also):
+                yield replace(views, positions=[start + place for place in views.positions])
+
+    def parts(
+        self, texts: Sequence[str], max_length: int | None = None, prompt: str | None = None
+    ) -> Work[Iterator[tuple[int, Tokens]]]:
+        """Many texts as `tokens` gives them, in parts, with the place of the first text of each: all in one, or ahead
+        of a device that computes what has been taken."""
+        if self._limits.ahead:
+            return self._parts(texts, max_length, prompt)
+        tokens = yield from self.tokenised(texts, max_length, prompt)
+        return iter([(0, tokens)])
+
+    def _parts(
+        self, texts: Sequence[str], max_length: int | None = None, prompt: str | None = None
+    ) -> Iterator[tuple[int, Tokens]]:
+        size = self._limits.ahead
+        if not size:
+            yield 0, self.tokens(texts, max_length, prompt)
+            return
+
+        def part(start: int) -> tuple[int, Tokens]:
+            return start, self.tokens(texts[start : start + size], max_length, prompt)
+
+        yield from made_ahead(part, range(0, len(texts), size))
 
     def views_of(self, ids: Sequence[list[int]], also: Sequence[Reading] = ()) -> Iterator[Views]:
         """Every layer & pooling of tokenised sentences, as `views` gives them."""
@@ -158,14 +185,20 @@ class Encoder(Tokenising):
         self, sentences: Sequence[str], heads: Sequence[Head]
     ) -> Iterator[tuple[list[int], tuple[Tensor, ...]]]:
         """Vectors (sentence, width) under each of some heads, batch by batch, with the places of its sentences."""
-        ids = self.tokens(sentences).ids
-        for positions in self._batches(ids):
-            with torch.inference_mode():
-                own = [ids[place] for place in positions]
-                padded, mask = self.padded(own)
-                hidden, pooled_tokens = self._hidden(padded, mask), to_pool(own, mask)
-                vectors = tuple(head(hidden, pooled_tokens).float().cpu() for head in heads)
-            yield positions, vectors
+
+        def computed() -> Iterator[tuple[list[int], tuple[Tensor, ...]]]:
+            for start, tokens in self._parts(sentences):
+                for positions in self._batches(tokens.ids):
+                    vectors = self._under_heads([tokens.ids[place] for place in positions], heads)
+                    yield [start + place for place in positions], vectors
+
+        return fetched(computed(), self._limits.behind)
+
+    @torch.inference_mode()
+    def _under_heads(self, ids: list[list[int]], heads: Sequence[Head]) -> tuple[Tensor, ...]:
+        padded, mask = self.padded(ids)
+        hidden, pooled_tokens = self._hidden(padded, mask), to_pool(ids, mask)
+        return tuple(head(hidden, pooled_tokens).float() for head in heads)
 
     @torch.inference_mode()
     def _view(self, ids: list[list[int]], positions: list[int], outside: tuple[Reading, ...]) -> Views:
