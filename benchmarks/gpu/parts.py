@@ -57,10 +57,15 @@ PARTS = (
     Part("tests", "the tests that take a device, on the GPU", 60, 110, "device_tests:results"),
     Part("float32", "loss and gradient of every method, compared with the processor's", 45, 65, "checks:like_the_cpu"),
     Part("synchronisations", f"those of a step of every method, by {SYNCHRONISED}", 25, 45, "checks:synchronisations"),
-    Part("grid", "every layer & pooling of BERT-base and BERT-large shapes, in two precisions", 30, 55, "speed:grid"),
+    Part(
+        "encode",
+        "encoding and the grid of MiniLM and BERT-base shapes in two precisions, next to sentence-transformers",
+        85,
+        115,
+        "encode:against_sentence_transformers",
+    ),
     Part("step", "a training step of the same", 30, 55, "speed:step"),
     Part("epoch", "SG-OPT on 15,455 sentences, from some of its steps", 20, 40, "speed:epoch"),
-    Part("sentences", "sentences per second under the model default", 45, 60, "speed:sentences_per_second"),
     Part("memory", "what is left after each of five runs that are started and stopped", 25, 40, "lives:memory"),
     Part("too large", "a batch that does not fit, and the one that the error names", 20, 35, "lives:too_large"),
     Part(

@@ -1,4 +1,4 @@
-"""Measure the grid, training steps, an epoch and sentences per second, for BERT's shapes."""
+"""Measure training steps and an epoch, for BERT's shapes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 
-from benchmarks.gpu.models import encoder, learner, pairs, sentences, shaped, shapes, small
+from benchmarks.gpu.models import encoder, learner, pairs, shaped, shapes
 from benchmarks.gpu.parts import Row, Setting
 from explorer.data import sample
 from explorer.evaluating.kinds.scored_pairs import PairJudge
@@ -14,22 +14,8 @@ from explorer.progress import finish
 
 PRECISIONS = ("float32", "bfloat16")
 ROUNDS = 3
-PAIRS, BATCH, LENGTH, STEPS = 1500, 64, 32, 10
+BATCH, LENGTH, STEPS = 64, 32, 10
 EPOCH, OF_EPOCH = 15_455, 60  # sentences of STS-B, the text of the paper; steps that are measured
-
-
-def grid(setting: Setting) -> Iterator[Row]:
-    """Seconds for the scores of every layer & pooling."""
-    from explorer.encoding.read.pooling import GRID_POOLINGS
-    from explorer.measuring.scores.layer_scores import score_layers
-
-    chosen = pairs(8 if setting.dry else PAIRS)
-    for shape in shapes(setting):
-        for precision in PRECISIONS:
-            of = encoder(setting, shaped(setting, shape), precision)
-            cells = len(of.rows) * len(GRID_POOLINGS)
-            what = f"{shape}, {precision}: {cells} cells, {len(chosen):,} pairs"
-            yield Row(what, _timed(setting, lambda of=of: finish(score_layers(of, chosen))))
 
 
 def step(setting: Setting) -> Iterator[Row]:
@@ -73,19 +59,6 @@ def epoch(setting: Setting) -> Iterator[Row]:
                 f"{a_step:.3f} s (from {many} steps), {evaluations} evaluations of {len(dev)} pairs "
                 f"at {an_evaluation:.2f} s",
             )
-
-
-def sentences_per_second(setting: Setting) -> Iterator[Row]:
-    """Sentences per second under the model default, with tokenising."""
-    texts = sentences(32 if setting.dry else 8192)
-    found = {"all-MiniLM-L6-v2": small(setting)} if not setting.dry else {}
-    found |= {shape: shaped(setting, shape) for shape in shapes(setting)}
-    for name, model in found.items():
-        for precision in PRECISIONS:
-            of = encoder(setting, model, precision)
-            times = _times(setting, lambda of=of: list(of.under_heads(texts, (of.default_head,))))
-            rate = len(texts) / statistics.median(times)
-            yield Row(f"{name}, {precision}: {len(texts):,} sentences", f"{rate:,.0f} per second")
 
 
 def _timed(setting: Setting, thing: Callable[[], object], many: int = 1, of: str = "") -> str:

@@ -58,6 +58,9 @@ def test_cutting_the_set_into_chunks_or_tokenising_in_portions_changes_nothing(t
     assert np.array_equal(portions.cosines, whole.cosines, equal_nan=True)
     whole = finish(score_layers(tiny_encoder, few_pairs))
     device = tiny_encoder.device
+    monkeypatch.setitem(LIMITS, device, LIMITS["cuda"])
+    as_on_a_gpu = tiny_encoder.with_model(tiny_encoder.model, "", tiny_encoder.head)
+    assert np.allclose(finish(score_layers(as_on_a_gpu, few_pairs)).cosines, whole.cosines, atol=1e-6)
     monkeypatch.setitem(LIMITS, device, replace(limits_of(device), vectors=1))  # two sentences a chunk
     made, chunks = [], pair_cosines.chunks
     monkeypatch.setattr(pair_cosines, "chunks", lambda *of: (made.append(chunk) or chunk for chunk in chunks(*of)))
