@@ -45,6 +45,19 @@ def to_train(model: PreTrainedModel) -> None:
             model.set_attn_implementation(name)
 
 
+def take_masks_as_given() -> None:
+    """Have transformers take every mask as given, for all models of this process.
+
+    Its check for masks of ones alone makes the GPU wait at each pass, and no such mask is passed here.
+    """
+    from transformers import masking_utils
+
+    def can_be_left_out(mask: Tensor | None, length: int, window: int | None = None) -> bool:
+        return mask is None and (window is None or length < window)
+
+    masking_utils._ignore_bidirectional_mask_sdpa = can_be_left_out
+
+
 def in_float32(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **given: Any
 ) -> tuple[Tensor, None]:

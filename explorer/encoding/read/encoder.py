@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from explorer.encoding.read import attention
 from explorer.encoding.read.ahead import fetched, made_ahead
 from explorer.encoding.read.batching import batches, limits_of
 from explorer.encoding.read.head import Head
@@ -82,6 +83,8 @@ class Encoder(Tokenising):
         self.width: int = model.config.hidden_size
         self.rows: tuple[Row, ...] = rows(model.config.num_hidden_layers)
         self.poolings = poolings  # of the grid
+        if device != "cpu":
+            attention.take_masks_as_given()
         self._limits = limits_of(device)
         state = (model.config.num_hidden_layers + 1) * self.width * (2 if precision == "bfloat16" else 4)
         self._most_tokens = max(256, min(self._limits.tokens, self._limits.states // state))
@@ -196,21 +199,22 @@ class Encoder(Tokenising):
 
     @torch.inference_mode()
     def _under_heads(self, ids: list[list[int]], heads: Sequence[Head]) -> tuple[Tensor, ...]:
-        padded, mask = self.padded(ids)
-        hidden, pooled_tokens = self._hidden(padded, mask), to_pool(ids, mask)
-        return tuple(head(hidden, pooled_tokens).float() for head in heads)
+        hidden, mask = self._computed(ids)
+        return tuple(head(hidden, mask).float() for head in heads)
 
     @torch.inference_mode()
     def _view(self, ids: list[list[int]], positions: list[int], outside: tuple[Reading, ...]) -> Views:
-        padded, mask = self.padded(ids)
-        real = None if len({len(numbers) for numbers in ids}) == 1 else mask
-        hidden = self._hidden(padded, real)
-        if any(map(left_out, ids)):
-            real = to_pool(ids, mask)
+        hidden, mask = self._computed(ids)
+        real = None if _of_one_length(ids) and not any(map(left_out, ids)) else mask
         grid = self._grid(hidden, real)
         own = self.head(hidden, real) if self.head else None
         also = {one: pooled(one.title, hidden, real) for one in outside}
         return Views(positions=positions, grid=grid, own=own, also=also)
+
+    def _computed(self, ids: list[list[int]]) -> tuple[tuple[Tensor, ...], Tensor]:
+        """The states of every layer, and the mask of the tokens to pool."""
+        padded, mask = self.padded(ids)
+        return self._hidden(padded, None if _of_one_length(ids) else mask), to_pool(ids, mask)
 
     def _grid(self, hidden: Sequence[Tensor], real: Tensor | None) -> Tensor:
         """Every layer & pooling (row, pooling, sentence, width) of states (layer, sentence, token, width)."""
@@ -258,6 +262,10 @@ class Encoder(Tokenising):
     def _batches(self, ids: Sequence[list[int]]) -> Iterator[list[int]]:
         """The places of tokenised sentences in batches; the longest first, so that a lack of memory shows at once."""
         return batches([len(numbers) for numbers in ids], self._most_tokens, self._most_sentences, self._limits.busy)
+
+
+def _of_one_length(ids: Sequence[list[int]]) -> bool:
+    return len({len(numbers) for numbers in ids}) == 1
 
 
 def _sent(array: NDArray[Any], device: str | torch.device) -> Tensor:

@@ -49,7 +49,7 @@ class Tunable(nn.Module):
             adapt(self.model, targets_of(self.model, encoder.name, adapters.targets), adapters)
         if checkpointing:
             checkpoint(self.model, encoder.name)
-        take_masks_as_given()
+        attention.take_masks_as_given()
         self.max_length = min(max_length, encoder.max_length)
         self.width = encoder.width
         self.layers: int = self.model.config.num_hidden_layers
@@ -269,19 +269,6 @@ def all_kept(model: PreTrainedModel) -> Iterator[int]:
     model.activation_checkpointing_disable()
     yield len(layers)
     checkpoint(model, "")
-
-
-def take_masks_as_given() -> None:
-    """Have transformers take every mask as given, for all models of this process.
-
-    Its check for masks of ones alone makes the GPU wait at each pass, and no such mask is passed here.
-    """
-    from transformers import masking_utils
-
-    def can_be_left_out(mask: Tensor | None, length: int, window: int | None = None) -> bool:
-        return mask is None and (window is None or length < window)
-
-    masking_utils._ignore_bidirectional_mask_sdpa = can_be_left_out
 
 
 def attending(encoder: Encoder) -> Encoder:

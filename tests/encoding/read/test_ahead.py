@@ -12,15 +12,18 @@ from explorer.encoding.read.batching import LIMITS
 from explorer.encoding.read.encoder import Encoder
 from explorer.encoding.read.head import Head
 from explorer.encoding.read.pooling import OWN, parse
+from explorer.encoding.read.prompts import PromptedIds
 from explorer.evaluating.encoded import encoded
 from explorer.measuring.sentences.sentence_vectors import gathered
 from explorer.progress import finish
 from tests.device import DEVICE
 from tests.tiny_models import SENTENCES, save_tiny
+from tests.waits import FAR, Waits, far_away
 
 pytestmark = pytest.mark.device
 
 TEXTS = [f"{text} {number}" for number in range(4) for text in SENTENCES] + ["", "guitar " * 80]
+ROUNDING = 1e-6 if DEVICE == "cpu" else 1e-5
 READINGS = [OWN, parse("mean of layer 1", 2), parse("last of layers 0-2", 2)]
 
 
@@ -121,13 +124,13 @@ def test_tensors_are_fetched_in_order_after_later_ones_are_computed(behind):
 def test_vectors_are_those_of_texts_that_are_tokenised_first(pair):
     first, ahead = pair
     heads = [Head(("mean",)), Head(("max of layer 1",), normalize=True)]
-    assert torch.allclose(together(ahead, heads), together(first, heads), atol=1e-6)
+    assert torch.allclose(together(ahead, heads), together(first, heads), atol=ROUNDING)
     for one, other in zip(*(finish(gathered(each, TEXTS, READINGS, 20)) for each in pair), strict=True):
-        assert torch.allclose(torch.tensor(one), torch.tensor(other), atol=1e-6)
+        assert torch.allclose(torch.tensor(one), torch.tensor(other), atol=ROUNDING)
     one, other = (finish(encoded(each, [*TEXTS, *TEXTS[:3]], 20, prompt="the ")) for each in pair)
     assert (one.titles, one.truncated) == (other.titles, other.truncated)
     for title in one.titles:
-        assert torch.allclose(torch.tensor(one.of(title)), torch.tensor(other.of(title)), atol=1e-6)
+        assert torch.allclose(torch.tensor(one.of(title)), torch.tensor(other.of(title)), atol=ROUNDING)
 
 
 def test_progress_of_texts_that_are_tokenised_ahead_counts_to_all_of_them(pair):
@@ -138,3 +141,19 @@ def test_progress_of_texts_that_are_tokenised_ahead_counts_to_all_of_them(pair):
         done = [progress.done for progress in told if progress.total == distinct]
         assert done == sorted(done)
         assert done[-1] == distinct
+
+
+@pytest.mark.parametrize("kind", ["bert", "modernbert"])  # with a window or without
+def test_no_pass_makes_a_gpu_wait(tmp_path, kind):
+    near = load(of_folder(kind, save_tiny(kind, tmp_path / kind)), "float32", "cpu")
+    near.device, ids = FAR, [*near.tokens(TEXTS).ids, *near.tokens(SENTENCES[:1] * 5).ids]
+    with far_away(near.model):
+        far = near.with_model(near.model, "", Head(("mean", "cls")))
+        parts = [ids, ids[-5:], [PromptedIds(one, 2) for one in ids]]
+        with Waits(FAR) as waits:
+            for some in parts:
+                (vectors,) = far._under_heads(some, [far.default_head])
+                views = far._view(some, [], tuple(READINGS[1:]))
+    assert vectors.shape == (len(ids), 2 * far.width)
+    assert views.grid.device.type == FAR
+    assert waits.found == []
