@@ -34,10 +34,11 @@ LIMITS = {
     "cpu": Limits(1024, 2**12, 96 * MB, 32 * MB, 0, 128 * MB, 1024, 0, 0),
     # NVIDIA H100 80GB, the grid of 4,000 pairs with `busy` 1,024 or 32,768: BERT-base in bfloat16 1.95 or 0.94 s, in
     # float32 1.90 or 1.30 s; MiniLM in bfloat16 0.97 or 0.65 s, in float32 0.70 or 0.49 s. The others are
-    # not measured: a set has sentences for such batches, few calls pool them, and a part has several batches.
-    "cuda": Limits(2**15, 2**15, 1024 * MB, 256 * MB, 256 * MB, 512 * MB, 4096, 4096, 1),
+    # not measured: a set has sentences for such batches, a call that pools fewer bytes takes longer to start than to
+    # compute, and a part has several batches.
+    "cuda": Limits(2**15, 2**15, 1024 * MB, 256 * MB, 32 * MB, 512 * MB, 4096, 4096, 1),
     # not measured
-    "mps": Limits(1024, 2**15, 1024 * MB, 256 * MB, 256 * MB, 128 * MB, 1024, 4096, 0),
+    "mps": Limits(1024, 2**15, 1024 * MB, 256 * MB, 32 * MB, 128 * MB, 1024, 4096, 0),
 }
 
 
