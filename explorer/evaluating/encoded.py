@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 from explorer import in_words
 from explorer.encoding.read.pooling import MODEL_DEFAULT, OWN, Reading, Row, parse
 from explorer.errors import BadChoice, NotWritable
-from explorer.measuring.sentences.sentence_vectors import of_batch
 from explorer.places import cache_folder
 from explorer.progress import Phase, Progress, Work
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from explorer.encoding.read.encoder import Encoder
+    from explorer.encoding.read.encoder import Encoder, Parts
     from explorer.measuring.sentences.cut_texts import CutTexts
 
 Vectors = NDArray[np.float32]  # (text, width)
@@ -115,17 +114,21 @@ def encoded(
     distinct = {text: at for at, text in enumerate(dict.fromkeys(texts))}
     blocks = _blocks(len(distinct), [width_of(encoder, title) for title in kept])
     readings = [reading_of(encoder, title) for title in kept]
-    done = truncated = 0
-    for start, tokens in (yield from encoder.parts(tuple(distinct), max_length, prompt)):
-        truncated += tokens.truncated
-        for views in encoder.views_of(tokens.ids, readings):
-            rows = [start + place for place in views.positions]
-            for reading, block in zip(readings, blocks, strict=True):
-                block[rows] = of_batch(encoder, views, reading).float().cpu().numpy()
-            done += len(rows)
-            yield Progress(Phase.ENCODING_TEXTS, done, len(distinct))
+    done, cut = 0, list[int]()
+
+    def counted(parts: Parts) -> Parts:
+        for start, tokens in parts:
+            cut.append(tokens.truncated)
+            yield start, tokens
+
+    parts = counted((yield from encoder.parts(tuple(distinct), max_length, prompt)))
+    for rows, vectors in encoder.under_readings(parts, readings):
+        for block, part in zip(blocks, vectors, strict=True):
+            block[rows] = part.numpy()
+        done += len(rows)
+        yield Progress(Phase.ENCODING_TEXTS, done, len(distinct))
     places = np.array([distinct[text] for text in texts], dtype=np.intp)
-    return Encoded(kept, blocks, places, truncated, time.perf_counter() - started)
+    return Encoded(kept, blocks, places, sum(cut), time.perf_counter() - started)
 
 
 def of_encoding(encoder: Encoder, texts: Sequence[str], max_length: int | None = None) -> TaskCost:

@@ -179,8 +179,10 @@ def test_a_declared_default_is_used_else_the_mean_of_the_last_layer(bundled_enco
 
 def test_a_text_that_occurs_twice_is_encoded_once_and_cut_at_the_limit(tiny_encoder, monkeypatch):
     seen = []
-    real = type(tiny_encoder).views_of
-    monkeypatch.setattr(type(tiny_encoder), "views_of", lambda self, ids, *_: seen.append(len(ids)) or real(self, ids))
+    real = type(tiny_encoder).parts
+    monkeypatch.setattr(
+        type(tiny_encoder), "parts", lambda self, texts, *how: seen.append(len(texts)) or real(self, texts, *how)
+    )
     finish(encoded(tiny_encoder, TEXTS))
     assert seen == [4]
     found = finish(encoded(tiny_encoder, TEXTS, max_length=4))
@@ -219,7 +221,7 @@ def test_the_file_has_no_name_and_its_space_is_reserved(tiny_encoder, folder):
 
 def test_a_disk_that_is_too_small_is_refused_before_anything_is_encoded(tiny_encoder, folder, monkeypatch):
     need = 4 * 4 * tiny_encoder.width * len(titles_of(tiny_encoder))
-    monkeypatch.setattr(type(tiny_encoder), "views_of", lambda *_: pytest.fail("encoded"))
+    monkeypatch.setattr(type(tiny_encoder), "parts", lambda *_: pytest.fail("encoded"))
     monkeypatch.setattr(module, "SPARE", 0)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=need - 1))
     with pytest.raises(NotWritable, match=r"The vectors need 8.19 KB in .*cache, where .* are free\. Choose fewer"):

@@ -299,8 +299,10 @@ def test_first_answers_at_ranks_1_3_and_nowhere_give_the_published_value(monkeyp
 
 def test_one_encoding_serves_every_layer_and_pooling(encoder, questions, monkeypatch):
     passes = []
-    real = type(encoder).views_of
-    monkeypatch.setattr(type(encoder), "views_of", lambda self, ids, *_: passes.append(len(ids)) or real(self, ids))
+    real = type(encoder).parts
+    monkeypatch.setattr(
+        type(encoder), "parts", lambda self, texts, *how: passes.append(len(texts)) or real(self, texts, *how)
+    )
     titles = titles_of(encoder)
     found = finish(search(encoder, questions, titles=titles))
     assert passes == [len({*questions.collection.documents, *questions.collection.queries})]

@@ -56,8 +56,14 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def encodings(tiny_encoder, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many texts each call of the encoder had."""
     calls: list[int] = []
-    real = type(tiny_encoder).views_of
-    monkeypatch.setattr(type(tiny_encoder), "views_of", lambda self, ids, *_: calls.append(len(ids)) or real(self, ids))
+    real = type(tiny_encoder).under_readings
+
+    def counted(self, parts, readings):
+        every = [*parts]
+        calls.append(sum(len(tokens.ids) for _, tokens in every))
+        return real(self, (part for part in every), readings)
+
+    monkeypatch.setattr(type(tiny_encoder), "under_readings", counted)
     return calls
 
 

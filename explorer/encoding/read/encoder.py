@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -26,6 +27,11 @@ from explorer.progress import Work
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+# so many layers & poolings are pooled one by one, and wait in pinned memory for the next batch; more as a grid
+FEW = 4
+# texts as tokens, in parts, with the place of the first text of each
+Parts = Generator[tuple[int, Tokens], None, None]
 
 
 @dataclass(frozen=True)
@@ -155,19 +161,15 @@ class Encoder(Tokenising):
             for views in self.views_of(tokens.ids, also):
                 yield replace(views, positions=[start + place for place in views.positions])
 
-    def parts(
-        self, texts: Sequence[str], max_length: int | None = None, prompt: str | None = None
-    ) -> Work[Iterator[tuple[int, Tokens]]]:
+    def parts(self, texts: Sequence[str], max_length: int | None = None, prompt: str | None = None) -> Work[Parts]:
         """Many texts as `tokens` gives them, in parts, with the place of the first text of each: all in one, or ahead
         of a device that computes what has been taken."""
         if self._limits.ahead:
             return self._parts(texts, max_length, prompt)
         tokens = yield from self.tokenised(texts, max_length, prompt)
-        return iter([(0, tokens)])
+        return (part for part in [(0, tokens)])
 
-    def _parts(
-        self, texts: Sequence[str], max_length: int | None = None, prompt: str | None = None
-    ) -> Iterator[tuple[int, Tokens]]:
+    def _parts(self, texts: Sequence[str], max_length: int | None = None, prompt: str | None = None) -> Parts:
         size = self._limits.ahead
         if not size:
             yield 0, self.tokens(texts, max_length, prompt)
@@ -183,6 +185,37 @@ class Encoder(Tokenising):
         outside = self.outside(also)
         for positions in self._batches(ids):
             yield self._view([ids[place] for place in positions], positions, outside)
+
+    def under_readings(
+        self, parts: Parts, readings: Sequence[Reading]
+    ) -> Iterator[tuple[list[int], tuple[Tensor, ...]]]:
+        """Vectors (sentence, width) under each of some layers & poolings, batch by batch, with the places of its
+        sentences; of texts as `parts` gives them."""
+        few = len(readings) <= FEW
+
+        def computed() -> Iterator[tuple[list[int], tuple[Tensor, ...]]]:
+            with closing(parts):  # an error that is kept would keep the thread that tokenises
+                for start, tokens in parts:
+                    for positions in self._batches(tokens.ids):
+                        vectors = self._under_readings([tokens.ids[place] for place in positions], readings, few)
+                        yield [start + place for place in positions], vectors
+
+        return fetched(computed(), self._limits.behind if few else 0)
+
+    @torch.inference_mode()
+    def _under_readings(self, ids: list[list[int]], readings: Sequence[Reading], few: bool) -> tuple[Tensor, ...]:
+        hidden, mask = self._computed(ids)
+        real = _needed(mask, ids)
+        grid = None if few else self._grid(hidden, real)
+
+        def vectors(reading: Reading) -> Tensor:
+            if reading == OWN:
+                assert self.head is not None, "the encoder declares a model default"
+                return self.head(hidden, real)
+            cell = cell_of(reading, self.rows, self.poolings)
+            return pooled(reading.title, hidden, real) if grid is None or cell is None else grid[cell]
+
+        return tuple(vectors(reading).float() for reading in readings)
 
     def under_heads(
         self, sentences: Sequence[str], heads: Sequence[Head]
@@ -205,7 +238,7 @@ class Encoder(Tokenising):
     @torch.inference_mode()
     def _view(self, ids: list[list[int]], positions: list[int], outside: tuple[Reading, ...]) -> Views:
         hidden, mask = self._computed(ids)
-        real = None if _of_one_length(ids) and not any(map(left_out, ids)) else mask
+        real = _needed(mask, ids)
         grid = self._grid(hidden, real)
         own = self.head(hidden, real) if self.head else None
         also = {one: pooled(one.title, hidden, real) for one in outside}
@@ -266,6 +299,11 @@ class Encoder(Tokenising):
 
 def _of_one_length(ids: Sequence[list[int]]) -> bool:
     return len({len(numbers) for numbers in ids}) == 1
+
+
+def _needed(mask: Tensor, ids: Sequence[list[int]]) -> Tensor | None:
+    """The mask of the tokens to pool, None if these are all."""
+    return None if _of_one_length(ids) and not any(map(left_out, ids)) else mask
 
 
 def _sent(array: NDArray[Any], device: str | torch.device) -> Tensor:

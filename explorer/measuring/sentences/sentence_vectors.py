@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.encoding.read.pooling import OWN, Reading, Row, cell_of
+from explorer.encoding.read.pooling import OWN, Reading, Row
 from explorer.errors import BadChoice, ModelError, NotWeights, UnsupportedModel
 from explorer.in_words import rounded
 from explorer.progress import Progress, Work
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from explorer.encoding.read.encoder import Encoder, Views
+    from explorer.encoding.read.encoder import Encoder
 
 Vectors = NDArray[np.float32]
 _FLOAT32 = "Switch precision to float32."
@@ -48,24 +46,15 @@ def gathered(
         raise BadChoice(f"'{encoder.name}' declares no model default. Choose a layer & pooling.")
     found: list[Vectors] = []
     done = 0
-    for views in encoder.views(sentences, max_length, readings):
-        parts = [of_batch(encoder, views, reading) for reading in readings]
+    parts = yield from encoder.parts(sentences, max_length)
+    for places, vectors in encoder.under_readings(parts, readings):
         if not found:  # the width is known only now: a model default can have another one
-            found = [np.empty((len(sentences), part.shape[-1]), dtype=np.float32) for part in parts]
-        for of_all, part in zip(found, parts, strict=True):
-            of_all[views.positions] = part.float().cpu().numpy()
-        done += len(views.positions)
+            found = [np.empty((len(sentences), part.shape[-1]), dtype=np.float32) for part in vectors]
+        for of_all, part in zip(found, vectors, strict=True):
+            of_all[places] = part.numpy()
+        done += len(places)
         yield Progress(stage, done, len(sentences))
     return tuple(found) or tuple(np.empty((0, encoder.width), dtype=np.float32) for _ in readings)
-
-
-def of_batch(encoder: Encoder, views: Views, reading: Reading) -> Tensor:
-    """The vectors (sentence, width) of a batch under one of the layers & poolings that were asked for."""
-    if reading == OWN:
-        assert views.own is not None, "the encoder declares a model default"
-        return views.own
-    cell = cell_of(reading, encoder.rows, encoder.poolings)
-    return views.also[reading] if cell is None else views.grid[cell]
 
 
 def every_layer(encoder: Encoder, pooling: str) -> list[Reading]:

@@ -2,6 +2,7 @@ import threading
 import time
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
@@ -85,7 +86,7 @@ def test_an_error_comes_where_its_part_would_and_ends_the_thread():
     assert threads() == []
 
 
-@pytest.mark.parametrize("way", ["heads", "views", "encoded"])
+@pytest.mark.parametrize("way", ["heads", "views", "encoded", "gathered"])
 def test_work_that_fails_leaves_no_thread_while_its_error_is_kept(pair, way, monkeypatch):
     ahead, calls = pair[1], []
 
@@ -101,6 +102,7 @@ def test_work_that_fails_leaves_no_thread_while_its_error_is_kept(pair, way, mon
         "heads": lambda: together(ahead, [Head(("mean",))]),
         "views": lambda: list(ahead.views(TEXTS)),
         "encoded": lambda: finish(encoded(ahead, TEXTS)),
+        "gathered": lambda: finish(gathered(ahead, TEXTS, READINGS)),
     }[way]
     with pytest.raises(MemoryError) as error:
         work()
@@ -131,6 +133,14 @@ def test_vectors_are_those_of_texts_that_are_tokenised_first(pair):
     assert (one.titles, one.truncated) == (other.titles, other.truncated)
     for title in one.titles:
         assert torch.allclose(torch.tensor(one.of(title)), torch.tensor(other.of(title)), atol=ROUNDING)
+
+
+@pytest.mark.parametrize("titles", [[], ["max of layer 1", "mean of layers 0 + 2"]])
+def test_few_layers_and_poolings_are_equal_to_the_bit_with_those_of_the_whole_grid(pair, titles):
+    for encoder in pair:
+        few, every = finish(encoded(encoder, TEXTS, titles=titles)), finish(encoded(encoder, TEXTS))
+        for title in few.titles:
+            assert np.array_equal(few.of(title), every.of(title))
 
 
 def test_progress_of_texts_that_are_tokenised_ahead_counts_to_all_of_them(pair):
