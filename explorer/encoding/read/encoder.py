@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 FEW = 4
 # texts as tokens, in parts, with the place of the first text of each
 Parts = Generator[tuple[int, Tokens], None, None]
+Vectors = tuple[Tensor, ...]  # (sentence, width), of each of some readings or heads
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,7 @@ class Encoder(Tokenising):
         self.poolings = poolings  # of the grid
         if device != "cpu":
             attention.take_masks_as_given()
+        self.bytes_of_views = len(self.rows) * len(poolings) * self.width * 4  # of a sentence, under the whole grid
         self._limits = limits_of(device)
         state = (model.config.num_hidden_layers + 1) * self.width * (2 if precision == "bfloat16" else 4)
         self._most_tokens = max(256, min(self._limits.tokens, self._limits.states // state))
@@ -143,11 +145,6 @@ class Encoder(Tokenising):
         with torch.inference_mode():
             return States(hidden=torch.stack(self._hidden(padded, mask)), mask=to_pool(ids, mask))
 
-    @property
-    def bytes_of_views(self) -> int:
-        """The bytes of the vectors of a sentence under every layer & pooling of the grid."""
-        return len(self.rows) * len(self.poolings) * self.width * 4
-
     def outside(self, named: Sequence[Reading]) -> tuple[Reading, ...]:
         """The layers & poolings among these that are neither cells of the grid nor the model default."""
         return tuple(one for one in named if one != OWN and cell_of(one, self.rows, self.poolings) is None)
@@ -186,54 +183,47 @@ class Encoder(Tokenising):
         for positions in self._batches(ids):
             yield self._view([ids[place] for place in positions], positions, outside)
 
-    def under_readings(
-        self, parts: Parts, readings: Sequence[Reading]
-    ) -> Iterator[tuple[list[int], tuple[Tensor, ...]]]:
+    def under_readings(self, parts: Parts, readings: Sequence[Reading]) -> Iterator[tuple[list[int], Vectors]]:
         """Vectors (sentence, width) under each of some layers & poolings, batch by batch, with the places of its
         sentences; of texts as `parts` gives them."""
         few = len(readings) <= FEW
 
-        def computed() -> Iterator[tuple[list[int], tuple[Tensor, ...]]]:
-            with closing(parts):  # an error that is kept would keep the thread that tokenises
-                for start, tokens in parts:
-                    for positions in self._batches(tokens.ids):
-                        vectors = self._under_readings([tokens.ids[place] for place in positions], readings, few)
-                        yield [start + place for place in positions], vectors
+        @torch.inference_mode()
+        def under(ids: list[list[int]]) -> Vectors:
+            hidden, mask = self._computed(ids)
+            real = _needed(mask, ids)
+            grid = None if few else self._grid(hidden, real)
 
-        return fetched(computed(), self._limits.behind if few else 0)
+            def vectors(reading: Reading) -> Tensor:
+                if reading == OWN:
+                    assert self.head is not None, "the encoder declares a model default"
+                    return self.head(hidden, real)
+                cell = cell_of(reading, self.rows, self.poolings)
+                return pooled(reading.title, hidden, real) if grid is None or cell is None else grid[cell]
 
-    @torch.inference_mode()
-    def _under_readings(self, ids: list[list[int]], readings: Sequence[Reading], few: bool) -> tuple[Tensor, ...]:
-        hidden, mask = self._computed(ids)
-        real = _needed(mask, ids)
-        grid = None if few else self._grid(hidden, real)
+            return tuple(vectors(reading).float() for reading in readings)
 
-        def vectors(reading: Reading) -> Tensor:
-            if reading == OWN:
-                assert self.head is not None, "the encoder declares a model default"
-                return self.head(hidden, real)
-            cell = cell_of(reading, self.rows, self.poolings)
-            return pooled(reading.title, hidden, real) if grid is None or cell is None else grid[cell]
+        return fetched(self._of_batches(parts, under), self._limits.behind if few else 0)
 
-        return tuple(vectors(reading).float() for reading in readings)
-
-    def under_heads(
-        self, sentences: Sequence[str], heads: Sequence[Head]
-    ) -> Iterator[tuple[list[int], tuple[Tensor, ...]]]:
+    def under_heads(self, sentences: Sequence[str], heads: Sequence[Head]) -> Iterator[tuple[list[int], Vectors]]:
         """Vectors (sentence, width) under each of some heads, batch by batch, with the places of its sentences."""
 
-        def computed() -> Iterator[tuple[list[int], tuple[Tensor, ...]]]:
-            for start, tokens in self._parts(sentences):
+        @torch.inference_mode()
+        def under(ids: list[list[int]]) -> Vectors:
+            hidden, mask = self._computed(ids)
+            return tuple(head(hidden, mask).float() for head in heads)
+
+        return fetched(self._of_batches(self._parts(sentences), under), self._limits.behind)
+
+    def _of_batches(
+        self, parts: Parts, under: Callable[[list[list[int]]], Vectors]
+    ) -> Iterator[tuple[list[int], Vectors]]:
+        """The vectors of the ids of each batch, with the places of its sentences."""
+        with closing(parts):  # an error that is kept would keep the thread that tokenises
+            for start, tokens in parts:
                 for positions in self._batches(tokens.ids):
-                    vectors = self._under_heads([tokens.ids[place] for place in positions], heads)
+                    vectors = under([tokens.ids[place] for place in positions])
                     yield [start + place for place in positions], vectors
-
-        return fetched(computed(), self._limits.behind)
-
-    @torch.inference_mode()
-    def _under_heads(self, ids: list[list[int]], heads: Sequence[Head]) -> tuple[Tensor, ...]:
-        hidden, mask = self._computed(ids)
-        return tuple(head(hidden, mask).float() for head in heads)
 
     @torch.inference_mode()
     def _view(self, ids: list[list[int]], positions: list[int], outside: tuple[Reading, ...]) -> Views:

@@ -160,7 +160,7 @@ class Training(TrainingFacts):
         learner = self.learner
         if learner is None or learner.sound:
             return None
-        updates = self._fetched(learner)
+        updates = learner.fetch()
         if learner.trouble:
             raise learner.trouble
         return self._training(learner, updates=updates)
@@ -228,17 +228,11 @@ class Training(TrainingFacts):
         while learner.step < learner.last and not self._stopped_early:
             self.meter.begin()
             learner.update()
-            yield self._training(learner, updates=self._fetched(learner) if learner.fetch_due else ())
+            yield self._training(learner, updates=learner.fetch() if learner.fetch_due else ())
             if learner.trouble:
                 raise learner.trouble
             yield from self._evaluate_if_due(learner)
             self._save_if_due()
-
-    def _fetched(self, learner: Learner) -> tuple[run_folder.TrainingStep, ...]:
-        """The updates since the last fetch, whose time ends with it."""
-        updates = learner.fetch()
-        self.meter.fetched(len(updates), len(updates) * learner.schedule.accumulate * learner.feed.rows_a_batch)
-        return updates
 
     def _evaluate_if_due(self, learner: Learner) -> Iterator[Step]:
         if not learner.evaluation_due:
@@ -369,6 +363,7 @@ class Training(TrainingFacts):
             yield self._step(Progress(phase, progress.done, progress.total) if phase else progress)
 
     def _training(self, learner: Learner, updates: Sequence[run_folder.TrainingStep] = (), **news: Any) -> Step:
+        self.meter.fetched(len(updates), len(updates) * learner.schedule.accumulate * learner.feed.rows_a_batch)
         if self.parts > 1:
             updates = [replace(one, step=self.numbered(one.step), stage=self.stage) for one in updates]
         of_run = self._step(Progress(Phase.TRAINING, 0, 0), updates=tuple(updates), **news)

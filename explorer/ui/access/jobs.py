@@ -54,7 +54,7 @@ class Job:
     result: Any = None
     error: str = ""
     details: str = ""
-    _stage_started: float = field(default_factory=time.monotonic)
+    stage_started: float = field(default_factory=time.monotonic)
     _stop: threading.Event = field(default_factory=threading.Event)
     _ended: threading.Event = field(default_factory=threading.Event)
 
@@ -69,17 +69,12 @@ class Job:
         return self.live and self._stop.is_set()
 
     @property
-    def seconds(self) -> float:
-        """Seconds since the current stage began."""
-        return time.monotonic() - self._stage_started
-
-    @property
     def seconds_left(self) -> float | None:
         """An estimate from the speed of the current stage; None before its first progress."""
         progress = self.progress
         if not progress.done:
             return None
-        return self.seconds / progress.done * (progress.total - progress.done)
+        return (time.monotonic() - self.stage_started) / progress.done * (progress.total - progress.done)
 
     def ends_within(self, seconds: float) -> bool:
         """Wait up to `seconds` for the end; whether the job has ended."""
@@ -103,7 +98,7 @@ class Job:
                 fair_share.adapt()
                 progress = next(work)
                 if (progress.stage, progress.about) != (self.progress.stage, self.progress.about):
-                    self._stage_started = time.monotonic()
+                    self.stage_started = time.monotonic()
                 self.progress = progress
                 # between two steps: batches of many lengths leave gaps, which would add up until the end of long work
                 if time.monotonic() - given_back > GIVE_BACK:
@@ -314,9 +309,10 @@ def _progress(job: Job) -> None:
     if progress.total:
         text += f", {progress.amount}"
     left = job.seconds_left
-    text += (
-        f" · {in_words.duration(job.seconds)} so far" if left is None else f" · about {in_words.duration(left)} left"
-    )
+    if left is None:
+        text += f" · {in_words.duration(time.monotonic() - job.stage_started)} so far"
+    else:
+        text += f" · about {in_words.duration(left)} left"
     st.progress(min(1.0, progress.done / progress.total) if progress.total else 0.0, text)
     front = in_front(job)
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -160,9 +160,9 @@ def test_no_pass_makes_a_gpu_wait(tmp_path, kind):
     with far_away(near.model):
         far = near.with_model(near.model, "", Head(("mean", "cls")))
         parts = [ids, ids[-5:], [PromptedIds(one, 2) for one in ids]]
-        with Waits(FAR) as waits:
+        with torch.inference_mode(), Waits(FAR) as waits:
             for some in parts:
-                (vectors,) = far._under_heads(some, [far.default_head])
+                vectors = far.default_head(*far._computed(some))
                 views = far._view(some, [], tuple(READINGS[1:]))
     assert vectors.shape == (len(ids), 2 * far.width)
     assert views.grid.device.type == FAR
