@@ -95,6 +95,11 @@ def test_the_published_lengths_have_the_means_of_their_beta_distributions():
     assert cells == {0, 1, 2, 3}, "every part of the document is drawn"
 
 
+def test_an_anchor_lies_in_the_middle_where_a_cell_is_left_for_the_other():
+    ((start, _), _), ((other, _), _) = anchors_of(4 * 32, [[0.5] * (DRAWN + 2)] * 2, 32, 32)
+    assert (start, other) == (2 * 32, 0)
+
+
 @pytest.mark.parametrize("tokens", range(9))
 def test_a_document_of_a_few_tokens_gives_spans_all_the_same(tokens):
     for anchor, positives in anchors_of(tokens, drawn(2, 2, 1), 32, 512):

@@ -24,7 +24,7 @@ from explorer.data.tables.files import (
     tsv_table,
     txt_table,
 )
-from explorer.data.tables.table import LISTED, MOST_COLUMNS, Table
+from explorer.data.tables.table import LISTED, LONGEST_NAME, MOST_COLUMNS, Table, listed
 from explorer.errors import LONGEST, StrataError, UnreadableFile, WrongColumns
 
 
@@ -79,6 +79,10 @@ def test_a_column_is_found_by_its_name_in_one_line_among_as_many_as_allowed():
     assert len(table.columns) == MOST_COLUMNS
     with pytest.raises(WrongColumns, match=f"and {MOST_COLUMNS - LISTED:,} more"):
         table.column("none such")
+    for length in (LONGEST_NAME, LONGEST_NAME + 1):
+        shown = listed(["n" * length])
+        assert len(shown) == LONGEST_NAME
+        assert shown.endswith("…") == (length > LONGEST_NAME)
     table = read_bytes("a.csv", b'"first\nhalf",score\nA long sentence is here.,1\nAnother one is here.,2\n')
     assert table.columns == ("first half", "score")
 

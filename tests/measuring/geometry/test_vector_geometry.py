@@ -143,6 +143,14 @@ def near_vectors(apart):
     return torch.from_numpy(((random.normal(size=48) / np.sqrt(48) + noise) * length).astype(np.float32))
 
 
+def test_geometry_is_that_of_directions_however_short_the_vectors_are(rounded):
+    found = near_vectors(1.0)
+    of_long, of_short = (checkup(PairJudge(rounded), found * length) for length in (1.0, 1e-3))
+    for name in ("score", "alignment", "uniformity", "alike", "random_pairs"):
+        assert getattr(of_short, name) == pytest.approx(getattr(of_long, name), abs=1e-4), name
+    assert np.allclose(np.linalg.norm(of_short.probe.astype(float), axis=1), 1, atol=1e-2)
+
+
 @pytest.mark.parametrize("apart", [1e-4, 1.0])
 def test_the_score_is_that_of_wider_cosines(rounded, apart):
     found = near_vectors(apart)

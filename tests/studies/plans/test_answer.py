@@ -12,6 +12,8 @@ from explorer.measuring.scores.judge import Gap, Share
 from explorer.measuring.scores.verdict import BETTER, CHANCE, WORSE
 from explorer.studies.plans import advice, amounts, answer, own_data
 from explorer.studies.plans.advice import AdviceOptions
+from explorer.training.record.run_facts import RunFacts
+from explorer.training.record.status import Status
 
 (A,), B = texts(["a"]), identity("b")
 ROWS = own_data.OwnData("text.csv", SCORED_PAIRS.name, A, CROSS_FITTED, CROSS_FITTED, 60, 5, 60)
@@ -51,6 +53,14 @@ def test_more_items_than_anybody_could_collect_are_not_named():
 
 def test_a_gain_of_another_pooling_alone_is_no_yes():
     assert answer._word(Gap(2.0, 0.3, 3.7), 2.0, CHANCE, 6.0, 540, advice.Advice(ROWS), "Spearman")[0] == "Cannot tell"
+
+
+@pytest.mark.parametrize(
+    ("shares", "text"),
+    [((None, None), ""), ((1.0, 1.0), ""), ((0.5, None), ", blended at 0.5"), ((0.75, 0.5), ", blended at 0.5 to 0.75")],
+)
+def test_the_shares_of_all_seeds_are_told_from_the_smallest_to_the_largest(shares, text):
+    assert answer._blended([Status(facts=RunFacts(blend=share)) for share in shares]) == text
 
 
 def reached(before, **data):

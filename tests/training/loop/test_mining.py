@@ -126,6 +126,8 @@ def test_rows_without_enough_other_texts_are_refused(encoder):
 def test_a_window_without_a_rank_is_refused():
     with pytest.raises(BadChoice, match="first_rank cannot be 9 with last_rank 4"):
         load("contrast").mining({"hard_negatives": 1, "first_rank": 9, "last_rank": 4})
+    one_rank = load("contrast").mining({"hard_negatives": 1, "first_rank": 4, "last_rank": 4})
+    assert (one_rank.first, one_rank.last) == (4, 4)
     assert load("contrast").mining({}) is None
     assert not issubclass(load("contrast-hard"), MinedNegatives)
 
