@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from explorer.data import sample
-from explorer.data.corpora import without_evaluated
+from explorer.data.corpora import kind_of, without_evaluated
 from explorer.data.graded import sets, sts
 from explorer.data.sources import identity, is_folder
 from explorer.data.tables.files import read_file
@@ -213,6 +213,13 @@ def test_a_labelled_set_gives_its_training_sentences(folder):
 
 def test_every_kind_of_file_has_its_needs():
     assert FILES.keys() == set(KINDS) - {DOCUMENTS}, "a file of documents looks like one of sentences"
+
+
+def test_the_rows_of_several_files_are_counted_together(folder):
+    files = [_file(folder, FILES[SCORED_PAIRS], name) for name in ("one.tsv", "two.tsv")]
+    of_one, of_both = (kind_of([identity(file) for file in some]) for some in (files[:1], files))
+    assert of_one == (SCORED_PAIRS, 2, len(read_file(files[0]).rows))
+    assert of_both == (SCORED_PAIRS, 2, 2 * of_one[2])
 
 
 def test_people_choose_the_columns(folder):
