@@ -131,7 +131,7 @@ def test_work_has_its_number_of_threads_in_each_part_and_nothing_else_has(monkey
             for part in range(3):
                 finish(iter([Progress("within", 1, 2)]))
                 found.append(torch.get_num_threads())
-                yield part
+                yield Progress("parts", part, 3)
         finally:
             found.append(torch.get_num_threads())
 
@@ -142,7 +142,7 @@ def test_work_has_its_number_of_threads_in_each_part_and_nothing_else_has(monkey
 
     before = torch.get_num_threads()
     stopped = fair_share.with_threads(3, work())
-    assert next(stopped) == 0
+    assert next(stopped).done == 0
     assert torch.get_num_threads() == before
     thread = threading.Thread(target=other)
     thread.start()

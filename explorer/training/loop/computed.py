@@ -207,7 +207,7 @@ class DeviceMeter:
 
     def fetched(self, steps: int, rows: int) -> None:
         """The device has done so many steps since the last fetch, with so many rows in all."""
-        if self._since is None or not steps:
+        if self._since is None:
             return
         now = time.monotonic()
         self._seconds += now - self._since

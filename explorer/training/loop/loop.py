@@ -363,7 +363,8 @@ class Training(TrainingFacts):
             yield self._step(Progress(phase, progress.done, progress.total) if phase else progress)
 
     def _training(self, learner: Learner, updates: Sequence[run_folder.TrainingStep] = (), **news: Any) -> Step:
-        self.meter.fetched(len(updates), len(updates) * learner.schedule.accumulate * learner.feed.rows_a_batch)
+        if updates:
+            self.meter.fetched(len(updates), len(updates) * learner.schedule.accumulate * learner.feed.rows_a_batch)
         if self.parts > 1:
             updates = [replace(one, step=self.numbered(one.step), stage=self.stage) for one in updates]
         of_run = self._step(Progress(Phase.TRAINING, 0, 0), updates=tuple(updates), **news)

@@ -57,7 +57,12 @@ def test_a_gain_of_another_pooling_alone_is_no_yes():
 
 @pytest.mark.parametrize(
     ("shares", "text"),
-    [((None, None), ""), ((1.0, 1.0), ""), ((0.5, None), ", blended at 0.5"), ((0.75, 0.5), ", blended at 0.5 to 0.75")],
+    [
+        ((None, None), ""),
+        ((1.0, 1.0), ""),
+        ((0.5, None), ", blended at 0.5"),
+        ((0.75, 0.5), ", blended at 0.5 to 0.75"),
+    ],
 )
 def test_the_shares_of_all_seeds_are_told_from_the_smallest_to_the_largest(shares, text):
     assert answer._blended([Status(facts=RunFacts(blend=share)) for share in shares]) == text
