@@ -147,7 +147,7 @@ def test_work_has_its_number_of_threads_in_each_part_and_nothing_else_has(monkey
     thread = threading.Thread(target=other)
     thread.start()
     thread.join()
-    assert next(stopped) == 1
+    assert next(stopped).done == 1
     stopped.close()
     assert found == [3, 3, 3]
     assert others == [2]
