@@ -333,12 +333,17 @@ def test_a_file_fills_the_box_from_the_column_that_holds_sentences(app):
     rows = "id,text\n1,a man plays a guitar\n2,\n3,<b>no</b>\n4,a man plays a guitar\n"
     uploader.set_value(("own.csv", rows.encode(), "text/csv"))
     app.run()
+    assert not any(text.startswith("The first ") for text in words(app.caption))
     pressed(app, "use sentences of file")
     assert app.text_area(key=own_sentences.BOX).value == "a man plays a guitar\n<b>no</b>\na man plays a guitar"
     uploader = app.get("file_uploader")[0]
     uploader.set_value(("own.csv", picture := b"\x89PNG", "text/csv"))
     app.run()
     assert words(app.error) == [error_of(lambda: read_bytes("own.csv", picture))]
+    rows = "".join(f"sentence {number}\n" for number in range(selection.MOST + 1))
+    app.get("file_uploader")[0].set_value(("own.txt", rows.encode(), "text/plain"))
+    app.run()
+    assert "The first 200 of 201 sentences." in words(app.caption)
 
 
 def test_the_words_that_differ_in_a_pack_are_weighed_on_a_click_and_kept(app, place, monkeypatch):
