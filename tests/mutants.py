@@ -258,7 +258,7 @@ def main() -> int:
         planted(place, ())
         for name in ("tests", "docs", "strata"):
             shutil.copytree(ROOT / name, place / name)
-        for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md"):
+        for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "AGENTS.md"):
             shutil.copy(ROOT / name, place)
         every = [one for one in mutants() if calls.get(one.function)]
         drawn = random.Random(options.seed).sample(every, min(options.count, len(every)))
