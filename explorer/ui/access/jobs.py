@@ -151,7 +151,8 @@ def find(key: str) -> Job | None:
 
 def in_front(job: Job) -> Job | None:
     """The job that one in the queue waits for."""
-    return next(iter(running(job.lane)), None) if job.state == WAITING else None
+    # it may begin between both looks, and is not in front of itself
+    return next((one for one in running(job.lane) if one is not job), None) if job.state == WAITING else None
 
 
 def running(lane: str) -> list[Job]:
