@@ -217,10 +217,9 @@ class _Execution:
                 took.setdefault(cell.row, []).append(run.status().seconds)
         if row in took:
             return max(took[row])
-        expected = self.status.expected.get(row, 0.0)
         estimated = self.status.expected
         known = [max(took[one]) / estimated[one] for one in took if estimated.get(one)]
-        return expected * fmean(known) if known else expected
+        return estimated.get(row, 0.0) * (fmean(known) if known else 1.0)
 
 
 def _begun(plan: Plan, own: str, cell: PlanCell, run: runs.Run | None) -> runs.Run:

@@ -68,17 +68,11 @@ def slurm(tmp_path, monkeypatch):
     return home
 
 
-def made(folder, name):
-    there = folder / "runs" / name
-    there.mkdir(parents=True)
-    (there / "recipe.yaml").touch()
-    statuses.write(there, statuses.Status())
-    return runs.Run(there)
-
-
-def test_a_job_that_is_lost_is_submitted_again_and_the_run_goes_on_where_it_was(tmp_path, standing_in, monkeypatch):
+def test_a_job_that_is_lost_is_submitted_again_and_the_run_goes_on_where_it_was(
+    tmp_path, standing_in, monkeypatch, waiting
+):
     monkeypatch.delenv("OMP_NUM_THREADS")
-    every = [made(tmp_path, name) for name in ("one", "two")]
+    every = [waiting(name) for name in ("one", "two")]
     (every[0].folder / "dies").touch()
     workers = ClusterJobs(LOCAL, tmp_path / "jobs", {}, {"OMP_NUM_THREADS": "1"})
     notes = []
@@ -97,11 +91,11 @@ def test_a_job_that_is_lost_is_submitted_again_and_the_run_goes_on_where_it_was(
     assert len(list((tmp_path / "jobs").glob("*_submitted.pkl"))) == 3
 
 
-def test_slurm_is_given_the_options_and_trains_the_run(tmp_path, standing_in, slurm):
+def test_slurm_is_given_the_options_and_trains_the_run(tmp_path, standing_in, slurm, waiting):
     given = cluster_jobs.parameters(
         SLURM, {"partition": ["gpu"], "gpus_per_node": ["1"], "timeout_min": ["240"], "setup": ["a", "b c"]}
     )
-    run = made(tmp_path, "one")
+    run = waiting("one")
     workers = ClusterJobs(SLURM, tmp_path / "jobs", given, {})
     assert finish(workers.train(run)) == run
     assert run.status().state == statuses.FINISHED
@@ -111,19 +105,21 @@ def test_slurm_is_given_the_options_and_trains_the_run(tmp_path, standing_in, sl
     assert "\na\nb c\n" in script
     # one that waits in the queue is cancelled, since it has nothing to save
     (slurm / "full").touch()
-    work = workers.train(made(tmp_path, "two"))
+    work = workers.train(waiting("two"))
     next(work)
     work.close()
     assert (slurm / "cancelled").read_text(encoding="utf-8") == "71\n"
-    refused = ClusterJobs(SLURM, tmp_path / "bad", given, {}).train(made(tmp_path, "three"))
+    refused = ClusterJobs(SLURM, tmp_path / "bad", given, {}).train(waiting("three"))
     with pytest.raises(RunError, match=r"^The job was not accepted: .*invalid partition"):
         finish(refused)
 
 
-def test_a_job_whose_run_falls_silent_is_cancelled_and_lost_where_slurm_keeps_no_record(tmp_path, slurm, monkeypatch):
+def test_a_job_whose_run_falls_silent_is_cancelled_and_lost_where_slurm_keeps_no_record(
+    tmp_path, slurm, monkeypatch, waiting
+):
     monkeypatch.setattr(cluster_jobs, "LINGERS", -1.0)
     (slurm / "full").touch()
-    run = made(tmp_path, "one")
+    run = waiting("one")
     work = ClusterJobs(SLURM, tmp_path / "jobs", {}, {}).train(run)
     next(work)
     statuses.write(run.folder, statuses.Status(state=statuses.RUNNING, step=1))
@@ -133,9 +129,9 @@ def test_a_job_whose_run_falls_silent_is_cancelled_and_lost_where_slurm_keeps_no
     work.close()
 
 
-def test_a_job_that_trains_is_asked_to_stop_by_the_folder_of_its_run(tmp_path, slurm, monkeypatch):
+def test_a_job_that_trains_is_asked_to_stop_by_the_folder_of_its_run(tmp_path, slurm, monkeypatch, waiting):
     (slurm / "full").touch()
-    run = made(tmp_path, "one")
+    run = waiting("one")
     work = ClusterJobs(SLURM, tmp_path / "jobs", {}, {}).train(run)
     next(work)
 

@@ -57,18 +57,6 @@ class ByScripts(outside.Outside):
         return Scripted(run, self.scripts[run.name].pop(0), self.events)
 
 
-@pytest.fixture
-def run(tmp_path):
-    return made(tmp_path, "one")
-
-
-def made(folder, name):
-    there = folder / name
-    there.mkdir()
-    statuses.write(there, statuses.Status())
-    return runs.Run(there)
-
-
 def test_a_run_that_its_worker_ends_is_returned_and_one_that_fails_is_an_error_with_its_words(run):
     assert finish(ByScripts({"one": [[3, statuses.FINISHED]]}).train(run)) == run
     assert run.status().step == 3
@@ -93,9 +81,9 @@ def test_a_lost_worker_is_replaced_so_often_without_a_new_step(run):
     assert stuck.events == ["one begins"] * 3
 
 
-def test_when_one_is_closed_all_are_asked_to_stop_before_any_is_awaited(tmp_path):
+def test_when_one_is_closed_all_are_asked_to_stop_before_any_is_awaited(waiting):
     workers = ByScripts({"one": [[1, 2, 3]], "two": [[1, 2, 3]]})
-    works = [workers.train(made(tmp_path, name)) for name in ("one", "two")]
+    works = [workers.train(waiting(name)) for name in ("one", "two")]
     for work in works:
         next(work)
     for work in works:

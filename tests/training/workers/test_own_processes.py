@@ -13,7 +13,6 @@ from explorer import fair_share
 from explorer.encoding.load import hardware
 from explorer.errors import RunError
 from explorer.progress import finish
-from explorer.training.record import runs
 from explorer.training.record import status as statuses
 from explorer.training.workers import own_processes
 from explorer.training.workers.own_processes import OwnProcesses
@@ -33,18 +32,6 @@ def started(monkeypatch):
     monkeypatch.setattr(own_processes.subprocess, "Popen", popen)
     monkeypatch.setattr(OwnProcesses, "pause", 0.01)
     return found
-
-
-@pytest.fixture
-def run(tmp_path):
-    return made(tmp_path, "one")
-
-
-def made(folder, name):
-    there = folder / name
-    there.mkdir()
-    statuses.write(there, statuses.Status())
-    return runs.Run(there)
 
 
 def test_the_command_resumes_the_run_alone_or_with_so_many_processes(run, started):
@@ -73,10 +60,10 @@ def test_what_ends_badly_is_an_error_with_its_last_words_its_signal_or_those_of_
         finish(work)
 
 
-def test_a_stopped_plan_ends_all_processes(tmp_path, started):
+def test_a_stopped_plan_ends_all_processes(started, waiting):
     started.program = "import time; time.sleep(60)"
     workers = OwnProcesses(2)
-    works = [workers.train(made(tmp_path, name)) for name in ("one", "two")]
+    works = [workers.train(waiting(name)) for name in ("one", "two")]
     for work in works:
         next(work)
     begun = list(workers._begun)
@@ -98,7 +85,7 @@ def test_processes_share_the_threads_unless_their_number_is_stated(monkeypatch, 
     assert found.get("CUDA_VISIBLE_DEVICES") == os.environ.get("CUDA_VISIBLE_DEVICES")
 
 
-def test_each_process_is_given_the_gpu_with_the_fewest(tmp_path, started, monkeypatch):
+def test_each_process_is_given_the_gpu_with_the_fewest(started, monkeypatch, waiting):
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5,7")
     assert hardware.gpus() == ["5", "7"]
@@ -108,12 +95,12 @@ def test_each_process_is_given_the_gpu_with_the_fewest(tmp_path, started, monkey
     workers, works = OwnProcesses(4), []
     started.program = "import time; time.sleep(60)"
     for name in "abcd":
-        works.append(workers.train(made(tmp_path, name)))
+        works.append(workers.train(waiting(name)))
         next(works[-1])
     assert [one["CUDA_VISIBLE_DEVICES"] for one in started.variables] == ["5", "7", "5", "7"]
     workers._begun[1]._started.kill()
     workers._begun[1]._started.wait()
-    works.append(workers.train(made(tmp_path, "e")))
+    works.append(workers.train(waiting("e")))
     next(works[-1])
     assert started.variables[-1]["CUDA_VISIBLE_DEVICES"] == "7", "where one has ended"
     for work in works:
