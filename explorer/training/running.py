@@ -250,6 +250,7 @@ def _conclude(run: Run, recorder: Recorder, training: Training, stopped: bool) -
 
 def _in_words(run: Run, error: Exception) -> StrataError:
     """Turn an error of torch or of the system into one that names the next step."""
+    from explorer.encoding.tune import captured_passes
     from explorer.training.loop.estimate import ran_out
 
     too_large = ran_out(error, run.recipe().schedule().batch_size)
@@ -261,7 +262,12 @@ def _in_words(run: Run, error: Exception) -> StrataError:
             f"{run.folder} cannot be written to: {error.strerror}. Make room on that disk, then resume the run: the "
             "last good state is in its folder."
         )
+    remedy = "Resume the run, or start another"
+    if (
+        isinstance(error, RuntimeError) and "captur" in reason
+    ):  # what a failed capture leaves in a GPU's driver can spoil what comes after it
+        remedy = f"Set {captured_passes.SWITCH} to off, start Strata again, and resume the run"
     return RunError(
         f"The run ended with {type(error).__name__}: {reason} The traceback is in {run.folder / run_folder.LOG}. "
-        "Resume the run, or start another."
+        f"{remedy}."
     )

@@ -120,6 +120,12 @@ def free_memory(device: str = "cpu") -> int:
     return min(machine, container_room(_CGROUP, otherwise=machine))
 
 
+def free_share(device: str) -> float:
+    """The share of a device's memory that is free, of one that counts it; 1 of others."""
+    memory = memory_in_use(device)
+    return free_memory(device) / memory.total if memory else 1.0
+
+
 def memory_in_use(device: str) -> DeviceMemory | None:
     """The memory of a GPU that all programs use now; None of other devices."""
     if device not in COUNTED:

@@ -68,14 +68,15 @@ def batches(lengths: Sequence[int], budget: int, most: int, busy: int) -> Iterat
         yield batch
 
 
-def passes(lengths: Sequence[int], price: int) -> list[tuple[list[int], int]]:
+def passes(lengths: Sequence[int], price: int, columns: int = COLUMNS) -> list[tuple[list[int], int]]:
     """Positions of sentences in the passes of least total cost, longest first, with the width of each pass.
 
-    A pass costs its padded tokens plus `price` tokens of overhead. Passes have few shapes only, see above.
+    A pass costs its padded tokens plus `price` tokens of overhead. Passes have few shapes only, see above; widths are
+    multiples of `columns`.
     """
     longest_first = sorted(range(len(lengths)), key=lambda place: -lengths[place])
     cuts = [*range(0, len(lengths), ROWS), len(lengths)]
-    widths = [-(-lengths[longest_first[cut]] // COLUMNS) * COLUMNS for cut in cuts[:-1]]
+    widths = [-(-lengths[longest_first[cut]] // columns) * columns for cut in cuts[:-1]]
     # cheapest[n]: the cost of the sentences before the n-th cut, and the cut at which their last pass begins
     cheapest: list[tuple[int, int]] = [(0, 0)]
     for end in range(1, len(cuts)):

@@ -6,13 +6,13 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from explorer.encoding.read import attention
-from explorer.encoding.read.batching import batches, limits_of, passes
+from explorer.encoding.read.batching import COLUMNS, batches, limits_of, passes
 from explorer.encoding.read.encoder import Encoder, States, every_layer, to_pool
 from explorer.encoding.tune import editing
 from explorer.encoding.tune.adapters import Lora, adapt, merged, sharing_copy, targets_of
@@ -27,6 +27,18 @@ LEAST = 4096
 # overhead of a training pass, in tokens: small on a processor, large on a GPU
 PASS_ON_CPU = 256
 PASS_ON_GPU = 16384
+OF_CAPTURED = 8  # the width of passes that may be captured is a multiple of it, so that there are few shapes
+CHANGED = "the method changes embeddings, positions or heads inside the encoder"
+
+
+class Captured(Protocol):
+    """What computes passes again that were captured: `captured_passes.CapturedPasses`."""
+
+    def states(self, of: Tunable, given: Sequence[Tensor]) -> tuple[Tensor, ...] | None:
+        """The states of token ids, their mask and perhaps types; None if the pass is not captured."""
+
+    def leave_out(self, reason: str) -> None:
+        """Say why a pass is not captured."""
 
 
 class Tunable(nn.Module):
@@ -54,6 +66,8 @@ class Tunable(nn.Module):
         self.width = encoder.width
         self.layers: int = self.model.config.num_hidden_layers
         self._encoder = (encoder,)  # in a tuple, so that it is not registered as a submodule
+        self.captured: Captured | None = None  # of the batch under way
+        self._heads_change = False
 
     @property
     def encoder(self) -> Encoder:
@@ -169,6 +183,26 @@ class Tunable(nn.Module):
         whole: bool = False,
     ) -> States:
         """Every layer of token ids (sentence, token) and their mask; `whole` states that none of them is padding."""
+        if self.captured is None:
+            return self.forward(ids, mask, types, edit, position_ids, whole)
+        # as in a captured pass, whose mask may be another one each time
+        given, found = (ids, mask) if types is None else (ids, mask, types), None
+        if edit is None and position_ids is None and not self._heads_change:
+            found = self.captured.states(self, given)
+        else:
+            self.captured.leave_out(CHANGED)
+        return States(found, mask) if found else self.forward(ids, mask, types, edit, position_ids)
+
+    def forward(
+        self,
+        ids: Tensor,
+        mask: Tensor,
+        types: Tensor | None = None,
+        edit: Edit | None = None,
+        position_ids: Edit | None = None,
+        whole: bool = False,
+    ) -> States:
+        """The same, computed by the weights in place."""
         # without padding no mask is passed: attention is faster without one. With position ids one is needed: a decoder
         # takes ids that do not rise one by one for several texts in one row
         more: dict[str, Any] = {"attention_mask": None if whole and position_ids is None else mask.long()}
@@ -205,13 +239,15 @@ class Tunable(nn.Module):
             return (editing.scaled_heads(given[0], factors.to(given[0].device, non_blocking=True)), *given[1:])
 
         with ExitStack() as hooks:
+            self._heads_change = bool(chance)
+            hooks.callback(setattr, self, "_heads_change", False)
             for part in editing.heads_joined(self.model, self.encoder.name) if chance else []:
                 hooks.callback(part.register_forward_pre_hook(drop).remove)
             yield
 
     def _passes(self, ids: list[list[int]]) -> list[tuple[list[int], int]]:
         price = PASS_ON_CPU if self.model.device.type == "cpu" else PASS_ON_GPU
-        return passes([len(numbers) for numbers in ids], price)
+        return passes([len(numbers) for numbers in ids], price, COLUMNS if self.captured is None else OF_CAPTURED)
 
     def _states(
         self,

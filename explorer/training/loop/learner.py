@@ -49,6 +49,7 @@ class Learner:
             sampler = self.method.sampler()
             self.feed = Feed(self.corpus, self.schedule, seed, world.rank, world.size, sampler)
             self.optimizer = self.method.make_optimizer(self.method.groups(self.schedule), self.schedule)
+            self.captured = world.capturing(self.method, self.schedule, self.feed.share)
         self.names = {weight: name for name, weight in self.method.named_parameters() if weight.requires_grad}
         self.step = 0
         self.scores: list[float] = []  # the selection score of every evaluation, step 0 first
@@ -137,7 +138,8 @@ class Learner:
         """Make one update: accumulate gradients, clip them, step the optimiser; nothing is fetched from the device."""
         many, losses = self.schedule.accumulate, []
         for part in range(many):
-            losses.append(self.gradients(self.feed.batch(self.step * many + part), share=1 / many))
+            with self.captured.batch():
+                losses.append(self.gradients(self.feed.batch(self.step * many + part), share=1 / many))
         length = torch.nn.utils.clip_grad_norm_(list(self.names), self.schedule.clip or math.inf)
         rate = self.rate(self.step)
         for group in self.optimizer.param_groups:
@@ -238,8 +240,7 @@ class Learner:
         if so_far and not judging.is_better(score, max(so_far), self._has_lower_loss):
             return False
         self.best_step, self.best_dev = self.step, score if dev is None else dev
-        self.best_candidate = self.method.candidate
-        self.kept = self._copied()
+        self.keep_all()
         return True
 
     def restore_best(self) -> None:
@@ -365,10 +366,9 @@ class Learner:
     def _check_blend(self) -> None:
         """Refuse a method whose saved model has trained weights that the base lacks."""
         if self.adds_weights:
-            head = self.method.head().describe()
             raise BadChoice(
                 f"blend cannot be {self.schedule.blend:g} here: the saved model has weights after the encoder "
-                f"({head}) that the base lacks. Set blend to 1, or train without these weights."
+                f"({self.method.head().describe()}) that the base lacks. Set blend to 1, or train without them."
             )
 
     @property

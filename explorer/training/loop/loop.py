@@ -228,7 +228,8 @@ class Training(TrainingFacts):
         while learner.step < learner.last and not self._stopped_early:
             self.meter.begin()
             learner.update()
-            yield self._training(learner, updates=learner.fetch() if learner.fetch_due else ())
+            news = "; ".join(learner.captured.news())
+            yield self._training(learner, updates=learner.fetch() if learner.fetch_due else (), message=news)
             if learner.trouble:
                 raise learner.trouble
             yield from self._evaluate_if_due(learner)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
+from functools import partial
 from typing import Any, TypeVar
 
 import psutil
@@ -12,8 +13,11 @@ import torch.distributed as dist
 from torch import nn
 
 from explorer.encoding.load import hardware
+from explorer.encoding.tune import captured_passes
+from explorer.encoding.tune.captured_passes import CapturedPasses
+from explorer.encoding.tune.tunable import Tunable
 from explorer.errors import BadChoice
-from explorer.methods import Method
+from explorer.methods import Method, Schedule
 
 _PRECISIONS = {"bfloat16": "bf16", "float32": "no"}
 PATIENCE = timedelta(days=30)  # for work whose parts take hours: some processes end long before others
@@ -88,6 +92,19 @@ class World:
     def backward(self, loss: torch.Tensor) -> None:
         """Compute the gradients of a loss."""
         self._accelerator.backward(loss)
+
+    def capturing(self, method: Method, schedule: Schedule, rows: int) -> CapturedPasses:
+        """What captures the passes of a training on batches of so many rows; on a processor nothing is captured."""
+        reason = ""
+        if captured_passes.off():
+            reason = captured_passes.OFF
+        elif self.size > 1:
+            reason = "several processes train"
+        elif schedule.gradient_checkpointing or method.rows_in_memory(rows) < rows:
+            reason = "layers are computed again in the backward pass"
+        encoders = [part for part in method.modules() if isinstance(part, Tunable)]
+        kind = self.device.type
+        return CapturedPasses(encoders, kind, partial(hardware.free_share, kind), reason)
 
     def largest(self, value: int) -> int:
         """The largest value of all processes."""

@@ -1,0 +1,293 @@
+"""Passes of an encoder in training that are captured once for each shape, and then repeated without Python.
+
+A GPU computes a pass over a few thousand tokens, with its gradient, in less time than Python takes to start its kernels
+one after the other. Captured as CUDA graphs, all of them start at once. What a method does with the states of the
+encoder is not captured: it may be anything, also what depends on their values.
+
+A captured pass reads and writes tensors that stay in their place: the token ids of a batch are copied there, and
+gradients are added to tensors that are the gradients of the weights from then on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+if TYPE_CHECKING:
+    from explorer.encoding.tune.tunable import Tunable
+
+Found = TypeVar("Found")
+Repeat = Callable[[], None]
+
+SWITCH = "STRATA_CUDA_GRAPHS"  # the environment variable that turns them off
+SEEN = 2  # passes of a shape before it is captured: the first ones load kernels and choose algorithms
+MOST_TOKENS = 16384  # of a pass that is captured: more keep a GPU busy while Python starts the next kernels
+MOST_PASSES = 8  # of a batch that are captured: each has memory of its own
+MOST_SHAPES = 64
+ROOM = 0.25  # the share of a GPU's memory that stays free: a captured pass keeps its memory
+CAPTURED = (
+    "repeats passes over {} sentences of up to {} tokens as CUDA graphs, and those of other sizes from the third on"
+)
+NOT_CAPTURED = "computes passes of the encoder without CUDA graphs: {}"
+OFF = f"{SWITCH} is off"
+NO_ROOM = "less than a quarter of the GPU's memory is free"
+
+
+class Capture(Protocol):
+    """Captures work of a device. What is captured by one shares memory: of its passes, one is in use at a time."""
+
+    def __call__(self, work: Callable[[], Found]) -> tuple[Repeat, Found]:
+        """What repeats the work, which is not done yet, and where its results will be."""
+
+
+class CudaGraphs:
+    """Captures work of an NVIDIA GPU as CUDA graphs."""
+
+    def __init__(self) -> None:
+        self._pool = torch.cuda.graph_pool_handle()
+
+    def __call__(self, work: Callable[[], Found]) -> tuple[Repeat, Found]:
+        """The replay of a graph, and the tensors that it fills."""
+        graph = torch.cuda.CUDAGraph()
+        try:
+            # other threads use the GPU meanwhile, for pages: what only they do spoils no graph
+            with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):
+                found = work()
+        except RuntimeError:
+            self._end()
+            raise
+        return graph.replay, found
+
+    @staticmethod
+    def _end() -> None:
+        """Capture next to nothing: torch's random numbers refuse all other work until a capture has ended well."""
+        number = torch.zeros(1, device="cuda")
+        with torch.cuda.graph(torch.cuda.CUDAGraph(), capture_error_mode="thread_local"):
+            number.add_(1)
+
+
+CAPTURES: dict[str, Callable[[], Capture]] = {"cuda": CudaGraphs}  # by type of device
+
+
+class Gradients:
+    """The gradients of weights, in tensors that stay in their place."""
+
+    def __init__(self) -> None:
+        self._places: dict[nn.Parameter, Tensor] = {}
+
+    def place(self, weight: nn.Parameter) -> Tensor:
+        """The tensor of a weight."""
+        if weight not in self._places:
+            self._places[weight] = torch.zeros_like(weight, requires_grad=False)
+        return self._places[weight]
+
+    def put(self, weights: Iterable[nn.Parameter]) -> None:
+        """Have each of these weights its gradient in its place: what it has already, or zeros."""
+        empty = []
+        for weight in weights:
+            place = self._places[weight]
+            if weight.grad is None:
+                empty.append(place)
+            elif weight.grad is not place:
+                place.copy_(weight.grad)
+            weight.grad = place
+        if empty:
+            torch._foreach_zero_(empty)
+
+
+class CapturedPass:
+    """A pass of one shape: where its token ids are put, where its states are found, and what repeats it."""
+
+    def __init__(self, of: Tunable, given: Sequence[Tensor], capture: Capture, gradients: Gradients | None) -> None:
+        """Of an encoder, on token ids, their mask and perhaps types; without `gradients` it has no backward pass."""
+        self._given = [one.clone() for one in given]
+        self._gradients = gradients
+        weights = dict(of.named_parameters()) if gradients else {}
+        trained = {name: weight for name, weight in weights.items() if weight.requires_grad}
+        # other tensors on the same numbers, to which nothing is tied that happened before
+        doubles = {name: weight.detach().requires_grad_() for name, weight in trained.items()}
+
+        def forward() -> tuple[Tensor, ...]:
+            with torch.set_grad_enabled(gradients is not None), uncached():
+                found: tuple[Tensor, ...] = functional_call(of, doubles, tuple(self._given)).hidden
+            return found
+
+        self._forward, self.states = capture(forward)
+        self._followed = [state.requires_grad for state in self.states]  # others come before everything that is trained
+        self._reached: list[nn.Parameter] = []
+        if gradients is not None:
+            self._back(capture, doubles, trained, gradients)
+        self.states = tuple(state.detach() for state in self.states)
+
+    def _back(
+        self, capture: Capture, doubles: Mapping[str, Tensor], trained: Mapping[str, nn.Parameter], kept: Gradients
+    ) -> None:
+        """Capture the backward pass, from the gradients of all states to those of the weights."""
+        self._upper = [torch.zeros_like(state) for state in self.states]
+        self._zero = [True] * len(self._upper)
+        places = {name: kept.place(weight) for name, weight in trained.items()}
+        pairs = [(state, upper) for state, upper in zip(self.states, self._upper, strict=True) if state.requires_grad]
+        ends, uppers = zip(*pairs, strict=True)
+
+        def backward() -> list[str]:
+            with torch.autocast(ends[0].device.type, enabled=False):  # as every backward pass
+                found = torch.autograd.grad(ends, list(doubles.values()), uppers, allow_unused=True)
+            reached = {name: one for name, one in zip(doubles, found, strict=True) if one is not None}
+            torch._foreach_add_([places[name] for name in reached], list(reached.values()))
+            return list(reached)
+
+        self._backward, reached = capture(backward)
+        self._reached = [trained[name] for name in reached]
+
+    def repeat(self, given: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """The states of other token ids of the same shape, until the next call."""
+        for place, one in zip(self._given, given, strict=True):
+            place.copy_(one)
+        self._forward()
+        if self._gradients is None:
+            return self.states
+        return _Repeated.apply(self, torch.empty(0, requires_grad=True))  # type: ignore[no-any-return, no-untyped-call]
+
+    def add_gradients(self, given: Sequence[Tensor | None]) -> None:
+        """Add the gradients of the weights that follow from those of the states; None is a state that is not used."""
+        assert self._gradients is not None
+        for number, (upper, one) in enumerate(zip(self._upper, given, strict=True)):
+            if one is not None:
+                upper.copy_(one)
+            elif not self._zero[number]:
+                upper.zero_()
+            self._zero[number] = one is None
+        self._gradients.put(self._reached)
+        self._backward()
+
+
+class _Repeated(torch.autograd.Function):
+    """The states of a captured pass, whose gradients go back into it."""
+
+    @staticmethod
+    def forward(context: Any, captured: CapturedPass, _: Tensor) -> tuple[Tensor, ...]:
+        """The states; the second argument is there so that they are followed."""
+        context.captured = captured
+        context.set_materialize_grads(False)
+        found = tuple(state.detach() for state in captured.states)
+        followed = zip(found, captured._followed, strict=True)
+        context.mark_non_differentiable(*(state for state, is_followed in followed if not is_followed))
+        return found
+
+    @staticmethod
+    def backward(context: Any, *gradients: Tensor | None) -> tuple[None, None]:
+        """Nothing for the arguments: the gradients of the weights are in their places."""
+        context.captured.add_gradients(gradients)
+        return None, None
+
+
+class CapturedPasses:
+    """The captured passes of a training, and why others are not captured."""
+
+    def __init__(
+        self, encoders: Iterable[Tunable], device: str, free_share: Callable[[], float] = lambda: 1.0, reason: str = ""
+    ) -> None:
+        """`free_share` is that of the device's memory; a `reason` is why nothing is captured."""
+        captures = device in CAPTURES
+        self._encoders, self._device = list(encoders) if captures and not reason else [], device
+        self._free_share = free_share
+        self._gradients = Gradients()
+        self._seen: Counter[tuple[object, ...]] = Counter()
+        self._captured: dict[tuple[object, ...], CapturedPass] = {}
+        self._captures: list[Capture] = []  # of the first pass of a batch, of the second, and so on
+        self._place = 0  # of the next pass in its batch
+        self._refused = False
+        self._news: list[str] = []
+        self._said: set[str] = set()
+        if reason and captures:
+            self.leave_out(reason)
+
+    @property
+    def seen_before(self) -> int:
+        """How many passes of a shape are not captured; 0 if none ever is."""
+        return SEEN if self._encoders else 0
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """The passes and the backward pass of one batch."""
+        self._place = 0
+        for encoder in self._encoders:
+            encoder.captured = self
+        try:
+            yield
+        finally:
+            for encoder in self._encoders:
+                encoder.captured = None
+
+    def news(self) -> list[str]:
+        """What is to be said since the last time: that passes are repeated now, or why some are not."""
+        found, self._news = self._news, []
+        return found
+
+    def leave_out(self, reason: str) -> None:
+        """Say why a pass is not captured."""
+        self._say(NOT_CAPTURED.format(reason))
+
+    def states(self, of: Tunable, given: Sequence[Tensor]) -> tuple[Tensor, ...] | None:
+        """The states of token ids, their mask and perhaps types; None where the pass is not captured (yet)."""
+        place = self._place
+        self._place += 1
+        if self._refused or place >= MOST_PASSES or given[0].numel() > MOST_TOKENS:
+            return None
+        with_gradient = torch.is_grad_enabled() and bool(of.own_weights())
+        autocast = torch.is_autocast_enabled(self._device), torch.get_autocast_dtype(self._device)
+        key = (of, place, given[0].shape, len(given), with_gradient, of.model.training, *autocast)
+        if key not in self._captured:
+            self._seen[key] += 1
+            early = self._seen[key] <= SEEN or len(self._captured) == MOST_SHAPES
+            if early or not self._capture(key, with_gradient, given):
+                return None
+        return self._captured[key].repeat(given)
+
+    def _capture(self, key: tuple[Any, ...], with_gradient: bool, given: Sequence[Tensor]) -> bool:
+        """Capture a pass, if there is room for it; if it fails, nothing is captured any more."""
+        if self._free_share() < ROOM:
+            self.leave_out(NO_ROOM)
+            return False
+        of, place = key[:2]
+        try:
+            while len(self._captures) <= place:
+                self._captures.append(CAPTURES[self._device]())
+            found = CapturedPass(of, given, self._captures[place], self._gradients if with_gradient else None)
+        except RuntimeError as error:
+            self._refused = True
+            self._captured.clear()  # with their memory
+            reason = str(error).strip().splitlines() or [type(error).__name__]
+            self.leave_out(reason[0][:200])
+            return False
+        self._captured[key] = found
+        self._say(CAPTURED.format(*given[0].shape), once=CAPTURED)
+        return True
+
+    def _say(self, what: str, once: str = "") -> None:
+        if (once or what) not in self._said:
+            self._said.add(once or what)
+            self._news.append(what)
+
+
+def off() -> bool:
+    """Whether they are turned off."""
+    return os.environ.get(SWITCH, "").strip().lower() in ("off", "0", "no", "false")
+
+
+@contextmanager
+def uncached() -> Iterator[None]:
+    """Let autocast convert weights where they are used: what it keeps is gone when a captured pass is repeated."""
+    before = torch.is_autocast_cache_enabled()
+    torch.set_autocast_cache_enabled(False)
+    try:
+        yield
+    finally:
+        torch.set_autocast_cache_enabled(before)

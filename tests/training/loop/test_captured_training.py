@@ -1,0 +1,206 @@
+"""Test runs that repeat captured passes: results, stop and resume, what the log says, and captures that fail."""
+
+import pytest
+import torch
+
+from explorer.encoding.load import hardware
+from explorer.encoding.load.hardware import DeviceMemory
+from explorer.encoding.tune import captured_passes
+from explorer.errors import RunError
+from explorer.methods import self_guided
+from explorer.training.loop.learner import Learner
+from explorer.training.record.runs import KEEP
+from explorer.training.record.status import FAILED, FINISHED
+from tests.captured_operators import CapturedOperators
+from tests.device import DEVICE
+from tests.trainings import learner, losses, new, train, weights
+
+STEPS = {"steps": 16, "evaluate_every": 8}
+on_a_processor = pytest.mark.skipif(DEVICE != "cpu", reason="a stand-in fails, not the GPU")
+REPEATS = "as CUDA graphs, and those of other sizes from the third on"
+WITHOUT = "computes passes of the encoder without CUDA graphs: "
+
+
+@pytest.fixture(autouse=True)
+def captures(monkeypatch):
+    monkeypatch.setitem(captured_passes.CAPTURES, "cpu", CapturedOperators)
+    monkeypatch.setattr(self_guided, "PROJECTION", 64)
+
+
+class Failing(CapturedOperators):
+    """A capture that ends with an error."""
+
+    error: Exception = RuntimeError("CUDA error: operation not permitted when stream is capturing\nmore")
+
+    def __call__(self, work):
+        raise self.error
+
+
+@pytest.fixture
+def plain(place, monkeypatch):
+    """A run in which nothing is ever captured."""
+
+    def trained(method, **settings):
+        with monkeypatch.context() as patch:
+            patch.setattr(captured_passes, "SEEN", 10**9)
+            run = train(new(place, method, settings=STEPS | settings))
+        assert REPEATS not in run.log_tail(1000)
+        return run
+
+    return trained
+
+
+def assert_same(run, other):
+    """To the bit on a processor, where both compute by the same operators."""
+    tolerance = {"atol": 0, "rtol": 0} if DEVICE == "cpu" else {"atol": 1e-5, "rtol": 1e-4}
+    assert list(losses(run)) == list(losses(other)) == list(range(1, STEPS["steps"] + 1))
+    torch.testing.assert_close([*losses(run).values()], [*losses(other).values()], **tolerance)
+    for name, weight in weights(other).items():
+        torch.testing.assert_close(weights(run)[name], weight, **tolerance)
+
+
+@pytest.mark.device
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    [("simcse", {}), ("sg-opt", {}), ("contrast", {"accumulate": 2}), ("simcse", {"lora_rank": 2})],
+    ids=["simcse", "sg-opt", "accumulated", "adapters"],
+)
+def test_a_run_ends_as_without_them_and_says_once_that_it_repeats(method, settings, place, plain):
+    before = CapturedOperators.captured
+    run = train(new(place, method, settings=STEPS | settings))
+    assert run.log_tail(1000).count(REPEATS) == 1
+    assert DEVICE != "cpu" or CapturedOperators.captured > before
+    assert_same(run, plain(method, **settings))
+
+
+@pytest.mark.device
+def test_fifty_steps_without_dropout_are_those_that_it_makes_without(place, monkeypatch):
+    captured, plain = made = [learner(place, "simcse", steps=50) for _ in range(2)]
+    for of, seen in zip(made, (2, 10**9), strict=True):
+        of.method.eval()
+        monkeypatch.setattr(captured_passes, "SEEN", seen)
+        for _ in range(50):
+            of.update()
+    assert REPEATS in "".join(captured.captured.news())
+    for one, another in zip(captured.names, plain.names, strict=True):
+        torch.testing.assert_close(one, another, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.device
+def test_a_run_that_is_stopped_and_resumed_captures_anew_and_ends_the_same(place, plain):
+    run = new(place, "simcse", settings=STEPS)
+    train(run, lambda progress: run.request_stop(KEEP) if (progress.stage, progress.done) == ("training", 10) else None)
+    train(run)
+    assert run.status().state == FINISHED
+    assert run.log_tail(1000).count(REPEATS) == 2
+    assert_same(run, plain("simcse"))
+
+
+@on_a_processor
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (Failing.error, "CUDA error: operation not permitted when stream is capturing"),
+        (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"), "CUDA out of memory."),
+        (torch.AcceleratorError("CUDA error: operation not supported"), "CUDA error: operation not supported"),
+    ],
+    ids=["a step that cannot be captured", "memory", "a driver without graphs"],
+)
+def test_a_capture_that_fails_leaves_the_run_as_it_is_without_and_the_log_says_why(
+    error, reason, place, plain, monkeypatch
+):
+    monkeypatch.setattr(Failing, "error", error)
+    monkeypatch.setitem(captured_passes.CAPTURES, "cpu", Failing)
+    run = train(new(place, "simcse", settings=STEPS))
+    log = run.log_tail(1000)
+    assert log.count(WITHOUT) == log.count(f"{WITHOUT}{reason}") == 1
+    assert_same(run, plain("simcse"))
+
+
+@on_a_processor
+def test_a_capture_that_fails_late_gives_back_what_was_captured(place, plain, monkeypatch):
+    """Shapes that were captured before are computed again as all others."""
+    made = []
+
+    class Last(CapturedOperators):
+        def __call__(self, work):
+            made.append(work)
+            if len(made) > 2:
+                raise torch.OutOfMemoryError("CUDA out of memory.")
+            return super().__call__(work)
+
+    monkeypatch.setitem(captured_passes.CAPTURES, "cpu", Last)
+    run = train(new(place, "simcse", settings=STEPS))
+    log = run.log_tail(1000)
+    assert len(made) == 3
+    assert log.index(REPEATS) < log.index(f"{WITHOUT}CUDA out of memory.")
+    assert_same(run, plain("simcse"))
+
+
+@on_a_processor
+def test_a_device_that_is_lost_in_a_capture_ends_the_run_with_what_to_do_and_it_can_be_resumed(
+    place, plain, monkeypatch
+):
+    lost = []
+
+    class Lost(CapturedOperators):
+        def __call__(self, work):
+            lost.append(work)
+            raise torch.AcceleratorError("CUDA error: operation failed due to a previous error during capture")
+
+    def gradients(self, *given, **more):
+        if lost:
+            raise torch.AcceleratorError("CUDA error: operation failed due to a previous error during capture")
+        return usual(self, *given, **more)
+
+    usual = Learner.gradients
+    with monkeypatch.context() as patch:
+        patch.setitem(captured_passes.CAPTURES, "cpu", Lost)
+        patch.setattr(Learner, "gradients", gradients)
+        run = new(place, "simcse", settings=STEPS)
+        with pytest.raises(
+            RunError,
+            match=r"ended with AcceleratorError: CUDA error: operation failed .* Set STRATA_CUDA_GRAPHS to off, start "
+            r"Strata again, and resume the run\.",
+        ):
+            train(run)
+    assert run.status().state == FAILED
+    train(run)
+    assert_same(run, plain("simcse"))
+
+
+@on_a_processor
+def test_nothing_is_captured_where_little_memory_is_free(place, monkeypatch):
+    monkeypatch.setattr(hardware, "memory_in_use", lambda device: DeviceMemory(10**9, 10**9))
+    monkeypatch.setattr(hardware, "free_memory", lambda device: 10**9 // 5)
+    of = learner(place, "simcse")
+    for _ in range(6):
+        of.update()
+    assert of.captured.news() == [f"{WITHOUT}less than a quarter of the GPU's memory is free"]
+
+
+def test_what_is_not_captured_is_known_before_the_first_step_and_said_once(place, monkeypatch):
+    def said(method, **settings):
+        of = learner(place, method, **settings)
+        for _ in range(4):
+            of.update()
+        return of.captured.news()
+
+    again = [f"{WITHOUT}layers are computed again in the backward pass"]
+    assert said("simcse", gradient_checkpointing=True) == again
+    assert said("contrast", chunk=4) == again
+    monkeypatch.setenv("STRATA_CUDA_GRAPHS", "Off")
+    assert said("simcse") == [f"{WITHOUT}STRATA_CUDA_GRAPHS is off"]
+    monkeypatch.setenv("STRATA_CUDA_GRAPHS", "on")
+    assert WITHOUT not in "".join(said("simcse"))
+    of = learner(place, "simcse")
+    of.world.size = 2
+    assert of.world.capturing(of.method, of.schedule, of.feed.share).news() == [f"{WITHOUT}several processes train"]
+
+
+@on_a_processor
+def test_a_processor_captures_nothing_and_says_nothing(place, monkeypatch):
+    monkeypatch.delitem(captured_passes.CAPTURES, "cpu")
+    of = learner(place, "simcse", gradient_checkpointing=True)
+    of.update()
+    assert (of.captured.news(), of.captured.seen_before) == ([], 0)
