@@ -46,7 +46,7 @@ class _Operators(TorchDispatchMode):
             if tensor.untyped_storage().data_ptr() not in self._made:
                 self._changed.setdefault(id(tensor), (tensor, tensor.clone()))
         result = function(*arguments, **keywords)
-        given = [one for one in tree_leaves(result) if isinstance(one, Tensor)]
+        given = [one for one in tree_leaves(result) if _is_tensor(one)]
         views = any(one.alias_info is not None for one in function._schema.returns)
         writes = function._schema.is_mutable
         if writes or not views:  # a view shows what its tensor holds by then
@@ -60,15 +60,23 @@ class _Operators(TorchDispatchMode):
     def repeat(self) -> None:
         for function, arguments, keywords, places in self._kept:
             result = function(*arguments, **keywords)
-            for place, one in zip(
-                places, (one for one in tree_leaves(result) if isinstance(one, Tensor)), strict=False
-            ):
+            for place, one in zip(places, (one for one in tree_leaves(result) if _is_tensor(one)), strict=False):
                 place.data.copy_(one)
 
     @torch.no_grad()
     def undo(self) -> None:
+        """Forget all results, and give tensors that were there before what they held."""
+        for _, arguments, keywords, places in self._kept:
+            given = {one.untyped_storage().data_ptr() for one in tree_leaves((arguments, keywords)) if _is_tensor(one)}
+            for place in places:
+                if place.is_floating_point() and place.untyped_storage().data_ptr() not in given:
+                    place.data.fill_(torch.nan)
         for tensor, held in self._changed.values():
             tensor.data.copy_(held)
+
+
+def _is_tensor(one: object) -> bool:
+    return isinstance(one, Tensor)
 
 
 def _written(function, arguments, keywords) -> list[Tensor]:
@@ -77,5 +85,5 @@ def _written(function, arguments, keywords) -> list[Tensor]:
     for number, one in enumerate(function._schema.arguments):
         if one.alias_info is not None and one.alias_info.is_write:
             value = keywords.get(one.name, arguments[number] if number < len(arguments) else None)
-            found += [leaf for leaf in tree_leaves(value) if isinstance(leaf, Tensor)]
+            found += [leaf for leaf in tree_leaves(value) if _is_tensor(leaf)]
     return found

@@ -31,6 +31,7 @@ SEEN = 2  # passes of a shape before it is captured: the first ones load kernels
 MOST_TOKENS = 16384  # of a pass that is captured: more keep a GPU busy while Python starts the next kernels
 MOST_PASSES = 8  # of a batch that are captured: each has memory of its own
 MOST_SHAPES = 64
+ROUNDING = 1e-2  # of states and gradients, as a share of their norm: bfloat16 rounds by up to 4e-3
 ROOM = 0.25  # the share of a GPU's memory that stays free: a captured pass keeps its memory
 CAPTURED = (
     "repeats passes over {} sentences of up to {} tokens as CUDA graphs, and those of other sizes from the third on"
@@ -202,6 +203,7 @@ class CapturedPasses:
         self._seen: Counter[tuple[object, ...]] = Counter()
         self._captured: dict[tuple[object, ...], CapturedPass] = {}
         self._captures: list[Capture] = []  # of the first pass of a batch, of the second, and so on
+        self._proved: set[tuple[Tunable, bool]] = set()
         self._place = 0  # of the next pass in its batch
         self._refused = False
         self._news: list[str] = []
@@ -260,10 +262,13 @@ class CapturedPasses:
         try:
             while len(self._captures) <= place:
                 self._captures.append(CAPTURES[self._device]())
+            if (of, with_gradient) not in self._proved:
+                prove(of, given, self._captures[place], with_gradient)
+                self._proved.add((of, with_gradient))
             found = CapturedPass(of, given, self._captures[place], self._gradients if with_gradient else None)
         except RuntimeError as error:
             self._refused = True
-            self._captured.clear()  # with their memory
+            self._captured.clear()  # they give back their memory
             reason = str(error).strip().splitlines() or [type(error).__name__]
             self.leave_out(reason[0][:200])
             return False
@@ -275,6 +280,45 @@ class CapturedPasses:
         if (once or what) not in self._said:
             self._said.add(once or what)
             self._news.append(what)
+
+
+def prove(of: Tunable, given: Sequence[Tensor], capture: Capture, with_gradient: bool) -> None:
+    """Raise if a captured pass does not give the states and gradients of a plain one, without dropout."""
+    modes = [(part, part.training) for part in of.modules()]
+    weights = [weight for weight in of.parameters() if weight.requires_grad]
+    before = [weight.grad for weight in weights]
+    of.eval()
+    try:
+        captured = CapturedPass(of, given, capture, Gradients() if with_gradient else None)
+        sides: list[tuple[Tensor, ...]] = [captured.repeat(given), of.forward(*given).hidden]
+        gradients = [_gradients_of(states, weights) if with_gradient else [] for states in sides]
+        if not (_alike(*sides) and _alike(*gradients)):
+            raise RuntimeError("a captured pass does not give the states and gradients of a plain one")
+    finally:
+        for weight, gradient in zip(weights, before, strict=True):
+            weight.grad = gradient
+        for part, mode in modes:
+            part.training = mode
+
+
+def _gradients_of(states: Sequence[Tensor], weights: Sequence[nn.Parameter]) -> list[Tensor]:
+    """The gradients of weights that follow from some of the states."""
+    for weight in weights:
+        weight.grad = None
+    ends = [state for state in states if state.requires_grad]
+    torch.autograd.backward(ends, [state.detach().cos() for state in ends])
+    return [weight.grad.clone() for weight in weights if weight.grad is not None]
+
+
+def _alike(some: Sequence[Tensor], others: Sequence[Tensor]) -> bool:
+    """Whether tensors are the same but for rounding, all of them together: some gradients are nothing but rounding."""
+    if len(some) != len(others):
+        return False
+    apart = sum(
+        (one.detach() - other.detach()).double().square().sum() for one, other in zip(some, others, strict=True)
+    )
+    size = sum(other.detach().double().square().sum() for other in others)
+    return bool(apart <= ROUNDING**2 * size)
 
 
 def off() -> bool:

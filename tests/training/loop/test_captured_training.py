@@ -125,15 +125,32 @@ def test_a_capture_that_fails_late_gives_back_what_was_captured(place, plain, mo
     class Last(CapturedOperators):
         def __call__(self, work):
             made.append(work)
-            if len(made) > 2:
+            if len(made) > 4:  # two to prove it, two for the first shape
                 raise torch.OutOfMemoryError("CUDA out of memory.")
             return super().__call__(work)
 
     monkeypatch.setitem(captured_passes.CAPTURES, "cpu", Last)
     run = train(new(place, "simcse", settings=STEPS))
     log = run.log_tail(1000)
-    assert len(made) == 3
+    assert len(made) == 5
     assert log.index(REPEATS) < log.index(f"{WITHOUT}CUDA out of memory.")
+    assert_same(run, plain("simcse"))
+
+
+@on_a_processor
+@pytest.mark.parametrize("wrong", ["states", "gradients"])
+def test_passes_that_are_repeated_wrongly_are_found_before_one_is_used(wrong, place, plain, monkeypatch):
+    class Wrong(CapturedOperators):
+        """Its forward passes, or its backward passes, do nothing but what they did when they were captured."""
+
+        def __call__(self, work):
+            repeat, found = super().__call__(work)
+            return (lambda: None) if (wrong == "gradients") == (work.__name__ == "backward") else repeat, found
+
+    monkeypatch.setitem(captured_passes.CAPTURES, "cpu", Wrong)
+    run = train(new(place, "simcse", settings=STEPS))
+    assert f"{WITHOUT}a captured pass does not give the states and gradients of a plain one" in run.log_tail(1000)
+    assert REPEATS not in run.log_tail(1000)
     assert_same(run, plain("simcse"))
 
 
