@@ -54,25 +54,31 @@ class Part:
 
 
 PARTS = (
-    Part("tests", "the tests that take a device, on the GPU", 60, 110, "device_tests:results"),
-    Part("float32", "loss and gradient of every method, compared with the processor's", 45, 65, "checks:like_the_cpu"),
-    Part("synchronisations", f"those of a step of every method, by {SYNCHRONISED}", 25, 45, "checks:synchronisations"),
+    Part("tests", "the tests that take a device, on the GPU", 60, 90, "device_tests:results"),
+    Part("float32", "loss and gradient of every method, compared with the processor's", 45, 60, "checks:like_the_cpu"),
+    Part("synchronisations", f"those of a step of every method, by {SYNCHRONISED}", 25, 40, "checks:synchronisations"),
     Part(
         "encode",
         "encoding and the grid of MiniLM and BERT-base shapes in two precisions, next to sentence-transformers",
         85,
-        115,
+        100,
         "encode:against_sentence_transformers",
     ),
-    Part("step", "a training step of the same", 30, 55, "speed:step"),
-    Part("epoch", "SG-OPT on 15,455 sentences, from some of its steps", 20, 40, "speed:epoch"),
-    Part("memory", "what is left after each of five runs that are started and stopped", 25, 40, "lives:memory"),
-    Part("too large", "a batch that does not fit, and the one that the error names", 20, 35, "lives:too_large"),
+    Part(
+        "steps",
+        "training steps of four methods with captured passes, without them, and by sentence-transformers",
+        95,
+        125,
+        "steps:against_sentence_transformers",
+    ),
+    Part("epoch", "SG-OPT on 15,455 sentences, from some of its steps", 20, 32, "speed:epoch"),
+    Part("memory", "what is left after each of five runs that are started and stopped", 25, 33, "lives:memory"),
+    Part("too large", "a batch that does not fit, and the one that the error names", 20, 30, "lives:too_large"),
     Part(
         "resume",
         "a run that is stopped and resumed, compared with one that is not",
         20,
-        35,
+        30,
         "lives:resume",
         {"CUBLAS_WORKSPACE_CONFIG": ":4096:8"},  # without it cuBLAS may sum in another order each time
     ),

@@ -1,10 +1,9 @@
-"""Measure training steps and an epoch, for BERT's shapes."""
+"""Measure an epoch, for BERT's shapes."""
 
 from __future__ import annotations
 
-import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from benchmarks.gpu.models import encoder, learner, pairs, shaped, shapes
 from benchmarks.gpu.parts import Row, Setting
@@ -13,24 +12,7 @@ from explorer.evaluating.kinds.scored_pairs import PairJudge
 from explorer.progress import finish
 
 PRECISIONS = ("float32", "bfloat16")
-ROUNDS = 3
-BATCH, LENGTH, STEPS = 64, 32, 10
 EPOCH, OF_EPOCH = 15_455, 60  # sentences of STS-B, the text of the paper; steps that are measured
-
-
-def step(setting: Setting) -> Iterator[Row]:
-    """Seconds of a training step of SimCSE."""
-    rows, many = (8, 1) if setting.dry else (BATCH, STEPS)
-    for shape in shapes(setting):
-        of = encoder(setting, shaped(setting, shape))
-        for precision in PRECISIONS:
-            made = learner(setting, of, "simcse", 4 * rows, precision, batch_size=rows, max_length=LENGTH)
-
-            def steps(made=made) -> None:
-                for _ in range(many):
-                    made.update()
-
-            yield Row(f"{shape}, {precision}: SimCSE, {rows} rows", _timed(setting, steps, many, "per step"))
 
 
 def epoch(setting: Setting) -> Iterator[Row]:
@@ -59,31 +41,6 @@ def epoch(setting: Setting) -> Iterator[Row]:
                 f"{a_step:.3f} s (from {many} steps), {evaluations} evaluations of {len(dev)} pairs "
                 f"at {an_evaluation:.2f} s",
             )
-
-
-def _timed(setting: Setting, thing: Callable[[], object], many: int = 1, of: str = "") -> str:
-    """Median and range of the seconds of one of so many, and the most memory of the GPU."""
-    import torch
-
-    if setting.device == "cuda":
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats()
-    times = [seconds / many for seconds in _times(setting, thing)]
-    told = f"{statistics.median(times):.3f} s {of}".strip() + f" ({min(times):.3f} to {max(times):.3f})"
-    if setting.device == "cuda":
-        told += f", at most {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB"
-    return told
-
-
-def _times(setting: Setting, thing: Callable[[], object]) -> list[float]:
-    """Seconds of some rounds, after one that prepares what the others reuse."""
-    thing()
-    times = []
-    for _ in range(1 if setting.dry else ROUNDS):
-        started = _now(setting.device)
-        thing()
-        times.append(_now(setting.device) - started)
-    return times
 
 
 def _now(device: str) -> float:

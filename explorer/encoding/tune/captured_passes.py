@@ -212,6 +212,11 @@ class CapturedPasses:
             self.leave_out(reason)
 
     @property
+    def count(self) -> int:
+        """How many passes are captured."""
+        return len(self._captured)
+
+    @property
     def seen_before(self) -> int:
         """How many passes of a shape are not captured; 0 if none ever is."""
         return SEEN if self._encoders else 0
@@ -290,7 +295,7 @@ def prove(of: Tunable, given: Sequence[Tensor], capture: Capture, with_gradient:
     of.eval()
     try:
         captured = CapturedPass(of, given, capture, Gradients() if with_gradient else None)
-        sides: list[tuple[Tensor, ...]] = [captured.repeat(given), of.forward(*given).hidden]
+        sides: list[tuple[Tensor, ...]] = [captured.repeat(given), functional_call(of, {}, tuple(given)).hidden]
         gradients = [_gradients_of(states, weights) if with_gradient else [] for states in sides]
         if not (_alike(*sides) and _alike(*gradients)):
             raise RuntimeError("a captured pass does not give the states and gradients of a plain one")
