@@ -3,6 +3,7 @@
 import os
 import platform
 import re
+import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -75,6 +76,12 @@ def best_precision(device: str) -> str:
     else:
         quick = device == "cuda" and torch.cuda.is_bf16_supported()
     return "bfloat16" if quick else "float32"
+
+
+def gpu_in_use() -> str:
+    """The GPU that this process has computed on; "" if none: to start one takes longer than what is asked of it."""
+    torch = sys.modules.get("torch")
+    return "cuda" if torch is not None and torch.cuda.is_initialized() else ""
 
 
 def device_name(device: str = "cpu") -> str:

@@ -1,15 +1,22 @@
 """Normalisation, cosine rounding, and Pearson's and Spearman's correlation, of pairs and of draws of them."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.vectors.vector_corpus import unit
+from explorer.encoding.load import hardware
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["ROUNDOFF", "SAME", "SAME_VECTOR", "PearsonOfDraws", "SpearmanOfDraws", "mean", "measured", "pearson"]
-__all__ += ["ranks", "spearman", "unit"]
+__all__ += ["SpearmanOfManyDraws", "ranks", "spearman", "spearman_of_draws", "unit"]
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -24,6 +31,7 @@ SAME = SAME_VECTOR**2
 # The unit roundoff of precisions of few bits: the most, as a share of itself, by which a number is rounded. Bfloat16
 # keeps 8 bits.
 ROUNDOFF = {"bfloat16": 2**-8}
+MANY_DRAWS = 1_000_000  # pairs × resamples from which a GPU computes; a processor takes 10 ms for a column of so many
 
 
 def measured(cosines: NDArray[Any], precision: str) -> NDArray[Any]:
@@ -84,6 +92,19 @@ def ranks(values: NDArray[Any]) -> Floats:
     result = np.empty(values.shape)
     np.put_along_axis(result, order, (first + last) / 2 + 1, axis=-1)
     return result
+
+
+def spearman_of_draws(gold: Floats, times: NDArray[np.float32]) -> Callable[[NDArray[Any]], Floats]:
+    """What gives ρ on every resample, for the draws of each pair (pair, resample): a GPU in use where they are many."""
+    device = hardware.gpu_in_use() if times.size >= MANY_DRAWS else ""
+    if not device:
+        return SpearmanOfDraws(gold, times)
+    import torch
+
+    try:
+        return SpearmanOfManyDraws(gold, times, device)
+    except torch.OutOfMemoryError:
+        return SpearmanOfDraws(gold, times)
 
 
 class SpearmanOfDraws:
@@ -154,6 +175,50 @@ def _cubes(drawn: NDArray[np.float32]) -> Floats:
     """Σ t³ (resample) of groups, for their numbers of draws (group, resample)."""
     wide = drawn.astype(np.float64)
     return np.asarray(np.einsum("gr,gr->r", wide, wide * wide))
+
+
+class SpearmanOfManyDraws:
+    """As `SpearmanOfDraws`, on a device: counts and ranks are exact in float32, their products and cubes in float64."""
+
+    def __init__(self, gold: Floats, times: NDArray[np.float32], device: str) -> None:
+        import torch
+
+        self._times = torch.from_numpy(times).to(device)
+        self._count = times.shape[0]
+        group, drawn = self._groups(gold)
+        self._drawn_gold = self._centred_ranks(drawn)[group] * self._times
+        self._spread = self._spread_of(drawn)
+
+    def __call__(self, cosines: NDArray[Any]) -> Floats:
+        """The correlations (resample) of a column (pair)."""
+        if not np.ptp(cosines) > SAME:  # constant, or missing
+            return np.full(self._times.shape[1], np.nan)
+        group, drawn = self._groups(cosines)
+        together = self._centred_ranks(drawn).double().mul_(_sums(self._drawn_gold, group, len(drawn))).sum(0)
+        found: Floats = (12 * together / (self._spread_of(drawn) * self._spread).sqrt()).cpu().numpy()
+        return found
+
+    def _groups(self, values: NDArray[Any]) -> tuple[Tensor, Tensor]:
+        """The group of equal values that each pair is in, in ascending order, and the draws (group, resample)."""
+        import torch
+
+        distinct, group = torch.unique(torch.from_numpy(values).to(self._times.device), return_inverse=True)
+        return group, _sums(self._times, group, len(distinct))
+
+    def _centred_ranks(self, drawn: Tensor) -> Tensor:
+        """Ranks (group, resample) minus their mean."""
+        return drawn.cumsum(0).sub_(drawn, alpha=0.5).sub_(self._count / 2)
+
+    def _spread_of(self, drawn: Tensor) -> Tensor:
+        """n³ - Σ t³ (resample)."""
+        spread: Tensor = self._count**3 - drawn.double().pow_(3).sum(0)
+        return spread
+
+
+def _sums(rows: Tensor, group: Tensor, count: int) -> Tensor:
+    """The sums of the rows of each group."""
+    found: Tensor = rows.new_zeros(count, rows.shape[1]).index_add_(0, group, rows)
+    return found
 
 
 class PearsonOfDraws:

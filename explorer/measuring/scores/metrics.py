@@ -203,7 +203,7 @@ METRICS: dict[str, Metric] = {
     for metric in (
         Metric(
             SPEARMAN,
-            *_of_enough(correlation.spearman, correlation.SpearmanOfDraws),
+            *_of_enough(correlation.spearman, correlation.spearman_of_draws),
             _CORRELATION.format(SPEARMAN),
             smooth=True,
         ),
