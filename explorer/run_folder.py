@@ -11,12 +11,21 @@ from explorer.places import examples_folder, is_utf8, readable, runs_folder
 
 RECIPE, STATUS, METRICS, LOG = "recipe.yaml", "status.json", "metrics.jsonl", "train.log"
 QUEUED = "queued"  # the place in the queue of a run that has not begun
+JOB = "job"  # the number of the job of Slurm that trains it, or waits there to do so
 MODEL, STATE, STEPS, PROBE, PREDICTIONS, ITEMS = "model", "state", "steps", "probe", "predictions", "items"  # folders
 PROBE_SENTENCES = "sentences.json"
 
 READABLE = "Check its permissions, or set STRATA_RUNS to another folder."
 RUN = "run:"  # prefix of a run's name, for its model; a checkpoint follows after an @
 _CHECKPOINT = re.compile(r"(seed-[0-9]+-)?step-[0-9]+")
+
+
+def job_of(folder: Path) -> str:
+    """The number of the job of Slurm that trains a run, or waits there to do so; "" if none does."""
+    try:
+        return (folder / JOB).read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def home(folder: Path | None = None) -> Path:

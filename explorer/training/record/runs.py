@@ -248,6 +248,7 @@ def restarted(run: Run) -> None:
     if status.state == statuses.FINISHED:
         raise BadChoice(f"'{run.name}' is finished. To train its model further, start a run with {run.model} as base.")
     run.clear_stop_request()
+    (run.folder / run_folder.JOB).unlink(missing_ok=True)
     statuses.write(run.folder, replace(status, state=statuses.WAITING, phase=None, about="", error="", details=""))
 
 

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from explorer import places, run_folder
 from explorer.errors import BadChoice, RunError
 from explorer.training.record import runs
 from explorer.training.record.status import Status
@@ -94,7 +95,7 @@ class ClusterJobs(outside.Outside):
         from submitit import AutoExecutor
 
         check(engine)
-        self.pause, self._variables = POLL_EVERY[engine], dict(variables)
+        self.pause, self._variables, self._engine = POLL_EVERY[engine], dict(variables), engine
         self._executor = AutoExecutor(folder.absolute(), cluster=engine)
         self._executor.update_parameters(**{**USUAL, **options})
 
@@ -104,11 +105,16 @@ class ClusterJobs(outside.Outside):
         from submitit.helpers import clean_env
 
         before = run.status()
+        if self._engine == SLURM and in_queue(number := run_folder.job_of(run.folder)):
+            # submitted by a command that was killed
+            return _Job(self._executor._executor.job_class(self._executor.folder, number), run, before)
         try:
             with clean_env():  # if this process is a job itself, others are none of its steps
                 job = self._executor.submit(in_a_job, outside.python(run), self._variables)
         except (FailedJobError, FailedSubmissionError, OSError) as error:
             raise RunError(f"The job was not accepted: {' '.join(str(error).split())[:300]}") from error
+        if self._engine == SLURM:
+            places.write_whole(run.folder / run_folder.JOB, lambda file: file.write(job.job_id.encode("ascii")))
         return _Job(job, run, before)
 
 
@@ -120,6 +126,12 @@ class _Job:
         self._cancelled, self._alive = False, time.monotonic()
 
     def ended(self) -> bool:
+        ended = self._is_over()
+        if ended:
+            (self._run.folder / run_folder.JOB).unlink(missing_ok=True)
+        return ended
+
+    def _is_over(self) -> bool:
         status = self._run.status()
         if self._cancelled or outside.is_over(status, self._before) or self._job.done():
             return True
@@ -153,6 +165,17 @@ class _Job:
     def _cancel(self) -> None:
         self._cancelled = True
         self._job.cancel(check=False)
+
+
+def in_queue(number: str) -> bool:
+    """Whether Slurm has a job that waits or runs."""
+    if not number:
+        return False
+    try:
+        listed = subprocess.run(["squeue", "--noheader", "--jobs", number], capture_output=True, text=True, check=False)
+    except OSError:  # there is no such command
+        return False
+    return listed.returncode == 0 and bool(listed.stdout.strip())
 
 
 def in_a_job(words: Sequence[str], variables: Mapping[str, str]) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Literal
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer import in_words, progress
+from explorer import in_words, progress, run_folder
 from explorer.data import sources
 from explorer.measuring.comparing import headline
 from explorer.training.record import runs
@@ -31,6 +31,7 @@ BUSY = (
     "An estimate of time and memory is possible when the run under way has ended: until then its times would be wrong."
 )
 REDRAWN = 2.0  # seconds
+IN_QUEUE = "in Slurm's queue"
 _CHOSEN = "_a run was chosen"
 ROW_POINTS = 50  # at most, in the small curve of a row
 WIDTH = 7  # pixels of a character
@@ -159,6 +160,10 @@ def _score(help: str) -> Any:
     return st.column_config.NumberColumn(format="%.2f", width="small", help=help)
 
 
+def _state(run: runs.Run, status: statuses.Status) -> str:
+    return IN_QUEUE if status.state == statuses.STOPPED and run_folder.job_of(run.folder) else status.state
+
+
 def _row(run: runs.Run) -> dict[str, Any]:
     status = training_queue.standing(run)
     tested = status.verdict and status.verdict.test if status.facts.nothing is None else None
@@ -166,7 +171,7 @@ def _row(run: runs.Run) -> dict[str, Any]:
     stride = max(1, len(scores) // ROW_POINTS)
     return {
         "Run": messages.ends(run.called),
-        "State": "example" if run.is_example else status.state,
+        "State": "example" if run.is_example else _state(run, status),
         "Verdict": headline.short(status.learned),
         "Gain": tested and tested.shown_difference,
         "Test": tested and tested.after,

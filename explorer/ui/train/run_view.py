@@ -5,7 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from explorer import errors, in_words
+from explorer import errors, in_words, run_folder
 from explorer.data import sources
 from explorer.training.loop.computed import PROCESSOR, THREADS
 from explorer.training.record import run_facts
@@ -25,6 +25,7 @@ INTERRUPTED = (
     "or from the start if there is none."
 )
 STOPPED_AT = "Stopped at step {:,} of {:,}. Press **Resume** to continue from there."
+IN_QUEUE = "Waits in Slurm's queue as job {}. `squeue -j {}` says whether it is still there."
 STOPPED_EARLY = "Stopped before its first step. Press **Resume** to continue from there."
 GPU_MEMORY = "Memory of the GPU: {}."
 NOT_TESTED = "Not tested: the run was stopped. Resume it to finish and test it."
@@ -70,6 +71,8 @@ def _place(run: Run, was_live: bool) -> None:
         st.warning(INTERRUPTED, icon=":material/power_off:")
     elif status.state == statuses.STOPPED:
         text = STOPPED_AT.format(status.step, status.total) if status.total else STOPPED_EARLY
+        if job := run_folder.job_of(run.folder):
+            text = IN_QUEUE.format(job, job)
         st.info(text, icon=":material/stop_circle:")
     if not messages.answer(status.learned) and status.verdict is not None:
         st.info(NOT_TESTED, icon=":material/science_off:")

@@ -10,6 +10,7 @@ import time
 import psutil
 import pytest
 
+from explorer import run_folder
 from explorer.errors import BadChoice, RunError
 from explorer.progress import finish, side_by_side
 from explorer.training.record import runs
@@ -47,6 +48,10 @@ while [ "${1#--}" != "$1" ]; do case "$1" in --output) out="$2"; shift;; esac; s
 exec "$@" > "$(echo "$out" | sed "s/%j/$SLURM_JOB_ID/; s/%t/0/")" 2>&1
 """
 SACCT = 'echo "JobID|State|NodeList"'
+SQUEUE = """
+[ -e {home}/jobs/$3 ] || { echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1; }
+grep -qx "$3" {home}/cancelled 2> /dev/null || echo "$3 gpu strata PENDING"
+"""
 SCANCEL = 'echo "$1" >> {home}/cancelled'
 
 
@@ -60,7 +65,7 @@ def slurm(tmp_path, monkeypatch):
     """A folder of commands that look like Slurm's, first on the PATH."""
     home = tmp_path / "slurm"
     (home / "jobs").mkdir(parents=True)
-    for name, text in (("sbatch", SBATCH), ("srun", SRUN), ("sacct", SACCT), ("scancel", SCANCEL)):
+    for name, text in (("sbatch", SBATCH), ("srun", SRUN), ("sacct", SACCT), ("squeue", SQUEUE), ("scancel", SCANCEL)):
         (home / name).write_text("#!/bin/sh\n" + text.replace("{home}", str(home)), encoding="utf-8")
         (home / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{home}:{os.environ['PATH']}")
@@ -112,6 +117,38 @@ def test_slurm_is_given_the_options_and_trains_the_run(tmp_path, standing_in, sl
     refused = ClusterJobs(SLURM, tmp_path / "bad", given, {}).train(waiting("three"))
     with pytest.raises(RunError, match=r"^The job was not accepted: .*invalid partition"):
         finish(refused)
+
+
+def test_a_job_that_waits_in_the_queue_is_found_again_by_the_next_command(tmp_path, standing_in, slurm, waiting):
+    """The command that submitted it was killed, and neither its place in the queue nor the run is lost."""
+    (slurm / "full").touch()
+    run = waiting("one")
+    ClusterJobs(SLURM, tmp_path / "jobs", {}, {}).begin(run)
+    assert run_folder.job_of(run.folder) == "70"
+    work = ClusterJobs(SLURM, tmp_path / "jobs", {}, {}).train(run)
+    next(work)
+    assert [one.name for one in (slurm / "jobs").iterdir()] == ["70"]
+    subprocess.run(["bash", str(slurm / "jobs" / "70")], env={**os.environ, "SLURM_JOB_ID": "70"}, check=True)
+    assert finish(work) == run
+    assert run.status().state == statuses.FINISHED
+    assert run_folder.job_of(run.folder) == ""
+
+
+def test_another_job_is_submitted_where_the_first_is_no_longer_in_the_queue(tmp_path, slurm, waiting):
+    (slurm / "full").touch()
+    run = waiting("one")
+    first = ClusterJobs(SLURM, tmp_path / "jobs", {}, {}).begin(run)
+    subprocess.run(["scancel", "70"], check=True)
+    ClusterJobs(SLURM, tmp_path / "jobs", {}, {}).begin(run)
+    assert run_folder.job_of(run.folder) == "71"
+    (slurm / "jobs" / "71").unlink()
+    ClusterJobs(SLURM, tmp_path / "jobs", {}, {}).begin(run)
+    assert run_folder.job_of(run.folder) == "71", "the stand-in numbers jobs by those that are there"
+    (slurm / "squeue").unlink()
+    assert not cluster_jobs.in_queue("71")
+    first.ask_to_stop()
+    assert first.ended()
+    assert run_folder.job_of(run.folder) == ""
 
 
 def test_a_job_whose_run_falls_silent_is_cancelled_and_lost_where_slurm_keeps_no_record(

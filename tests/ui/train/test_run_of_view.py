@@ -4,9 +4,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from explorer import work_folder
+from explorer import run_folder, work_folder
 from explorer.training.record import status as statuses
 from explorer.ui.frame import talk_steps
+from explorer.ui.runs import run_status
+from explorer.ui.train import run_view
 from tests.train_visits import PAGE, START, new, stands
 from tests.visits import words
 
@@ -72,3 +74,16 @@ def test_outside_of_a_talk_the_address_names_the_run_under_way(talk, place):
     with under_way(run):
         app = talk("")
         assert (shown(app), app.query_params["run"]) == (run.name, run.name)
+
+
+def test_a_run_whose_job_waits_in_slurms_queue_says_so_on_its_page_and_in_the_list(visit, place):
+    run = new(place)
+    stands(run, state=statuses.STOPPED)
+    (run.folder / run_folder.JOB).write_text("70")
+    visit.query_params["run"] = run.name
+    app = visit.run()
+    assert run_view.IN_QUEUE.format(70, 70) in words(app.info)
+    assert run_status._row(run)["State"] == run_status.IN_QUEUE
+    (run.folder / run_folder.JOB).unlink()
+    assert run_view.IN_QUEUE.format(70, 70) not in words(app.run().info)
+    assert run_status._row(run)["State"] == statuses.STOPPED
