@@ -24,6 +24,8 @@ from typing import TypeVar
 
 import psutil
 
+capturing = threading.Lock()  # held while work of a GPU is captured: torch can give back no memory then
+
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
@@ -259,7 +261,8 @@ def give_back() -> None:
 
     gc.collect()
     if torch.cuda.is_available():
-        torch.cuda.empty_cache()
+        with capturing:
+            torch.cuda.empty_cache()
     trim()
 
 

@@ -14,17 +14,16 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from explorer.encoding.tune.cuda_graphs import CAPTURES, Capture
+
 if TYPE_CHECKING:
     from explorer.encoding.tune.tunable import Tunable
-
-Found = TypeVar("Found")
-Repeat = Callable[[], None]
 
 SWITCH = "STRATA_CUDA_GRAPHS"  # the environment variable that turns them off
 SEEN = 2  # passes of a shape before it is captured: the first ones load kernels and choose algorithms
@@ -39,42 +38,6 @@ CAPTURED = (
 NOT_CAPTURED = "computes passes of the encoder without CUDA graphs: {}"
 OFF = f"{SWITCH} is off"
 NO_ROOM = "less than a quarter of the GPU's memory is free"
-
-
-class Capture(Protocol):
-    """Captures work of a device. What is captured by one shares memory: of its passes, one is in use at a time."""
-
-    def __call__(self, work: Callable[[], Found]) -> tuple[Repeat, Found]:
-        """What repeats the work, which is not done yet, and where its results will be."""
-
-
-class CudaGraphs:
-    """Captures work of an NVIDIA GPU as CUDA graphs."""
-
-    def __init__(self) -> None:
-        self._pool = torch.cuda.graph_pool_handle()
-
-    def __call__(self, work: Callable[[], Found]) -> tuple[Repeat, Found]:
-        """The replay of a graph, and the tensors that it fills."""
-        graph = torch.cuda.CUDAGraph()
-        try:
-            # other threads use the GPU meanwhile, for pages: what only they do spoils no graph
-            with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):
-                found = work()
-        except RuntimeError:
-            self._end()
-            raise
-        return graph.replay, found
-
-    @staticmethod
-    def _end() -> None:
-        """Capture next to nothing: torch's random numbers refuse all other work until a capture has ended well."""
-        number = torch.zeros(1, device="cuda")
-        with torch.cuda.graph(torch.cuda.CUDAGraph(), capture_error_mode="thread_local"):
-            number.add_(1)
-
-
-CAPTURES: dict[str, Callable[[], Capture]] = {"cuda": CudaGraphs}  # by type of device
 
 
 class Gradients:

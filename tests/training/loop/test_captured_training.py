@@ -1,11 +1,15 @@
 """Test runs that repeat captured passes: results, stop and resume, what the log says, and captures that fail."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
+from explorer import fair_share
 from explorer.encoding.load import hardware
 from explorer.encoding.load.hardware import DeviceMemory
 from explorer.encoding.tune import captured_passes
+from explorer.encoding.tune.cuda_graphs import CudaGraphs
 from explorer.errors import RunError
 from explorer.methods import self_guided
 from explorer.training.loop.learner import Learner
@@ -36,16 +40,23 @@ class Failing(CapturedOperators):
         raise self.error
 
 
+@pytest.fixture(scope="module")
+def runs_without():
+    return {}
+
+
 @pytest.fixture
-def plain(place, monkeypatch):
-    """A run in which nothing is ever captured."""
+def plain(place, runs_without, monkeypatch):
+    """A run in which nothing is ever captured, trained once."""
 
     def trained(method, **settings):
-        with monkeypatch.context() as patch:
-            patch.setattr(captured_passes, "SEEN", 10**9)
-            run = train(new(place, method, settings=STEPS | settings))
-        assert REPEATS not in run.log_tail(1000)
-        return run
+        known = method, *settings.items()
+        if known not in runs_without:
+            with monkeypatch.context() as patch:
+                patch.setattr(captured_passes, "SEEN", 10**9)
+                runs_without[known] = train(new(place, method, settings=STEPS | settings))
+            assert REPEATS not in runs_without[known].log_tail(1000)
+        return runs_without[known]
 
     return trained
 
@@ -221,3 +232,62 @@ def test_a_processor_captures_nothing_and_says_nothing(place, monkeypatch):
     of = learner(place, "simcse", gradient_checkpointing=True)
     of.update()
     assert (of.captured.news(), of.captured.seen_before) == ([], 0)
+
+
+class Driver:
+    """What torch does around a capture that a GPU refuses: it says so at the end, and leaves its stream in place."""
+
+    def __init__(self, monkeypatch, refused):
+        self.stream, self.refused, self.pools, self.ended, self.held = "usual", refused, 0, [], []
+        driver = self
+
+        class Graph:
+            def __init__(self, graph, pool, capture_error_mode):
+                assert capture_error_mode == "thread_local"
+
+            def __enter__(self):
+                driver.stream = "capturing"
+                driver.held.append(fair_share.capturing.locked())
+
+            def __exit__(self, *why):
+                if len(driver.held) in driver.refused:
+                    raise torch.AcceleratorError("CUDA error: operation failed due to a previous error during capture")
+                driver.stream = "usual"
+
+        for name, value in {
+            "CUDAGraph": lambda: SimpleNamespace(replay=len),
+            "graph": Graph,
+            "current_stream": lambda: self.stream,
+            "set_stream": lambda stream: setattr(self, "stream", stream),
+            "current_device": lambda: "cpu",
+            "graph_pool_handle": self.pool,
+        }.items():
+            monkeypatch.setattr(torch.cuda, name, value)
+        monkeypatch.setattr(torch._C, "_cuda_endAllocateToPool", lambda *which: self.ended.append(which))
+
+    def pool(self):
+        self.pools += 1
+        return self.pools
+
+
+@on_a_processor
+def test_what_a_refused_capture_leaves_in_torch_is_undone(monkeypatch):
+    driver = Driver(monkeypatch, refused={2})
+    capture = CudaGraphs()
+    assert capture(lambda: 7) == (len, 7)
+    with pytest.raises(torch.AcceleratorError, match="previous error during capture"):
+        capture(lambda: 7)
+    assert driver.stream == "usual"
+    assert driver.held == [True] * 3, "the third ends well"
+    assert driver.ended == [("cpu", 1)]
+    assert capture(lambda: 8) == (len, 8)
+    assert not fair_share.capturing.locked()
+
+
+@on_a_processor
+def test_where_nothing_can_be_captured_any_more_the_last_error_is_raised(monkeypatch):
+    driver = Driver(monkeypatch, refused={1, 2})
+    with pytest.raises(torch.AcceleratorError):
+        CudaGraphs()(lambda: 7)
+    assert driver.stream == "usual"
+    assert not fair_share.capturing.locked()
