@@ -141,7 +141,7 @@ class ReplacedTokenDetection(InfoNCE):
         for places, ids, mask, real in self.base.padded_groups(sentences):
             filled_in = self.filled_in(ids, mask, real)
             rows = torch.tensor(places).to(vectors.device, non_blocking=True)  # a list as index makes a GPU wait
-            states = self.discriminator.states_of(filled_in, mask, edit=with_first_token(vectors[rows])).hidden[-1]
+            states = self.discriminator(filled_in, mask, edit=with_first_token(vectors[rows])).hidden[-1]
             if self.count_padding:
                 counted = torch.arange(mask.numel(), device=mask.device)
             else:

@@ -85,7 +85,7 @@ def test_every_family_has_the_states_and_gradients_that_it_has_without(family, a
         return [state.detach().clone() for state in hidden], gradients
 
     for layers in (range(base.layers + 1), [-1], [1, -1]):
-        states, gradients = found(lambda *given: base.states_of(*given).hidden, layers)
+        states, gradients = found(lambda *given: base(*given).hidden, layers)
         again, others = found(lambda *given: captured.repeat(given), layers)
         close = {"atol": 1e-6, "rtol": 1e-5} if precision == "float32" else {"atol": 1e-3, "rtol": 1e-2}
         torch.testing.assert_close(again, states, **close)
@@ -99,7 +99,7 @@ def test_gradients_are_added_to_those_that_are_there_and_stay_in_their_place(tin
     base = Tunable(tiny_encoder, 32).to(DEVICE)
     ids, mask = base.encoder.padded(base.encoder.tokens(FIRST, 32).ids, DEVICE)
     captured = CapturedPass(base, (ids, mask), captured_passes.CAPTURES[DEVICE](), Gradients())
-    base.states_of(ids, mask).hidden[-1].sin().sum().backward()
+    base(ids, mask).hidden[-1].sin().sum().backward()
     once = {name: weight.grad.clone() for name, weight in base.named_parameters() if weight.grad is not None}
     captured.repeat((ids, mask))[-1].sin().sum().backward()
     places = {name: weight.grad for name, weight in base.named_parameters() if weight.grad is not None}

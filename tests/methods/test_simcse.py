@@ -202,7 +202,7 @@ def test_the_detection_loss_gives_the_values_worked_out_for_it(base, count_paddi
     with (
         mock.patch.object(base, "padded_groups", return_value=[([0], ids, mask, int(mask.sum()))]),
         mock.patch.object(method, "filled_in", return_value=torch.tensor([[101, 7, 5, 9, 102, 0]])),
-        mock.patch.object(method.discriminator, "states_of", return_value=States((logits,), mask)),
+        mock.patch.object(method.discriminator, "forward", return_value=States((logits,), mask)),
         mock.patch.object(method, "classify_tokens", torch.nn.Identity()),
     ):
         assert method.detected(["one"], torch.zeros(1, 2)).item() == pytest.approx(expected, abs=1e-6)

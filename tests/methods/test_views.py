@@ -22,8 +22,8 @@ C, H = torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([[1.0, 1.0], [-1.0, 
 
 def first_layers(method, change, monkeypatch):
     """Layer 0 and the masks of every pass of a view."""
-    seen, states_of = [], method.base.states_of
-    monkeypatch.setattr(method.base, "states_of", lambda *given: seen.append(states_of(*given)) or seen[-1])
+    seen, forward = [], method.base.forward
+    monkeypatch.setattr(method.base, "forward", lambda *given: seen.append(forward(*given)) or seen[-1])
     method.view(FIRST, change)
     return [(states.hidden[0], states.mask) for states in seen]
 
@@ -95,7 +95,7 @@ def test_shuffled_positions_are_permuted_tokens_under_the_mean(base, monkeypatch
     shuffled = method.view(FIRST[1:2], "shuffle")
     tokens = torch.empty(7, dtype=torch.long)
     tokens[order] = torch.tensor(ids)  # the token that is given position p stands at place p
-    states = base.states_of(tokens[None], torch.ones(1, 7).bool(), whole=True)
+    states = base(tokens[None], torch.ones(1, 7).bool(), whole=True)
     assert (shuffled - states.hidden[-1].mean(1)).abs().max() < 2e-6
     assert (shuffled - method.view(FIRST[1:2], "none")).abs().max() > 1e-2
 

@@ -227,6 +227,7 @@ class CapturedPasses:
             self.leave_out(NO_ROOM)
             return False
         of, place = key[:2]
+        of.captured = None  # what is captured is a plain pass
         try:
             while len(self._captures) <= place:
                 self._captures.append(CAPTURES[self._device]())
@@ -240,6 +241,8 @@ class CapturedPasses:
             reason = str(error).strip().splitlines() or [type(error).__name__]
             self.leave_out(reason[0][:200])
             return False
+        finally:
+            of.captured = self
         self._captured[key] = found
         self._say(CAPTURED.format(*given[0].shape), once=CAPTURED)
         return True

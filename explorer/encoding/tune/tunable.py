@@ -173,26 +173,6 @@ class Tunable(nn.Module):
             own = [ids[place] for place in places]
             yield places, *self.encoder.padded(own, device, width), sum(map(len, own))
 
-    def states_of(
-        self,
-        ids: Tensor,
-        mask: Tensor,
-        types: Tensor | None = None,
-        edit: Edit | None = None,
-        position_ids: Edit | None = None,
-        whole: bool = False,
-    ) -> States:
-        """Every layer of token ids (sentence, token) and their mask; `whole` states that none of them is padding."""
-        if self.captured is None:
-            return self.forward(ids, mask, types, edit, position_ids, whole)
-        # as in a captured pass, whose mask may be another one each time
-        given, found = (ids, mask) if types is None else (ids, mask, types), None
-        if edit is None and position_ids is None and not self._heads_change:
-            found = self.captured.states(self, given)
-        else:
-            self.captured.leave_out(CHANGED)
-        return States(found, mask) if found else self.forward(ids, mask, types, edit, position_ids)
-
     def forward(
         self,
         ids: Tensor,
@@ -202,7 +182,13 @@ class Tunable(nn.Module):
         position_ids: Edit | None = None,
         whole: bool = False,
     ) -> States:
-        """The same, computed by the weights in place."""
+        """Every layer of token ids (sentence, token) and their mask; `whole` states that none of them is padding."""
+        if self.captured is not None:
+            whole = False  # as in a captured pass, whose mask may be another one each time
+            if edit is not None or position_ids is not None or self._heads_change:
+                self.captured.leave_out(CHANGED)
+            elif found := self.captured.states(self, (ids, mask) if types is None else (ids, mask, types)):
+                return States(found, mask)
         # without padding no mask is passed: attention is faster without one. With position ids one is needed: a decoder
         # takes ids that do not rise one by one for several texts in one row
         more: dict[str, Any] = {"attention_mask": None if whole and position_ids is None else mask.long()}
@@ -263,7 +249,7 @@ class Tunable(nn.Module):
         if types is not None:
             filled = torch.tensor([row + [0] * (padded.shape[1] - len(row)) for row in types])
             kinds = filled.to(padded.device, non_blocking=True)
-        states = self.states_of(padded, mask, kinds, edit, position_ids, whole)
+        states: States = self(padded, mask, kinds, edit, position_ids, whole)
         return replace(states, mask=to_pool(ids, mask))
 
     def read(

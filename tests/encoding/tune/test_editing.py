@@ -115,7 +115,7 @@ def test_permuted_position_ids_are_permuted_tokens_and_as_many_layers_drop_heads
     shuffled[order] = torch.arange(len(ids))  # the token that takes the place p is order[p]
     given = copy.states(SENTENCES[:1], position_ids=lambda own, _: own.gather(1, shuffled[None]))
     tokens = torch.tensor(ids)[order][None]
-    moved = copy.states_of(tokens, torch.ones_like(tokens).bool(), whole=True)
+    moved = copy(tokens, torch.ones_like(tokens).bool(), whole=True)
     plain = copy.states(SENTENCES[:1])
     for layer in range(LAYERS + 1):
         assert torch.allclose(given.hidden[layer][0][order], moved.hidden[layer][0], atol=1e-5)
@@ -133,7 +133,7 @@ def test_a_decoder_without_padding_does_not_take_shuffled_positions_for_several_
     length = row.mask.shape[1]
     (ids,) = copy.encoder.tokens(SENTENCES[:1]).ids
     tokens = torch.tensor([[(ids[0] + 1) % 100, *ids[1:]]])
-    changed = copy.states_of(tokens, torch.ones_like(tokens).bool(), position_ids=lambda own, _: own.flip(1))
+    changed = copy(tokens, torch.ones_like(tokens).bool(), position_ids=lambda own, _: own.flip(1))
     assert not torch.allclose(row.hidden[-1][0, length - 1], changed.hidden[-1][0, length - 1], atol=1e-6)
 
 
