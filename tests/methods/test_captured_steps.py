@@ -84,6 +84,8 @@ def test_every_family_has_the_states_and_gradients_that_it_has_without(family, a
         base.zero_grad()
         return [state.detach().clone() for state in hidden], gradients
 
+    followed = [state.requires_grad for state in base(ids, mask).hidden]
+    assert [state.requires_grad for state in captured.repeat((ids, mask))] == followed
     for layers in (range(base.layers + 1), [-1], [1, -1]):
         states, gradients = found(lambda *given: base(*given).hidden, layers)
         again, others = found(lambda *given: captured.repeat(given), layers)
@@ -111,3 +113,103 @@ def test_gradients_are_added_to_those_that_are_there_and_stay_in_their_place(tin
     for name, gradient in once.items():
         assert base.get_parameter(name).grad is places[name]
         torch.testing.assert_close(places[name], gradient, atol=1e-5, rtol=1e-5)
+
+
+@pytest.fixture
+def seen_at_once(monkeypatch):
+    monkeypatch.setattr(captured_passes, "SEEN", 0)
+
+
+@pytest.fixture
+def given(tiny_encoder):
+    """A trainable encoder with dropout, and the token ids, mask and types of some sentences."""
+    base = Tunable(tiny_encoder, 32).to(DEVICE).train()
+    ids, mask = base.encoder.padded(base.encoder.tokens(FIRST, 32).ids, DEVICE)
+    return base, ids, mask, (torch.arange(ids.shape[1], device=DEVICE) > 3).long().expand_as(ids)
+
+
+def test_passes_of_one_shape_that_differ_otherwise_are_captured_apart(given, seen_at_once):
+    base, ids, mask, types = given
+    passes = CapturedPasses([base], DEVICE)
+
+    def found():
+        """Two passes with a gradient, and one each with types, in bfloat16, without a gradient, and without dropout."""
+        torch.manual_seed(4)
+        states = [base(ids, mask), base(ids.flip(0), mask.flip(0)), base(ids, mask, types)]
+        with torch.autocast(DEVICE, torch.bfloat16):
+            states.append(base(ids, mask))
+        with torch.no_grad():
+            states.append(base(ids, mask))
+        base.eval()
+        states.append(base(ids, mask))
+        base.train()
+        assert [one.hidden[-1].requires_grad for one in states] == [True] * 4 + [False, True]
+        return [one.hidden[-1].detach() for one in states]
+
+    expected = found()
+    for _ in range(2):
+        with passes.batch():
+            torch.testing.assert_close(found(), expected, atol=1e-6, rtol=1e-5)
+        assert passes.count == 6
+    for how in (torch.no_grad(), torch.autocast(DEVICE, torch.bfloat16)):  # in the place of the first one
+        with how, passes.batch():
+            base(ids, mask)
+    with passes.batch():
+        base(ids, mask, types)
+        base.eval()
+    with passes.batch():
+        torch.testing.assert_close(base(ids, mask).hidden[-1], expected[-1], atol=1e-6, rtol=1e-5)
+    assert passes.count == 10
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "count"), [("MOST_TOKENS", 50, 0), ("MOST_PASSES", 1, 1), ("MOST_SHAPES", 1, 1)]
+)
+def test_no_more_are_captured_than_the_limits_say(limit, value, count, given, seen_at_once, monkeypatch):
+    base, ids, mask, _ = given
+    assert ids.numel() > 50
+    passes = CapturedPasses([base], DEVICE)
+    with passes.batch():
+        for _ in range(2):
+            base(ids, mask)
+    assert passes.count == 2
+    monkeypatch.setattr(captured_passes, limit, value)
+    passes = CapturedPasses([base], DEVICE)
+    with passes.batch():
+        for _ in range(2):
+            base(ids, mask)
+    assert passes.count == count
+
+
+def test_after_a_failure_nothing_is_captured_and_what_was_is_given_back(given, seen_at_once, monkeypatch):
+    base, ids, mask, _ = given
+    passes = CapturedPasses([base], DEVICE)
+    with passes.batch():
+        base(ids, mask)
+    assert passes.count == 1
+
+    def refused(*_):
+        raise RuntimeError
+
+    monkeypatch.setattr(captured_passes, "CapturedPass", refused)
+    with passes.batch():
+        base(ids[:2], mask[:2])
+    assert passes.count == 0
+    assert passes.news()[1:] == [captured_passes.NOT_CAPTURED.format("RuntimeError")]
+    monkeypatch.undo()
+    with passes.batch():
+        base(ids, mask)
+    assert passes.count == 0
+
+
+def test_weights_that_change_are_read_anew_also_where_autocast_had_converted_them_before(given):
+    base, ids, mask, _ = given
+    with torch.autocast(DEVICE, torch.bfloat16):
+        base.eval()(ids, mask)
+        captured = CapturedPass(base, (ids, mask), captured_passes.CAPTURES[DEVICE](), Gradients())
+    with torch.no_grad():
+        for weight in base.parameters():
+            weight.mul_(1.5)
+    with torch.autocast(DEVICE, torch.bfloat16):
+        expected = base(ids, mask).hidden[-1]
+    torch.testing.assert_close(captured.repeat((ids, mask))[-1], expected, atol=1e-3, rtol=1e-2)
