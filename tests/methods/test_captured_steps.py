@@ -162,6 +162,15 @@ def test_passes_of_one_shape_that_differ_otherwise_are_captured_apart(given, see
     assert passes.count == 10
 
 
+def test_an_encoder_that_is_not_trained_has_no_gradients_to_capture(given, seen_at_once):
+    base, ids, mask, _ = given
+    passes = CapturedPasses([base.requires_grad_(False).eval()], DEVICE)
+    with passes.batch():
+        found = base(ids, mask).hidden
+    assert (passes.count, found[-1].requires_grad) == (1, False)
+    torch.testing.assert_close(found, base(ids, mask).hidden, atol=1e-6, rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("limit", "value", "count"), [("MOST_TOKENS", 50, 0), ("MOST_PASSES", 1, 1), ("MOST_SHAPES", 1, 1)]
 )
@@ -189,24 +198,25 @@ def test_after_a_failure_nothing_is_captured_and_what_was_is_given_back(given, s
     assert passes.count == 1
 
     def refused(*_):
-        raise RuntimeError
+        raise ZeroDivisionError
 
     monkeypatch.setattr(captured_passes, "CapturedPass", refused)
     with passes.batch():
         base(ids[:2], mask[:2])
     assert passes.count == 0
-    assert passes.news()[1:] == [captured_passes.NOT_CAPTURED.format("RuntimeError")]
+    assert passes.news()[1:] == [captured_passes.NOT_CAPTURED.format("ZeroDivisionError")]
     monkeypatch.undo()
     with passes.batch():
         base(ids, mask)
     assert passes.count == 0
 
 
-def test_weights_that_change_are_read_anew_also_where_autocast_had_converted_them_before(given):
+@pytest.mark.parametrize("gradients", [None, Gradients()], ids=["without gradients", "with gradients"])
+def test_weights_that_change_are_read_anew_also_where_autocast_had_converted_them_before(gradients, given):
     base, ids, mask, _ = given
     with torch.autocast(DEVICE, torch.bfloat16):
         base.eval()(ids, mask)
-        captured = CapturedPass(base, (ids, mask), captured_passes.CAPTURES[DEVICE](), Gradients())
+        captured = CapturedPass(base, (ids, mask), captured_passes.CAPTURES[DEVICE](), gradients)
     with torch.no_grad():
         for weight in base.parameters():
             weight.mul_(1.5)

@@ -235,7 +235,7 @@ class CapturedPasses:
                 prove(of, given, self._captures[place], with_gradient)
                 self._proved.add((of, with_gradient))
             found = CapturedPass(of, given, self._captures[place], self._gradients if with_gradient else None)
-        except RuntimeError as error:
+        except Exception as error:  # noqa: BLE001 (whatever it is, the training goes on without)
             self._refused = True
             self._captured.clear()  # they give back their memory
             reason = str(error).strip().splitlines() or [type(error).__name__]
