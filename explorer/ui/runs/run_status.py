@@ -18,8 +18,10 @@ from explorer.ui.runs.run_curves import numbers
 from explorer.ui.widgets import controls, downloads, job_buttons
 
 Colour = Literal["gray", "blue", "green", "orange", "red"]
+IN_QUEUE = "in Slurm's queue"  # the state of a run whose job has not begun
 BADGES: dict[str, tuple[Colour, str]] = {  # a colour of Streamlit and an icon for each state
     statuses.WAITING: ("gray", ":material/hourglass_empty:"),
+    IN_QUEUE: ("gray", ":material/hourglass_empty:"),
     statuses.RUNNING: ("blue", ":material/play_circle:"),
     statuses.FINISHED: ("green", ":material/check_circle:"),
     statuses.STOPPED: ("orange", ":material/stop_circle:"),
@@ -31,7 +33,6 @@ BUSY = (
     "An estimate of time and memory is possible when the run under way has ended: until then its times would be wrong."
 )
 REDRAWN = 2.0  # seconds
-IN_QUEUE = "in Slurm's queue"
 _CHOSEN = "_a run was chosen"
 ROW_POINTS = 50  # at most, in the small curve of a row
 WIDTH = 7  # pixels of a character
@@ -74,6 +75,11 @@ def pace(status: statuses.Status) -> str:
     if left is not None and status.state == statuses.RUNNING:
         parts.append(f"about {in_words.duration(left)} left")
     return " · ".join(parts)
+
+
+def state(run: runs.Run, status: statuses.Status) -> str:
+    """What a badge and a list say of a run."""
+    return IN_QUEUE if status.state == statuses.STOPPED and run_folder.job_of(run.folder) else status.state
 
 
 def heading(name: str, state: str) -> DeltaGenerator:
@@ -160,10 +166,6 @@ def _score(help: str) -> Any:
     return st.column_config.NumberColumn(format="%.2f", width="small", help=help)
 
 
-def _state(run: runs.Run, status: statuses.Status) -> str:
-    return IN_QUEUE if status.state == statuses.STOPPED and run_folder.job_of(run.folder) else status.state
-
-
 def _row(run: runs.Run) -> dict[str, Any]:
     status = training_queue.standing(run)
     tested = status.verdict and status.verdict.test if status.facts.nothing is None else None
@@ -171,7 +173,7 @@ def _row(run: runs.Run) -> dict[str, Any]:
     stride = max(1, len(scores) // ROW_POINTS)
     return {
         "Run": messages.ends(run.called),
-        "State": "example" if run.is_example else _state(run, status),
+        "State": "example" if run.is_example else state(run, status),
         "Verdict": headline.short(status.learned),
         "Gain": tested and tested.shown_difference,
         "Test": tested and tested.after,

@@ -83,7 +83,7 @@ def test_a_run_whose_job_waits_in_slurms_queue_says_so_on_its_page_and_in_the_li
     visit.query_params["run"] = run.name
     app = visit.run()
     assert run_view.IN_QUEUE.format(70, 70) in words(app.info)
-    assert run_status._row(run)["State"] == run_status.IN_QUEUE
+    assert run_status._row(run)["State"] == run_status.state(run, run.status()) == run_status.IN_QUEUE
     (run.folder / run_folder.JOB).unlink()
     assert run_view.IN_QUEUE.format(70, 70) not in words(app.run().info)
     assert run_status._row(run)["State"] == statuses.STOPPED
