@@ -141,7 +141,7 @@ def _buttons(folder: PlanFolder, plan: Plan, status: PlanStatus, unmeasured: boo
         plan_form.fill(plan)
         plan_start.leave()
 
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, width="content"):
         st.button("New plan", key=NEW, icon=":material/add:", on_click=plan_start.leave, help="Open the form.")
         if plan_form.holds(plan):
             st.button(

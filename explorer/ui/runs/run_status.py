@@ -84,7 +84,7 @@ def state(run: runs.Run, status: statuses.Status) -> str:
 
 def heading(name: str, state: str) -> DeltaGenerator:
     """Draw a name and a state; gives their line, for further badges."""
-    line = st.container(horizontal=True, vertical_alignment="center")
+    line = st.container(horizontal=True, vertical_alignment="center", width="content")
     line.subheader(messages.plain(name), width="content")
     colour, icon = BADGES.get(state, UNKNOWN)
     line.badge(messages.plain(state), icon=icon, color=colour)

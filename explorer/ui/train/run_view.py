@@ -132,7 +132,7 @@ def actions(run: Run) -> None:
     """The buttons; a run under way can only be duplicated."""
     status, name = training_queue.standing(run), f"name for {run.name}"
     run_status.heading(run.called, "example, read-only" if run.is_example else run_status.state(run, status))
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, width="content"):
         st.button("New run", key="run new", icon=":material/add:", on_click=training_form.leave, help="Open the form.")
         controls.callback_button(
             "Duplicate and edit",
