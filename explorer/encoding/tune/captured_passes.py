@@ -54,16 +54,19 @@ class Gradients:
 
     def put(self, weights: Iterable[nn.Parameter]) -> None:
         """Have each of these weights its gradient in its place: what it has already, or zeros."""
-        empty = []
+        empty, filled, found = [], [], []
         for weight in weights:
             place = self._places[weight]
             if weight.grad is None:
                 empty.append(place)
             elif weight.grad is not place:
-                place.copy_(weight.grad)
+                filled.append(place)
+                found.append(weight.grad)
             weight.grad = place
         if empty:
             torch._foreach_zero_(empty)
+        if filled:
+            torch._foreach_copy_(filled, found)
 
 
 class CapturedPass:
