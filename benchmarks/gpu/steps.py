@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from statistics import median
 from typing import TYPE_CHECKING
 from unittest import mock
@@ -15,7 +16,9 @@ from explorer.encoding.tune import captured_passes
 from explorer.encoding.tune.captured_passes import CapturedPasses
 
 if TYPE_CHECKING:
+    import torch
     from sentence_transformers import SentenceTransformer
+    from torch import nn
 
     from explorer.encoding.read.encoder import Encoder
     from explorer.training.loop.learner import Learner
@@ -30,7 +33,7 @@ LOSSES = {
 }
 ROWS, LENGTH = (16, 64), 32
 BATCHES = 4  # of different rows, again and again
-STEPS, ROUNDS = 8, 3  # of a round
+STEPS, ROUNDS = 4, 2  # steps of a round, and rounds
 FASTER, THAN_THEIRS = 3, 5  # times as many steps as without captured passes, and as sentence-transformers
 COMPARED = 50  # steps whose losses and weights are compared
 APART = 1e-5  # of these, as a share of their length
@@ -76,7 +79,7 @@ def _timed(setting: Setting, what: str, of: Encoder, method: str, rows: int, los
 
     things = {"with": ours(captured), "without": ours(CapturedPasses((), setting.device))}
     if loss:
-        things["theirs"] = _theirs(setting, shaped(setting, what.partition(",")[0]).folder, made, loss, steps)
+        things["theirs"] = _theirs(setting, str(shaped(setting, what.partition(",")[0]).folder), made, loss, steps)
     for _ in range(3):  # until passes of every width are captured
         things["with"]()
     seconds = interleaved(things, 1 if setting.dry else ROUNDS)
@@ -97,17 +100,11 @@ def said(made: Learner) -> str:
     return f"; {'; '.join(news)}" if news else ""
 
 
-def _theirs(setting: Setting, folder: object, made: Learner, loss: str, steps: int) -> Callable[[], None]:
+def _theirs(setting: Setting, folder: str, made: Learner, loss: str, steps: int) -> Callable[[], None]:
     """Steps of sentence-transformers on the same rows: AdamW, clipping and autocast as its trainer has them."""
     import torch
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer import losses
 
-    model: SentenceTransformer = SentenceTransformer(str(folder), device=setting.device)
-    model.max_seq_length = LENGTH
-    model.train()
-    of_rows = getattr(losses, loss)(model)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-5, fused=True)
+    model, of_rows, optimizer = _peer(folder, setting.device, loss)
     narrow = made.world.precision == "bfloat16"
 
     def some() -> None:
@@ -125,6 +122,19 @@ def _theirs(setting: Setting, folder: object, made: Learner, loss: str, steps: i
         _wait(setting)
 
     return some
+
+
+@cache
+def _peer(folder: str, device: str, loss: str) -> tuple[SentenceTransformer, nn.Module, torch.optim.Optimizer]:
+    """A model of sentence-transformers in training, a loss and an optimiser; loaded once for all rows."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer import losses
+
+    model: SentenceTransformer = SentenceTransformer(folder, device=device)
+    model.max_seq_length = LENGTH
+    model.train()
+    return model, getattr(losses, loss)(model), torch.optim.AdamW(model.parameters(), lr=2e-5, fused=True)
 
 
 def _on(setting: Setting, features: dict) -> dict:
