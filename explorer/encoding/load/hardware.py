@@ -127,10 +127,20 @@ def free_memory(device: str = "cpu") -> int:
     return min(machine, container_room(_CGROUP, otherwise=machine))
 
 
-def free_share(device: str) -> float:
-    """The share of a device's memory that is free, of one that counts it; 1 of others."""
+def has_room(device: str, share: float) -> bool:
+    """Whether this share of a GPU's memory is free, and twice what this process has needed above what it holds now.
+
+    Memory that torch keeps for captured work is not free: nothing else can have it.
+    """
+    if device in COUNTED:
+        import torch
+
+        torch.cuda.empty_cache()
     memory = memory_in_use(device)
-    return free_memory(device) / memory.total if memory else 1.0
+    if memory is None:
+        return True
+    needed = max(share * memory.total, 2 * (peak_memory(device) - held_memory(device)))
+    return memory.total - memory.in_use >= needed
 
 
 def memory_in_use(device: str) -> DeviceMemory | None:

@@ -37,7 +37,7 @@ CAPTURED = (
 )
 NOT_CAPTURED = "computes passes of the encoder without CUDA graphs: {}"
 OFF = f"{SWITCH} is off"
-NO_ROOM = "less than a quarter of the GPU's memory is free"
+NO_ROOM = "too little of the GPU's memory is free"
 
 
 class Gradients:
@@ -69,11 +69,20 @@ class Gradients:
             torch._foreach_copy_(filled, found)
 
 
+Reach = Sequence[Sequence[nn.Parameter]]  # the weights that each state depends on
+
+
 class CapturedPass:
     """A pass of one shape: where its token ids are put, where its states are found, and what repeats it."""
 
-    def __init__(self, of: Tunable, given: Sequence[Tensor], capture: Capture, gradients: Gradients | None) -> None:
-        """Of an encoder, on token ids, their mask and perhaps types; without `gradients` it has no backward pass."""
+    def __init__(
+        self, of: Tunable, given: Sequence[Tensor], capture: Capture, gradients: Gradients | None, reach: Reach = ()
+    ) -> None:
+        """Of an encoder, on token ids, their mask and perhaps types; without `gradients` it has no backward pass.
+
+        `reach` are the weights that each state depends on; by default all of them.
+        """
+        self._reach = reach
         self._given = [one.clone() for one in given]
         self._gradients = gradients
         weights = dict(of.named_parameters()) if gradients else {}
@@ -88,7 +97,6 @@ class CapturedPass:
 
         self._forward, self.states = capture(forward)
         self._followed = [state.requires_grad for state in self.states]  # others come before everything that is trained
-        self._reached: list[nn.Parameter] = []
         if gradients is not None:
             self._back(capture, doubles, trained, gradients)
         self.states = tuple(state.detach() for state in self.states)
@@ -111,7 +119,9 @@ class CapturedPass:
             return list(reached)
 
         self._backward, reached = capture(backward)
-        self._reached = [trained[name] for name in reached]
+        every = [trained[name] for name in reached]
+        self._reach = self._reach or [every] * len(self.states)
+        self._reached: dict[tuple[int, ...], list[nn.Parameter]] = {}  # by the states that have a gradient
 
     def repeat(self, given: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """The states of other token ids of the same shape, until the next call."""
@@ -125,13 +135,16 @@ class CapturedPass:
     def add_gradients(self, given: Sequence[Tensor | None]) -> None:
         """Add the gradients of the weights that follow from those of the states; None is a state that is not used."""
         assert self._gradients is not None
+        used = tuple(number for number, one in enumerate(given) if one is not None)
+        if used not in self._reached:
+            self._reached[used] = list(dict.fromkeys(weight for number in used for weight in self._reach[number]))
         for number, (upper, one) in enumerate(zip(self._upper, given, strict=True)):
             if one is not None:
                 upper.copy_(one)
             elif not self._zero[number]:
                 upper.zero_()
             self._zero[number] = one is None
-        self._gradients.put(self._reached)
+        self._gradients.put(self._reached[used])  # another weight has no gradient, and stays as it is in a step
         self._backward()
 
 
@@ -159,17 +172,18 @@ class CapturedPasses:
     """The captured passes of a training, and why others are not captured."""
 
     def __init__(
-        self, encoders: Iterable[Tunable], device: str, free_share: Callable[[], float] = lambda: 1.0, reason: str = ""
+        self, encoders: Iterable[Tunable], device: str, has_room: Callable[[], bool] = lambda: True, reason: str = ""
     ) -> None:
-        """`free_share` is that of the device's memory; a `reason` is why nothing is captured."""
+        """`has_room` says whether enough memory is free; a `reason` is why nothing is captured."""
         captures = device in CAPTURES
         self._encoders, self._device = list(encoders) if captures and not reason else [], device
-        self._free_share = free_share
+        self._has_room = has_room
+        self._trained = {encoder: bool(encoder.own_weights()) for encoder in self._encoders}
         self._gradients = Gradients()
         self._seen: Counter[tuple[object, ...]] = Counter()
         self._captured: dict[tuple[object, ...], CapturedPass] = {}
         self._captures: list[Capture] = []  # of the first pass of a batch, of the second, and so on
-        self._proved: set[tuple[Tunable, bool]] = set()
+        self._proved: dict[tuple[Tunable, bool], Reach] = {}
         self._place = 0  # of the next pass in its batch
         self._refused = False
         self._news: list[str] = []
@@ -214,7 +228,7 @@ class CapturedPasses:
         self._place += 1
         if self._refused or place >= MOST_PASSES or given[0].numel() > MOST_TOKENS:
             return None
-        with_gradient = torch.is_grad_enabled() and bool(of.own_weights())
+        with_gradient = torch.is_grad_enabled() and self._trained[of]
         autocast = torch.is_autocast_enabled(self._device), torch.get_autocast_dtype(self._device)
         key = (of, place, given[0].shape, len(given), with_gradient, of.model.training, *autocast)
         if key not in self._captured:
@@ -226,7 +240,7 @@ class CapturedPasses:
 
     def _capture(self, key: tuple[Any, ...], with_gradient: bool, given: Sequence[Tensor]) -> bool:
         """Capture a pass, if there is room for it; if it fails, nothing is captured any more."""
-        if self._free_share() < ROOM:
+        if not self._has_room():
             self.leave_out(NO_ROOM)
             return False
         of, place = key[:2]
@@ -235,14 +249,13 @@ class CapturedPasses:
             while len(self._captures) <= place:
                 self._captures.append(CAPTURES[self._device]())
             if (of, with_gradient) not in self._proved:
-                prove(of, given, self._captures[place], with_gradient)
-                self._proved.add((of, with_gradient))
-            found = CapturedPass(of, given, self._captures[place], self._gradients if with_gradient else None)
+                self._proved[of, with_gradient] = proved(of, given, CAPTURES[self._device](), with_gradient)
+            gradients, reach = self._gradients if with_gradient else None, self._proved[of, with_gradient]
+            found = CapturedPass(of, given, self._captures[place], gradients, reach)
         except Exception as error:  # noqa: BLE001 (whatever it is, the training goes on without)
             self._refused = True
             self._captured.clear()  # they give back their memory
-            reason = str(error).strip().splitlines() or [type(error).__name__]
-            self.leave_out(reason[0][:200])
+            self.leave_out(_reason(error))
             return False
         finally:
             of.captured = self
@@ -256,23 +269,37 @@ class CapturedPasses:
             self._news.append(what)
 
 
-def prove(of: Tunable, given: Sequence[Tensor], capture: Capture, with_gradient: bool) -> None:
-    """Raise if a captured pass does not give the states and gradients of a plain one, without dropout."""
+def proved(of: Tunable, given: Sequence[Tensor], capture: Capture, with_gradient: bool) -> Reach:
+    """The weights that each state depends on, or an error: if a captured pass does not give the states and gradients of
+    a plain one, without dropout."""
     modes = [(part, part.training) for part in of.modules()]
     weights = [weight for weight in of.parameters() if weight.requires_grad]
     before = [weight.grad for weight in weights]
     of.eval()
     try:
+        plain: tuple[Tensor, ...] = functional_call(of, {}, tuple(given)).hidden
+        reach = [_reached(state, weights) for state in plain] if with_gradient else []
+        expected = _gradients_of(plain, weights) if with_gradient else []
+        plain = tuple(state.detach() for state in plain)  # before other memory is taken
         captured = CapturedPass(of, given, capture, Gradients() if with_gradient else None)
-        sides: list[tuple[Tensor, ...]] = [captured.repeat(given), functional_call(of, {}, tuple(given)).hidden]
-        gradients = [_gradients_of(states, weights) if with_gradient else [] for states in sides]
-        if not (_alike(*sides) and _alike(*gradients)):
+        states = captured.repeat(given)
+        gradients = _gradients_of(states, weights) if with_gradient else []
+        if not (_alike(states, plain) and _alike(gradients, expected)):
             raise RuntimeError("a captured pass does not give the states and gradients of a plain one")
+        return reach
     finally:
         for weight, gradient in zip(weights, before, strict=True):
             weight.grad = gradient
         for part, mode in modes:
             part.training = mode
+
+
+def _reached(state: Tensor, weights: Sequence[nn.Parameter]) -> list[nn.Parameter]:
+    """The weights that a state depends on."""
+    if not state.requires_grad:
+        return []
+    found = torch.autograd.grad(state.sum(), weights, allow_unused=True, retain_graph=True)
+    return [weight for weight, gradient in zip(weights, found, strict=True) if gradient is not None]
 
 
 def _gradients_of(states: Sequence[Tensor], weights: Sequence[nn.Parameter]) -> list[Tensor]:
@@ -293,6 +320,13 @@ def _alike(some: Sequence[Tensor], others: Sequence[Tensor]) -> bool:
     )
     size = sum(other.detach().double().square().sum() for other in others)
     return bool(apart <= ROUNDING**2 * size)
+
+
+def _reason(error: BaseException) -> str:
+    """The first line of the error that was the first: torch raises another one where a capture ends."""
+    while error.__context__ is not None:
+        error = error.__context__
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
 
 
 def off() -> bool:

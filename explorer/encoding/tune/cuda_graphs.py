@@ -1,7 +1,8 @@
-"""Capture work of a GPU as CUDA graphs, and undo what a failed capture leaves."""
+"""Capture work of a GPU as CUDA graphs."""
 
-from collections.abc import Callable
-from contextlib import suppress
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
 import torch
@@ -27,36 +28,46 @@ class CudaGraphs:
 
     def __call__(self, work: Callable[[], Found]) -> tuple[Repeat, Found]:
         """The replay of a graph, and the tensors that it fills."""
-        try:
-            return self._captured(work)
-        except RuntimeError:
-            self._clean_up()
-            raise
-
-    def _captured(self, work: Callable[[], Found]) -> tuple[Repeat, Found]:
-        graph, stream = torch.cuda.CUDAGraph(), torch.cuda.current_stream()
-        try:
-            # other threads use the GPU meanwhile, for pages: what only they do spoils no graph
-            with (
-                fair_share.capturing,
-                torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"),
-            ):
-                found = work()
-        finally:
-            torch.cuda.set_stream(stream)  # a failed capture would leave its own
+        graph, drawn = torch.cuda.CUDAGraph(), torch.get_rng_state()
+        with fair_share.capturing, _alone():
+            try:
+                # other threads use the GPU meanwhile, for pages: what only they do spoils no graph
+                with torch.cuda.graph(graph, pool=self._pool, capture_error_mode="thread_local"):
+                    found = work()
+            except RuntimeError:
+                self._forget(graph)
+                raise
+        if not torch.equal(drawn, torch.get_rng_state()):
+            raise RuntimeError("the encoder draws random numbers on the processor, which would be the same each time")
         return graph.replay, found
 
-    def _clean_up(self) -> None:
-        """Undo what torch 2.13 leaves after a failed capture.
-
-        Its memory stays in use by the capture, and its random numbers refuse all other work until a capture has ended
-        well: next to nothing is captured for that.
-        """
-        with suppress(RuntimeError):  # it was in use no longer
-            torch._C._cuda_endAllocateToPool(torch.cuda.current_device(), self._pool)
-        number = torch.zeros(1, device=torch.cuda.current_device())
-        self._pool = torch.cuda.graph_pool_handle()
-        self._captured(lambda: number.add_(1))
+    def _forget(self, graph: torch.cuda.CUDAGraph) -> None:
+        """Give back the memory of a capture that did not end, which torch 2.13 would keep."""
+        try:
+            graph.pool()  # an error if the capture did not end
+        except RuntimeError:
+            torch._C._cuda_releasePool(torch.cuda.current_device(), self._pool)
+            self._pool = torch.cuda.graph_pool_handle()
 
 
-CAPTURES: dict[str, Callable[[], Capture]] = {"cuda": CudaGraphs}  # by type of device
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Keep what surrounds a capture out of it, and the other way round.
+
+    The memory in which cuBLAS computes would be that of the graph captured first, whichever is repeated. A collection
+    of garbage may destroy a graph, which a capture does not allow. A capture that fails leaves its stream in place.
+    """
+    stream, collects = torch.cuda.current_stream(), gc.isenabled()
+    gc.disable()
+    torch._C._cuda_clearCublasWorkspaces()
+    try:
+        yield
+    finally:
+        torch.cuda.set_stream(stream)
+        torch._C._cuda_clearCublasWorkspaces()
+        if collects:
+            gc.enable()
+
+
+# by type of device; AMD's GPUs have the same one, and are not tried
+CAPTURES: dict[str, Callable[[], Capture]] = {} if torch.version.hip else {"cuda": CudaGraphs}

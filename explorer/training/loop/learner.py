@@ -49,7 +49,7 @@ class Learner:
             sampler = self.method.sampler()
             self.feed = Feed(self.corpus, self.schedule, seed, world.rank, world.size, sampler)
             self.optimizer = self.method.make_optimizer(self.method.groups(self.schedule), self.schedule)
-            self.captured = world.capturing(self.method, self.schedule, self.feed.share)
+            self.captured = world.capturing(self.method, self.schedule)
         self.names = {weight: name for name, weight in self.method.named_parameters() if weight.requires_grad}
         self.step = 0
         self.scores: list[float] = []  # the selection score of every evaluation, step 0 first

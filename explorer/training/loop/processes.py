@@ -93,18 +93,18 @@ class World:
         """Compute the gradients of a loss."""
         self._accelerator.backward(loss)
 
-    def capturing(self, method: Method, schedule: Schedule, rows: int) -> CapturedPasses:
-        """What captures the passes of a training on batches of so many rows; on a processor nothing is captured."""
+    def capturing(self, method: Method, schedule: Schedule) -> CapturedPasses:
+        """What captures the passes of a training; on a processor nothing is captured."""
         reason = ""
         if captured_passes.off():
             reason = captured_passes.OFF
         elif self.size > 1:
             reason = "several processes train"
-        elif schedule.gradient_checkpointing or method.rows_in_memory(rows) < rows:
+        elif schedule.gradient_checkpointing or method.by_name().get("chunk"):
             reason = "layers are computed again in the backward pass"
         encoders = [part for part in method.modules() if isinstance(part, Tunable)]
         kind = self.device.type
-        return CapturedPasses(encoders, kind, partial(hardware.free_share, kind), reason)
+        return CapturedPasses(encoders, kind, partial(hardware.has_room, kind, captured_passes.ROOM), reason)
 
     def largest(self, value: int) -> int:
         """The largest value of all processes."""

@@ -1,6 +1,6 @@
 """Test runs that repeat captured passes: results, stop and resume, what the log says, and captures that fail."""
 
-from types import SimpleNamespace
+import gc
 
 import pytest
 import torch
@@ -36,8 +36,14 @@ class Failing(CapturedOperators):
 
     error: Exception = RuntimeError("CUDA error: operation not permitted when stream is capturing\nmore")
 
-    def __call__(self, work):
+    def __init__(self, error=None):
+        self.error = error or self.error
+
+    def fail(self):
         raise self.error
+
+    def __call__(self, work):
+        self.fail()
 
 
 @pytest.fixture(scope="module")
@@ -198,13 +204,17 @@ def test_a_device_that_is_lost_in_a_capture_ends_the_run_with_what_to_do_and_it_
 
 
 @on_a_processor
-def test_nothing_is_captured_where_little_memory_is_free(place, monkeypatch):
-    monkeypatch.setattr(hardware, "memory_in_use", lambda device: DeviceMemory(10**9, 10**9))
-    monkeypatch.setattr(hardware, "free_memory", lambda device: 10**9 // 5)
+@pytest.mark.parametrize(("free", "peak", "captured"), [(24, 0, False), (26, 0, True), (50, 26, False), (54, 26, True)])
+def test_nothing_is_captured_where_little_memory_is_free(free, peak, captured, place, monkeypatch):
+    """Less than a quarter, or less than twice of what was needed so far above what is held."""
+    monkeypatch.setattr(hardware, "memory_in_use", lambda device: DeviceMemory(100 - free, 100))
+    monkeypatch.setattr(hardware, "peak_memory", lambda device: 7 + peak)
+    monkeypatch.setattr(hardware, "held_memory", lambda device: 7)
     of = learner(place, "simcse")
     for _ in range(6):
         of.update()
-    assert of.captured.news() == [f"{WITHOUT}less than a quarter of the GPU's memory is free"]
+    (said,) = of.captured.news()
+    assert (said == f"{WITHOUT}too little of the GPU's memory is free", REPEATS in said) == (not captured, captured)
 
 
 def test_what_is_not_captured_is_known_before_the_first_step_and_said_once(place, monkeypatch):
@@ -217,13 +227,14 @@ def test_what_is_not_captured_is_known_before_the_first_step_and_said_once(place
     again = [f"{WITHOUT}layers are computed again in the backward pass"]
     assert said("simcse", gradient_checkpointing=True) == again
     assert said("contrast", chunk=4) == again
+    assert said("contrast", chunk=7) == again, "of 8 texts"
     monkeypatch.setenv("STRATA_CUDA_GRAPHS", "Off")
     assert said("simcse") == [f"{WITHOUT}STRATA_CUDA_GRAPHS is off"]
     monkeypatch.setenv("STRATA_CUDA_GRAPHS", "on")
     assert WITHOUT not in "".join(said("simcse"))
     of = learner(place, "simcse")
     of.world.size = 2
-    assert of.world.capturing(of.method, of.schedule, of.feed.share).news() == [f"{WITHOUT}several processes train"]
+    assert of.world.capturing(of.method, of.schedule).news() == [f"{WITHOUT}several processes train"]
 
 
 @on_a_processor
@@ -238,56 +249,89 @@ class Driver:
     """What torch does around a capture that a GPU refuses: it says so at the end, and leaves its stream in place."""
 
     def __init__(self, monkeypatch, refused):
-        self.stream, self.refused, self.pools, self.ended, self.held = "usual", refused, 0, [], []
+        self.stream, self.refused, self.pools = "usual", refused, 0
+        self.released, self.cleared, self.captures = [], 0, []
         driver = self
 
         class Graph:
+            replay = len
+
+            def __init__(self):
+                self.ended = False
+
+            def pool(self):
+                if not self.ended:
+                    raise RuntimeError("Called CUDAGraph::pool() without a preceding successful capture.")
+
+        class Capturing:
             def __init__(self, graph, pool, capture_error_mode):
+                self.graph = graph
                 assert capture_error_mode == "thread_local"
 
             def __enter__(self):
                 driver.stream = "capturing"
-                driver.held.append(fair_share.capturing.locked())
+                driver.captures.append((fair_share.capturing.locked(), gc.isenabled(), driver.cleared % 2))
 
             def __exit__(self, *why):
-                if len(driver.held) in driver.refused:
+                if len(driver.captures) in driver.refused:
                     raise torch.AcceleratorError("CUDA error: operation failed due to a previous error during capture")
-                driver.stream = "usual"
+                driver.stream, self.graph.ended = "usual", True
 
         for name, value in {
-            "CUDAGraph": lambda: SimpleNamespace(replay=len),
-            "graph": Graph,
+            "CUDAGraph": Graph,
+            "graph": Capturing,
             "current_stream": lambda: self.stream,
             "set_stream": lambda stream: setattr(self, "stream", stream),
-            "current_device": lambda: "cpu",
+            "current_device": lambda: 3,
             "graph_pool_handle": self.pool,
         }.items():
             monkeypatch.setattr(torch.cuda, name, value)
-        monkeypatch.setattr(torch._C, "_cuda_endAllocateToPool", lambda *which: self.ended.append(which))
+        monkeypatch.setattr(torch._C, "_cuda_releasePool", lambda *which: self.released.append(which), raising=False)
+        monkeypatch.setattr(torch._C, "_cuda_clearCublasWorkspaces", self.clear, raising=False)
 
     def pool(self):
         self.pools += 1
         return self.pools
 
+    def clear(self):
+        self.cleared += 1
+
 
 @on_a_processor
-def test_what_a_refused_capture_leaves_in_torch_is_undone(monkeypatch):
+def test_a_capture_is_alone_and_what_a_refused_one_leaves_in_torch_is_undone(monkeypatch):
     driver = Driver(monkeypatch, refused={2})
     capture = CudaGraphs()
-    assert capture(lambda: 7) == (len, 7)
+    _, found = capture(lambda: 7)
+    assert found == 7
     with pytest.raises(torch.AcceleratorError, match="previous error during capture"):
         capture(lambda: 7)
     assert driver.stream == "usual"
-    assert driver.held == [True] * 3, "the third ends well"
-    assert driver.ended == [("cpu", 1)]
-    assert capture(lambda: 8) == (len, 8)
+    assert driver.released == [(3, 1)]
+    with pytest.raises(torch.OutOfMemoryError):
+        capture(Failing(torch.OutOfMemoryError("CUDA out of memory.")).fail)
+    assert driver.released == [(3, 1)], "its capture ended"
+    assert driver.captures == [(True, False, 1)] * 3, "locked, without collections, after the workspaces were cleared"
+    assert driver.cleared == 6
+    assert gc.isenabled()
     assert not fair_share.capturing.locked()
 
 
 @on_a_processor
-def test_where_nothing_can_be_captured_any_more_the_last_error_is_raised(monkeypatch):
-    driver = Driver(monkeypatch, refused={1, 2})
-    with pytest.raises(torch.AcceleratorError):
-        CudaGraphs()(lambda: 7)
-    assert driver.stream == "usual"
-    assert not fair_share.capturing.locked()
+def test_an_encoder_that_draws_on_the_processor_is_not_captured(monkeypatch):
+    Driver(monkeypatch, refused=())
+    with pytest.raises(RuntimeError, match="draws random numbers on the processor"):
+        CudaGraphs()(lambda: torch.rand([]))
+
+
+@on_a_processor
+def test_the_log_names_the_first_error_and_not_that_of_the_end_of_a_capture(place, monkeypatch):
+    class Ended(CapturedOperators):
+        def __call__(self, work):
+            try:
+                raise ValueError("position_buckets")
+            finally:
+                raise torch.AcceleratorError("CUDA error: operation failed due to a previous error during capture")
+
+    monkeypatch.setitem(captured_passes.CAPTURES, "cpu", Ended)
+    run = train(new(place, "simcse", settings=STEPS))
+    assert f"{WITHOUT}position_buckets" in run.log_tail(1000)
