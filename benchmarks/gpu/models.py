@@ -25,14 +25,9 @@ if TYPE_CHECKING:
     from tests.trainings import Place
 
 # layers, width, heads, inner width: as published (Devlin and others 2019, section 3), and that of all-MiniLM-L6-v2
-SHAPES = {"BERT-base": (12, 768, 12, 3072), "BERT-large": (24, 1024, 16, 4096), "MiniLM": (6, 384, 12, 1536)}
+SHAPES = {"BERT-base": (12, 768, 12, 3072), "MiniLM": (6, 384, 12, 1536)}
 SEED = 1
 LONG, DOCUMENT = 20, 200  # sentences of a long text, and of a document, of which DeCLUTR takes 2,048 tokens
-
-
-def shapes(setting: Setting) -> tuple[str, ...]:
-    """The shapes of BERT."""
-    return ("tiny",) if setting.dry else ("BERT-base", "BERT-large")
 
 
 def miniature(setting: Setting) -> Place:

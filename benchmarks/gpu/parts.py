@@ -54,24 +54,24 @@ class Part:
 
 
 PARTS = (
-    Part("tests", "the tests that take a device, on the GPU", 60, 90, "device_tests:results"),
-    Part("float32", "loss and gradient of every method, compared with the processor's", 45, 60, "checks:like_the_cpu"),
+    Part("tests", "the tests that take a device, on the GPU", 60, 75, "device_tests:results"),
+    Part("float32", "loss and gradient of every method, compared with the processor's", 45, 55, "checks:like_the_cpu"),
     Part("synchronisations", f"those of a step of every method, by {SYNCHRONISED}", 25, 40, "checks:synchronisations"),
     Part(
         "encode",
         "encoding and the grid of MiniLM and BERT-base shapes in two precisions, next to sentence-transformers",
-        85,
-        100,
+        80,
+        92,
         "encode:against_sentence_transformers",
     ),
     Part(
         "steps",
         "training steps of four methods with captured passes, without them, and by sentence-transformers",
-        95,
-        125,
+        90,
+        105,
         "steps:against_sentence_transformers",
     ),
-    Part("epoch", "SG-OPT on 15,455 sentences, from some of its steps", 20, 32, "speed:epoch"),
+    Part("at once", "eight short trainings of a plan, one after the other and at once", 60, 80, "plans:at_once"),
     Part("memory", "what is left after each of five runs that are started and stopped", 25, 33, "lives:memory"),
     Part("too large", "a batch that does not fit, and the one that the error names", 20, 30, "lives:too_large"),
     Part(
