@@ -263,9 +263,8 @@ def _in_words(run: Run, error: Exception) -> StrataError:
             "last good state is in its folder."
         )
     remedy = "Resume the run, or start another"
-    if (
-        isinstance(error, RuntimeError) and "captur" in reason
-    ):  # what a failed capture leaves in a GPU's driver can spoil what comes after it
+    # what a failed capture leaves in a GPU's driver can spoil what comes after it
+    if isinstance(error, RuntimeError) and "captur" in reason:
         remedy = f"Set {captured_passes.SWITCH} to off, start Strata again, and resume the run"
     return RunError(
         f"The run ended with {type(error).__name__}: {reason} The traceback is in {run.folder / run_folder.LOG}. "

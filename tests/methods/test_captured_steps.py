@@ -101,7 +101,9 @@ def test_every_family_has_the_states_and_gradients_that_it_has_without(family, a
 def test_gradients_are_added_to_those_that_are_there_and_stay_in_their_place(tiny_encoder):
     base = Tunable(tiny_encoder, 32).to(DEVICE)
     ids, mask = base.encoder.padded(base.encoder.tokens(FIRST, 32).ids, DEVICE)
-    captured = CapturedPass(base, (ids, mask), captured_passes.CAPTURES[DEVICE](), Gradients())
+    capture = captured_passes.CAPTURES[DEVICE]
+    reach = proved(base, (ids, mask), capture(), with_gradient=True)
+    captured = CapturedPass(base, (ids, mask), capture(), Gradients(), reach)
     base(ids, mask).hidden[-1].sin().sum().backward()
     once = {name: weight.grad.clone() for name, weight in base.named_parameters() if weight.grad is not None}
     captured.repeat((ids, mask))[-1].sin().sum().backward()
@@ -217,7 +219,7 @@ def test_weights_that_change_are_read_anew_also_where_autocast_had_converted_the
     base, ids, mask, _ = given
     with torch.autocast(DEVICE, torch.bfloat16):
         base.eval()(ids, mask)
-        captured = CapturedPass(base, (ids, mask), captured_passes.CAPTURES[DEVICE](), gradients)
+        captured = CapturedPass(base, (ids, mask), captured_passes.CAPTURES[DEVICE](), gradients, ())
     with torch.no_grad():
         for weight in base.parameters():
             weight.mul_(1.5)

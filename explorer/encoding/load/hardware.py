@@ -135,7 +135,7 @@ def has_room(device: str, share: float) -> bool:
     if device in COUNTED:
         import torch
 
-        torch.cuda.empty_cache()
+        torch.cuda.empty_cache()  # of what it keeps for later, the driver says that it is in use
     memory = memory_in_use(device)
     if memory is None:
         return True

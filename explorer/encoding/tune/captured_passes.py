@@ -76,13 +76,11 @@ class CapturedPass:
     """A pass of one shape: where its token ids are put, where its states are found, and what repeats it."""
 
     def __init__(
-        self, of: Tunable, given: Sequence[Tensor], capture: Capture, gradients: Gradients | None, reach: Reach = ()
+        self, of: Tunable, given: Sequence[Tensor], capture: Capture, gradients: Gradients | None, reach: Reach
     ) -> None:
-        """Of an encoder, on token ids, their mask and perhaps types; without `gradients` it has no backward pass.
-
-        `reach` are the weights that each state depends on; by default all of them.
-        """
+        """Of an encoder, on token ids, their mask and perhaps types; without `gradients` it has no backward pass."""
         self._reach = reach
+        self._reached: dict[tuple[int, ...], list[nn.Parameter]] = {}  # by the states that have a gradient
         self._given = [one.clone() for one in given]
         self._gradients = gradients
         weights = dict(of.named_parameters()) if gradients else {}
@@ -111,17 +109,13 @@ class CapturedPass:
         pairs = [(state, upper) for state, upper in zip(self.states, self._upper, strict=True) if state.requires_grad]
         ends, uppers = zip(*pairs, strict=True)
 
-        def backward() -> list[str]:
+        def backward() -> None:
             with torch.autocast(ends[0].device.type, enabled=False):  # as every backward pass
                 found = torch.autograd.grad(ends, list(doubles.values()), uppers, allow_unused=True)
             reached = {name: one for name, one in zip(doubles, found, strict=True) if one is not None}
             torch._foreach_add_([places[name] for name in reached], list(reached.values()))
-            return list(reached)
 
-        self._backward, reached = capture(backward)
-        every = [trained[name] for name in reached]
-        self._reach = self._reach or [every] * len(self.states)
-        self._reached: dict[tuple[int, ...], list[nn.Parameter]] = {}  # by the states that have a gradient
+        self._backward, _ = capture(backward)
 
     def repeat(self, given: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """The states of other token ids of the same shape, until the next call."""
@@ -130,7 +124,8 @@ class CapturedPass:
         self._forward()
         if self._gradients is None:
             return self.states
-        return _Repeated.apply(self, torch.empty(0, requires_grad=True))  # type: ignore[no-any-return, no-untyped-call]
+        found: tuple[Tensor, ...] = _Repeated.apply(self, torch.empty(0, requires_grad=True))  # type: ignore[no-untyped-call]  # as torch states it
+        return found
 
     def add_gradients(self, given: Sequence[Tensor | None]) -> None:
         """Add the gradients of the weights that follow from those of the states; None is a state that is not used."""
@@ -281,7 +276,7 @@ def proved(of: Tunable, given: Sequence[Tensor], capture: Capture, with_gradient
         reach = [_reached(state, weights) for state in plain] if with_gradient else []
         expected = _gradients_of(plain, weights) if with_gradient else []
         plain = tuple(state.detach() for state in plain)  # before other memory is taken
-        captured = CapturedPass(of, given, capture, Gradients() if with_gradient else None)
+        captured = CapturedPass(of, given, capture, Gradients() if with_gradient else None, reach)
         states = captured.repeat(given)
         gradients = _gradients_of(states, weights) if with_gradient else []
         if not (_alike(states, plain) and _alike(gradients, expected)):

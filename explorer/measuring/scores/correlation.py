@@ -183,6 +183,7 @@ class SpearmanOfManyDraws:
     def __init__(self, gold: Floats, times: NDArray[np.float32], device: str) -> None:
         import torch
 
+        self._given = gold, times
         self._times = torch.from_numpy(times).to(device)
         self._count = times.shape[0]
         group, drawn = self._groups(gold)
@@ -190,9 +191,17 @@ class SpearmanOfManyDraws:
         self._spread = self._spread_of(drawn)
 
     def __call__(self, cosines: NDArray[Any]) -> Floats:
-        """The correlations (resample) of a column (pair)."""
+        """The correlations (resample) of a column (pair); by the processor where the device has no room left."""
+        import torch
+
         if not np.ptp(cosines) > SAME:  # constant, or missing
             return np.full(self._times.shape[1], np.nan)
+        try:
+            return self._of_column(cosines)
+        except torch.OutOfMemoryError:
+            return SpearmanOfDraws(*self._given)(cosines)
+
+    def _of_column(self, cosines: NDArray[Any]) -> Floats:
         group, drawn = self._groups(cosines)
         together = self._centred_ranks(drawn).double().mul_(_sums(self._drawn_gold, group, len(drawn))).sum(0)
         found: Floats = (12 * together / (self._spread_of(drawn) * self._spread).sqrt()).cpu().numpy()

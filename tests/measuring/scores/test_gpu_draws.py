@@ -57,7 +57,9 @@ def test_a_gpu_is_taken_for_many_draws_where_it_is_in_use_and_has_room(drawn, mo
     def without_room(*_):
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
-    monkeypatch.setattr(SpearmanOfManyDraws, "__init__", without_room)
+    of_column = spearman_of_draws(gold, times)
+    monkeypatch.setattr(SpearmanOfManyDraws, "_groups", without_room)
+    np.testing.assert_array_equal(of_column(cosines), SpearmanOfDraws(gold, times)(cosines))
     assert isinstance(spearman_of_draws(gold, times), SpearmanOfDraws)
 
 
