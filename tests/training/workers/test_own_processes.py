@@ -45,17 +45,18 @@ def test_the_command_resumes_the_run_alone_or_with_so_many_processes(run, starte
     assert run.status().state == statuses.STOPPED, "the command accepts a run that does not wait"
 
 
-def test_what_ends_badly_is_an_error_with_its_last_words_its_signal_or_those_of_its_run(run, started, monkeypatch):
+def test_what_ends_badly_is_an_error_with_its_last_words_its_signal_or_those_of_its_run(run, started, tmp_path):
     started.program = "import sys; sys.exit('no such device')"
     with pytest.raises(RunError, match="status 1: no such device"):
         finish(OwnProcesses(processes=2).train(run))
     started.program = "import os; os.kill(os.getpid(), 9)"
     with pytest.raises(RunError, match=r"^The process was killed by SIGKILL\.$"):
         finish(OwnProcesses(2).train(run))
-    work = OwnProcesses(2).train(run)
-    started.program = "import sys; sys.exit(1)"
-    next(work)
+    work, noted = OwnProcesses(2).train(run), tmp_path / "noted"
+    started.program = f"import os, time\nwhile not os.path.exists({str(noted)!r}): time.sleep(0.01)\nraise SystemExit(1)"
+    next(work)  # it trains
     statuses.write(run.folder, replace(run.status(), state=statuses.FAILED, error="The loss is NaN."))
+    noted.touch()
     with pytest.raises(RunError, match=r"^The loss is NaN\.$"):
         finish(work)
 
