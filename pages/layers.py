@@ -20,6 +20,7 @@ with row:
 with answer:
     layers.warn_of_silent_parts(scored.scores, aggregate)
     table = layers.headline(scored, choice, metric, aggregate)
+    layers.warn_of_trained_rows(scored)
 with first_screen.figure():
     if scored.scores.limit is not None:
         layers.show(scored.scores, metric, aggregate, scored.reading, scored.pairs)

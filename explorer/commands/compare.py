@@ -167,8 +167,7 @@ def _on_one_set(options: argparse.Namespace, name: str) -> None:
     if pairs is not None and (options.geometry or options.report):
         both = comparison.one_reading, comparison.other_reading
         geometry = output.shown(layer_geometry(models, pairs, options.pooling, both, settings))
-    judged_too = not verdict.score.chose
-    split = splits.split(comparison, column, metric, intervals=judged_too) if column else None
+    split = splits.split(comparison, column, metric, intervals=verdict.is_test) if column else None
     named = comparison_report.NamedAs((options.model_a, options.model_b), name, settings, options.dev)
     numbers = comparison, differences, metric, by.aggregate, geometry, picked, verdict, probes
     findings = comparison_report.Findings(models, given, *numbers, named, split)

@@ -25,6 +25,7 @@ from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.places import given_path
 from explorer.studies.size import picture, points, small_encoder, static_folder
 from explorer.studies.size.static_encoder import StaticOptions
+from explorer.training.record import used_rows
 from explorer.training.record.run_results import load_set, named_set, names_of
 
 
@@ -71,12 +72,16 @@ def score(options: argparse.Namespace) -> None:
     also = [one for reading in asked for one in declared.outside(reading, found.folder)]
     scores = output.shown(judged(given).measured(found, flags.read(options, Settings), also=also))
     split = None if column is None else splits.score_split(scores, column, default_reading(scores), metric, given.item)
+    trained = used_rows.in_training_text([found], given)
     if options.json:
-        print(as_json(found, given, scores, **({"split": splits.scores_as_json(split)} if split else {})))
+        more = {"split": splits.scores_as_json(split)} if split else {}
+        print(as_json(found, given, scores, **trained.as_json, **more))
     elif options.csv:
         print(layer_scores.as_csv(layer_scores.score_rows(scores)), end="")
     else:
         print(as_text(found, given, scores, metric, by.aggregate, asked))
+        if trained:
+            print(trained.words)
         if split is not None:
             print("\n".join(["", *splits.scores_as_text(split)]))
 

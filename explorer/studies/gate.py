@@ -29,7 +29,7 @@ from explorer.measuring.comparing.comparison import Comparison
 from explorer.measuring.comparing.comparison_verdict import ComparisonVerdict, judge
 from explorer.measuring.scores.bootstrap import LEVEL, edges
 from explorer.measuring.scores.measure import Settings
-from explorer.measuring.scores.verdict import BETTER, CHANCE, CHOSE, UNKNOWN, WORDS, WORSE, Verdict
+from explorer.measuring.scores.verdict import BETTER, CHANCE, CHOSE, TRAINED_ON, UNKNOWN, WORDS, WORSE, Verdict
 from explorer.progress import Work
 from explorer.training.record.run_results import named_set, verdict_on
 
@@ -37,7 +37,10 @@ if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
 
 PASSED, FAILED, NOT_MEASURED = "passed", "failed", "not measured"
-CHOSE_IT = "The set chose one of the models, so its score is no evidence."
+NO_EVIDENCE = {
+    CHOSE: "The set chose one of the models, so its score is no evidence.",
+    TRAINED_ON: "A model was trained on the whole set, so its score is no evidence.",
+}
 
 
 @dataclass(frozen=True)
@@ -246,7 +249,7 @@ def gate(
         verdict = one.verdict
         if verdict.tuning is not None and verdict.tuning.tuned == 0:  # of A, which was tuned from B
             gap = one.about.chosen(one.metric, aggregate)
-            verdict = judge(found, given, one.about, gap, one.metric, aggregate, in_dev=verdict.in_dev)
+            verdict = judge(found, given, one.about, gap, one.metric, aggregate, used=verdict.used)
         outcome = _outcome(f"{shown} ({size_of(given)})", verdict, by)
         if metric not in (None, one.metric):
             text = f"{outcome.sentence} By {one.metric}: the set has no {metric}."
@@ -257,8 +260,8 @@ def gate(
 
 def _outcome(name: str, verdict: ComparisonVerdict, by: float | None) -> SetOutcome:
     score = verdict.score
-    if verdict.nothing is None and score.kind in (CHOSE, UNKNOWN):
-        why = CHOSE_IT if score.kind == CHOSE else verdict.why_none or "There is no score."
+    if verdict.nothing is None and score.kind in (*NO_EVIDENCE, UNKNOWN):
+        why = NO_EVIDENCE.get(score.kind) or verdict.why_none or "There is no score."
         return SetOutcome(name, NOT_MEASURED, why, verdict)
     lost = -(score.shown_difference or 0.0)
     fails = score.kind == WORSE or (by is not None and lost > by)

@@ -148,7 +148,7 @@ def _show(curve: BlendCurve, alpha: float) -> None:
             note = BLEND_MINUS.format(gap.gap) if gap and gap.gap else ""
             messages.number(card, f"{use.capitalize()}: {label}", in_words.number(score), note, border=True)
         if to_base.kind == CHOSE:
-            st.caption(NO_TEST)
+            st.caption(NO_TEST[CHOSE])
         if use in curve.optimistic:
             st.caption(f"{OPTIMISTIC.capitalize()}.")
 

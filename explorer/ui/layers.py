@@ -16,6 +16,7 @@ from explorer.encoding.load import declared
 from explorer.encoding.read.pooling import OWN, Reading
 from explorer.measuring.comparing import comparison_report, similarity_text
 from explorer.measuring.scores import best_cell, calibration, layer_scores, metrics, verdict
+from explorer.training.record import used_rows
 from explorer.ui import messages
 from explorer.ui.access import cached_texts, set_choice, sidebar_choice, splits
 from explorer.ui.frame import sidebar
@@ -181,6 +182,12 @@ def best_layer(
 ) -> best_cell.BestCell | None:
     """The layer & pooling chosen on dev and compared on test; `measured` identifies models, pairs and settings."""
     return best_cell.choose(_dev, _test, metric, aggregate)
+
+
+def warn_of_trained_rows(scored: sidebar_choice.ModelScores) -> None:
+    """Warn of rows that the run of the model, or of its base, trained on."""
+    if trained := used_rows.in_training_text([scored.found], scored.pairs):
+        st.warning(messages.plain(trained.words), icon=":material/visibility:")
 
 
 def warn_of_silent_parts(scores: layer_scores.LayerScores, aggregate: str) -> None:

@@ -13,7 +13,7 @@ from explorer.measuring.comparing.headline import line
 from explorer.measuring.comparing.learned import HOW_SURE, sure
 from explorer.measuring.comparing.learned_facts import Learned
 from explorer.measuring.comparing.verdict_sentence import Marked, Sentence, rendered
-from explorer.measuring.scores.verdict import BETTER, CHANCE, CHOSE, MIXED, UNKNOWN, UNLEARNED, WORSE
+from explorer.measuring.scores.verdict import BETTER, CHANCE, CHOSE, MIXED, TRAINED_ON, UNKNOWN, UNLEARNED, WORSE
 
 LONGEST = 240  # characters that a page shows of a text
 MISSING = "–"  # in a cell of a table that has no number
@@ -29,6 +29,7 @@ _LOOKS = {
     UNKNOWN: (st.warning, ":material/help:"),
     UNLEARNED: (st.warning, ":material/block:"),
     CHOSE: (st.info, ":material/science_off:"),
+    TRAINED_ON: (st.info, ":material/science_off:"),
 }
 CUT = "Only the first {:,} tokens were read of “{}”."
 

@@ -5,7 +5,17 @@ import pytest
 from explorer.data import sample, shared_rows
 from explorer.data.labelled.labelled_sets import LabelledSet
 from explorer.data.retrieval_sets import of_pairs
-from explorer.data.text_sets import GradedPairs, Labelled, Triplets
+from explorer.data.text_sets import (
+    LABELLED_TEXTS,
+    PAIRS,
+    SCORED_PAIRS,
+    SENTENCES,
+    TRIPLETS,
+    Corpus,
+    GradedPairs,
+    Labelled,
+    Triplets,
+)
 from explorer.errors import BadChoice
 
 
@@ -57,3 +67,33 @@ def test_a_test_set_that_the_dev_set_holds_is_refused(given):
         shared_rows.check(given, given)
     with pytest.raises(BadChoice, match="has all 120 pairs of the test set"):
         shared_rows.check(sample.pairs(), sample.test())
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns", "test", "held", "where"),
+    [
+        (SCORED_PAIRS, (("A", "c"), ("b", "d"), (0.1, 0.2)), pairs(("b", "a"), ("a", "c"), ("x", "y")), 1, "TRAINED"),
+        (TRIPLETS, (("a",), ("b",), ("c",)), pairs(("a", "b"), ("c", "a"), ("a", "d")), 2, "TRAINED"),
+        (PAIRS, (("a", "b"), ("p", "q")), of_pairs("queries", ["a", "x"], ["other", "q"]), 1, "TRAINED"),
+        (LABELLED_TEXTS, (("a", "b"), ("0", "1")), labelled("b", "c"), 1, "TRAINED"),
+        (SENTENCES, (("a", "b", "c"),), pairs(("a", "b"), ("c", "x")), 1, "SEEN"),
+        (PAIRS, (("a", "b"), ("c", "d")), pairs(("a", "b"), ("a", "x")), 1, "SEEN"),
+        (SENTENCES, (("x",),), pairs(("a", "b")), 0, "SEEN"),
+    ],
+    ids=["pairs", "of a triplet", "queries", "texts", "sentences", "of other rows", "none"],
+)
+def test_rows_that_were_trained_on_are_those_of_one_row_of_the_text(kind, columns, test, held, where):
+    found = shared_rows.trained_on([Corpus("text", kind, columns)], test)
+    assert (found.rows, found.of, found.where) == (held, len(test), getattr(shared_rows, where))
+
+
+def test_only_rows_that_were_trained_on_with_their_scores_leave_no_test():
+    test = pairs(("a", "b"), ("c", "d"))
+    scored = Corpus("text", SCORED_PAIRS, (("a", "c"), ("b", "d"), (0.1, 0.2)))
+    assert shared_rows.trained_on([scored], test).leave_no_test
+    sentences = shared_rows.trained_on([Corpus("text", SENTENCES, (("a", "b", "c", "d"),))], test)
+    assert (sentences.all, sentences.leave_no_test) == (True, False)
+    assert sentences.words == (
+        "2 of the 2 test pairs are in the training text, without their scores: this score is optimistic."
+    )
+    assert not shared_rows.trained_on([scored], pairs(("a", "b"), ("c", "x"))).leave_no_test

@@ -18,6 +18,7 @@ from explorer.ui.access.sidebar_choice import ModelScores
 from explorer.ui.search import neighbours
 from explorer.ui.train import recipe_form
 from explorer.ui.widgets import cosine_meaning, downloads
+from tests import trainings
 from tests.visits import entered, layer_table, opened, tab, words
 
 ROWS = sample.triplets()
@@ -147,3 +148,11 @@ def test_a_file_without_vectors_of_the_set_says_how_many_are_missing(furnished, 
     count = len(sample.pairs().sentences)
     shown = words(furnished.error)[0].replace("\\", "")
     assert f"theirs.npy has no vector of {count:,} of {count:,} sentences" in shown
+
+
+def test_rows_that_a_model_was_trained_on_are_pointed_out(furnished, place, tmp_path, monkeypatch):
+    monkeypatch.setenv("STRATA_RUNS", str(place.runs))
+    text = trainings.scored_pairs(tmp_path, 24)
+    trainings.train(trainings.new(place, "cosent", name="of-these", data=(text,), settings={"steps": 2}))
+    opened(furnished, "layers", model="run:of-these", sts=sources.label(text))
+    assert "24 of the 24 test pairs are in the training text" in " ".join(words(furnished.warning))

@@ -13,13 +13,14 @@ from plotly import io
 from explorer import in_words
 from explorer.measuring.comparing.verdict_sentence import Marked, Sentence, rendered
 from explorer.measuring.scores.layer_scores import for_people
-from explorer.measuring.scores.verdict import BETTER, CHANCE, CHOSE, MIXED, UNLEARNED, WORSE
+from explorer.measuring.scores.verdict import BETTER, CHANCE, CHOSE, MIXED, TRAINED_ON, UNLEARNED, WORSE
 
 Row = Mapping[str, object]
 
 LONG = 24  # characters of a text from which on its column has a minimum width
 
 CONFIG = {"displaylogo": False, "responsive": True, "toImageButtonOptions": {"format": "svg", "filename": "strata"}}
+_SIGNS = {BETTER: "▲", WORSE: "▼", MIXED: "▲▼", CHANCE: "◆", CHOSE: "○", TRAINED_ON: "○", UNLEARNED: "∅"}
 _CLEAR, _QUIET = "rgba(0,0,0,0)", "rgba(128,128,128,0.25)"
 _PLOT = 'class="plotly-graph-div"'  # of the element of a picture
 # nothing may be loaded from the network
@@ -131,8 +132,7 @@ def sparkline(lines: Sequence[Sequence[tuple[float, float]]], level: float | Non
 
 def verdict(sentence: Sentence) -> str:
     """The verdict at the top of a report, with the colour and sign of its kind."""
-    sign = {BETTER: "▲", WORSE: "▼", MIXED: "▲▼", CHANCE: "◆", CHOSE: "○", UNLEARNED: "∅"}.get(sentence.kind, "?")
-    return f'<p class="verdict {escape(sentence.kind)}">{sign} {_marked(sentence.pieces)}</p>'
+    return f'<p class="verdict {escape(sentence.kind)}">{_SIGNS.get(sentence.kind, "?")} {_marked(sentence.pieces)}</p>'
 
 
 def paragraph(pieces: Marked) -> str:

@@ -35,7 +35,7 @@ class Differences:
 
     @property
     def without_intervals(self) -> Differences:
-        """The same on a set that chose one of the models: an interval would read as evidence."""
+        """The same on a set that chose one of the models, or trained it: an interval would read as evidence."""
         sides = (self.chosen, self.grid, self.own)
         chosen, grid, own = (one and Interval(one.difference, *[one.difference * math.nan] * 2) for one in sides)
         assert chosen is not None

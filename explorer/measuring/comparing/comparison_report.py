@@ -244,7 +244,7 @@ def as_text(findings: Findings) -> str:
     if own is not None:
         lines.append(f"{'default':>8}{_cell(shown_own(comparison, *about), bool(own.sure))}".rstrip())
     lines += ["", *not_measured(comparison)]
-    if not verdict.score.chose:
+    if verdict.is_test:
         lines += [f"* significant: the {CI} ({INTERVAL_BY}) excludes 0"]
     return "\n".join([*lines, *changed])
 

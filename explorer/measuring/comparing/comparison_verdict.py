@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from explorer.data.sample import Pack
 from explorer.data.set_items import ItemSet, size_of
-from explorer.data.shared_rows import NONE_SHARED, SharedRows
+from explorer.data.shared_rows import TRAINED, SharedRows
 from explorer.encoding.load import chosen_prompts
 from explorer.encoding.load.declared import NOT_DECLARED
 from explorer.encoding.read.head_facts import HeadFacts
@@ -32,8 +32,8 @@ from explorer.measuring.comparing.comparison import Comparison, Differences, as_
 BASE, TUNED = "Base, model default", "Tuned model"
 BASE_AS_TRAINED = "Base, trained layer & pooling"
 OF_FOLDS = (
-    "The verdict is of the run's folds: each row is judged by a model that was not trained on it. All other numbers "
-    "here are of the model that was then trained on every row, and are optimistic."
+    "The verdict is of the run's folds: each row is judged by a model that was not trained on it. All other scores on "
+    "these rows are of the model that was then trained on every one of them, so they test nothing."
 )
 
 
@@ -79,14 +79,20 @@ class ComparisonVerdict:
     same: ScoredSide | None = None  # the base under the layer & pooling that was trained, if it is a cell of the grid
     trained: Reading | None = None  # that layer & pooling, if a part of the difference is due to it
     poolings: str = ""  # the same in words: `cls of layer 6 in place of mean of layer 6`
-    in_dev: SharedRows = NONE_SHARED  # items in the dev set that chose one of the models
+    used: tuple[SharedRows, ...] = ()  # items in the dev set that chose one of the models, or that one was trained on
     why_none: str = ""  # why a side has no score
 
     @property
     def optimistic(self) -> bool:
         """Whether the judged model was trained on sentences of the pairs, or some of them chose a model."""
-        seen = self.tuning is not None and self.tuning.optimistic and not self.is_of_folds
-        return seen or (bool(self.in_dev) and not self.in_dev.all)
+        if self.is_of_folds or not self.is_test:
+            return False
+        return any(self.used) or (self.tuning is not None and self.tuning.optimistic)
+
+    @property
+    def is_test(self) -> bool:
+        """Whether an item is left that neither chose a model nor was trained on."""
+        return not any(one.leave_no_test for one in self.used)
 
     @property
     def is_of_folds(self) -> bool:
@@ -95,17 +101,17 @@ class ComparisonVerdict:
 
     @property
     def why_optimistic(self) -> str:
-        """How many of the pairs chose a model; "" if none did, or all: then there is no verdict.
+        """How many of the pairs chose a model, or were trained on; "" if none were, or all: then there is no verdict.
 
         Where the verdict is of folds, what else is shown is of the model that was trained on all rows.
         """
         if self.is_of_folds:
             return OF_FOLDS
-        return self.in_dev.words if self.in_dev and not self.in_dev.all else ""
+        return " ".join(one.words for one in self.used if one) if self.is_test else ""
 
     def shown(self, differences: Differences) -> Differences:
-        """The differences as they are shown: without intervals if the set chose one of the models."""
-        return differences.without_intervals if self.score.chose else differences
+        """The differences as they are shown: without intervals if the set tests nothing."""
+        return differences if self.is_test else differences.without_intervals
 
     @property
     def nothing(self) -> NothingLearned | None:
@@ -181,12 +187,12 @@ def judge(
     aggregate: str,
     tuning: Tuning | None = None,
     training: Interval | None = None,
-    in_dev: SharedRows = NONE_SHARED,
+    used: tuple[SharedRows, ...] = (),
 ) -> ComparisonVerdict:
     """Judge a comparison with its chosen difference (B - A); a tuned A is judged against B.
 
     `training` is the difference (B - A) with the base under the layer & pooling that was trained, if it is another one.
-    A set that is part of the dev set that chose one of the models (`in_dev`) has no verdict.
+    A set of which every item chose one of the models, or was trained on, has no verdict (`used`).
     """
     both = comparison.scores
     readings = comparison.one_reading, comparison.other_reading
@@ -211,7 +217,9 @@ def judge(
     gap, same_score = _towards(after, difference), same.score if same else math.nan
     before, tuned = (both[side].items_of(readings[side], metric) for side in (base, after))
     spread = power.spread(comparison.one.gold, before, tuned, gap, (comparison.one.statistic(metric), aggregate))
-    score = Verdict.of_choice(*two, same_score) if in_dev.all else Verdict.of(*two, gap, same_score, part, spread)
+    score = Verdict.of(*two, gap, same_score, part, spread)
+    if spent := next((rows for rows in used if rows.leave_no_test), None):
+        score = Verdict.of_choice(*two, same_score, trained_on=spent.where == TRAINED)
     if tuning and tuning.folds and (metric, aggregate) == (tuning.folds_by, "all"):
         score = tuning.folds
         sides[after] = replace(sides[after], score=math.nan if score.after is None else score.after)
@@ -227,7 +235,7 @@ def judge(
         same,
         cell if part else None,
         f"{cell.title} in place of {default}" if part and cell else "",
-        in_dev,
+        used,
         next(filter(None, (why_missing(*side, metric, aggregate) for side in zip(both, readings, strict=True))), ""),
     )
 
@@ -273,4 +281,6 @@ def as_json(verdict: ComparisonVerdict) -> dict[str, object]:
         content |= {name: rounded(score) for name, score in zip(about_run, scores, strict=True)}
     if part := verdict.score.training:
         content["training"] = {name: rounded(getattr(part, name)) for name in names}
-    return content | ({"in_dev_set": verdict.in_dev.rows} if verdict.in_dev else {})
+    for rows in verdict.used:
+        content |= rows.as_json
+    return content

@@ -14,11 +14,25 @@ from explorer.measuring.comparing.learned_facts import Learned
 from explorer.measuring.comparing.verdict_sentence import Marked, Sentence
 from explorer.measuring.scores.judge import PackChange
 from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, SPEARMAN, item_by_main
-from explorer.measuring.scores.verdict import BETTER, CHANCE, CHOSE, UNKNOWN, UNLEARNED, WORDS, WORSE, ElsewhereVerdict
+from explorer.measuring.scores.verdict import (
+    BETTER,
+    CHANCE,
+    CHOSE,
+    TRAINED_ON,
+    UNKNOWN,
+    UNLEARNED,
+    WORDS,
+    WORSE,
+    ElsewhereVerdict,
+)
 
 MOST_NAMED = 3  # changes in a claim, the largest first
 COIN = "a coin: 50 %"  # named once in a headline
 LITTLE = 1.0  # points × 100: a score that fell by more, which could be chance, is named as a possible loss
+NO_EVIDENCE = {
+    CHOSE: "No test: {} chose the model, so its score there is no evidence",
+    TRAINED_ON: "No test: a model was trained on all of {}, so its score there is no evidence",
+}
 SMALL = "the small differences that it notices"
 # the name of a pack in a sentence, where it is another
 _NAMES = {"number": "numbers", "antonym": "antonyms", "role swap": "role swaps", "quantifier": "quantifiers"}
@@ -86,10 +100,9 @@ def line(found: Learned) -> Sentence | None:
     if found.nothing:
         return Sentence.of(UNLEARNED, found.nothing.words)
     clauses: list[Marked] = []
-    if found.main and found.kind == CHOSE:
-        clauses.append(
-            ((f"No test: {sources.shown(found.main.name)} chose the model, so its score there is no evidence", False),)
-        )
+    # what the probe packs say stands beside rows that were trained on, which somebody chose to compare on
+    if found.main and found.main.verdict.kind in {found.kind, TRAINED_ON} & {*NO_EVIDENCE}:
+        clauses.append(((NO_EVIDENCE[found.main.verdict.kind].format(sources.shown(found.main.name)), False),))
     standing, coin = claims(found), False
     certain = {GAIN, LOSS} & {claim.claim for claim, _ in standing}
     for claim, changes in standing:
@@ -125,9 +138,9 @@ def short(found: Learned) -> str | None:
     for claim, changes in claims(found):
         if claim.short:
             parts.append(claim.short + ", ".join(_briefly(found, one) for one in changes))
-    if not parts and found.kind != CHOSE:
+    if not parts and found.kind not in NO_EVIDENCE:
         parts = ["no certain change"]
-    return capitalised("; ".join([*parts, *["no test"] * found.is_chosen_by_score]))
+    return capitalised("; ".join([*parts, *["no test"] * found.has_no_test]))
 
 
 def name_of(pack: PackChange) -> str:

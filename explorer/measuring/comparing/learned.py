@@ -57,8 +57,8 @@ def sure(found: Learned) -> str:
         if words := verdict_sentence.parts(score, found.poolings):
             parts.append(f"Of {in_words.signed(score.shown_difference)}, {words}.")
         parts += filter(None, [verdict_sentence.power(score)])
-    elif main and found.is_chosen_by_score:
-        parts.append(f"{_on(main, main.verdict.before, main.verdict.after)}. {NO_TEST}")
+    elif main and found.has_no_test:
+        parts.append(f"{_on(main, main.verdict.before, main.verdict.after)}. {NO_TEST[main.verdict.kind]}")
     return " ".join(parts)
 
 

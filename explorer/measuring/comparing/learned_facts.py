@@ -9,7 +9,7 @@ from explorer.data import sample
 from explorer.measuring.comparing.nothing_learned import NothingLearned
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.judge import HALF, Floats, PackChange, PairChange, of_packs, pack_changes
-from explorer.measuring.scores.verdict import BETTER, CHANCE, CHOSE, MIXED, UNKNOWN, UNLEARNED, WORSE, Verdict
+from explorer.measuring.scores.verdict import BETTER, CHANCE, MIXED, UNKNOWN, UNLEARNED, WORSE, Verdict
 
 SHOWN = 3  # pairs
 
@@ -42,13 +42,13 @@ class Learned:
 
     @property
     def judged_by(self) -> Verdict | None:
-        """The score, if it is a verdict: with an interval, and not on a set that chose the model."""
+        """The score, if it is a verdict: with an interval, and on a set that tests the model."""
         return self.score if self.score is not None and self.score.known else None
 
     @property
-    def is_chosen_by_score(self) -> bool:
-        """Whether the only score is on a set that chose the model."""
-        return self.score is not None and self.score.kind == CHOSE
+    def has_no_test(self) -> bool:
+        """Whether the only score is on a set that chose the model, or that it was trained on."""
+        return self.score is not None and not self.score.is_test
 
     @property
     def learned(self) -> tuple[PackChange, ...]:
@@ -64,9 +64,9 @@ class Learned:
 
     @property
     def scores(self) -> tuple[verdicts.ElsewhereVerdict, ...]:
-        """The verdicts on every set but one that chose the model: the main one first, then those elsewhere."""
+        """The verdicts on every set that tests the model: the main one first, then those elsewhere."""
         main = [self.main] if self.main and self.judged_by else []
-        return (*main, *(one for one in self.elsewhere if one.verdict.after is not None and not one.verdict.chose))
+        return (*main, *(one for one in self.elsewhere if one.verdict.after is not None and one.verdict.is_test))
 
     def scored(self, kind: str) -> tuple[verdicts.ElsewhereVerdict, ...]:
         """The sets with a verdict of this kind, the largest change first."""
@@ -97,7 +97,7 @@ class Learned:
             return BETTER if good else WORSE
         if self.packs or self.scored(CHANCE):
             return CHANCE
-        return CHOSE if self.is_chosen_by_score else UNKNOWN
+        return self.score.kind if self.score is not None and self.has_no_test else UNKNOWN
 
 
 def of_run(

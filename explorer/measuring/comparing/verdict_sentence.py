@@ -11,7 +11,6 @@ from explorer.measuring.scores.power import POWER
 from explorer.measuring.scores.verdict import (
     BETTER,
     CHANCE,
-    CHOSE,
     CI,
     NO_TEST,
     OPTIMISTIC,
@@ -46,7 +45,7 @@ class Sentence:
 
 def gap_with_ci(verdict: Verdict) -> str:
     """The difference where nothing else says what is in brackets: `−0.42 (95 % CI −0.89 to +0.05)`."""
-    if verdict.chose or not verdict.known:
+    if not verdict.is_test or not verdict.known:
         return verdict.gap_alone
     return f"{in_words.signed(verdict.shown_difference)} ({CI} {verdict.ends()})"
 
@@ -95,8 +94,8 @@ def sentence(
     pooling took the place of which, and `why_none` why a score is missing.
     """
     scores = f"{after} scores {in_words.number(verdict.after)}, {before} {in_words.number(verdict.before)}"
-    if verdict.kind == CHOSE:
-        return Sentence.of(CHOSE, f"{scores}, on {pairs}. {NO_TEST}")
+    if not verdict.is_test:
+        return Sentence.of(verdict.kind, f"{scores}, on {pairs}. {NO_TEST[verdict.kind]}")
     if verdict.kind == UNKNOWN:
         why = f": {why_none}" * bool(why_none)
         detail = f"{scores}, on {pairs}. A score that is missing cannot be compared{why}."

@@ -31,6 +31,7 @@ Kept = TypeVar("Kept")
 
 BETTER, WORSE, CHANCE, UNKNOWN = "better", "worse", "chance", "unknown"
 CHOSE = "chose"  # the set chose the model, so that its score is no evidence
+TRAINED_ON = "trained on"  # the model was trained on all of its rows, so that it is none either
 MIXED = "mixed"  # of several numbers, one is better and another is worse
 UNLEARNED = "nothing learned"  # the tuned model equals its base
 WORDS = {
@@ -39,10 +40,14 @@ WORDS = {
     CHANCE: "Could be chance",
     UNKNOWN: "Not known",
     CHOSE: "Chose it",
+    TRAINED_ON: "Trained on it",
     UNLEARNED: "Nothing was learned",
 }
 CI = "95 % CI"
-NO_TEST = "A set that chose a model cannot test it."
+NO_TEST = {
+    CHOSE: "A set that chose a model cannot test it.",
+    TRAINED_ON: "A set that a model was trained on cannot test it.",
+}
 ALIKE = 1e-5  # a cosine or a score of an item differs by less only through rounding
 ELSEWHERE = "elsewhere"
 OPTIMISTIC = "the training text or the dev set holds some of these rows, so the score is optimistic"
@@ -65,6 +70,7 @@ class Verdict:
     # the part of the difference that is due to training, after less before as trained; None if all of it is
     training: Gap | None = None
     chose: bool = False  # the set chose the model: there is no interval, and no verdict
+    trained_on: bool = False  # the model was trained on the whole set: the same
     # × 100: what the items tell from chance with 80 %, if the models differ from item to item as much as these
     smallest_gain: float | None = None
     items_needed: int | None = None  # that tell a gain as large as the difference, with 80 %
@@ -88,9 +94,17 @@ class Verdict:
         return replace(found, smallest_gain=spread.smallest_gain(), items_needed=needed)
 
     @classmethod
-    def of_choice(cls, before: float, after: float, same_reading: float = math.nan) -> Verdict:
-        """Two scores on a set that chose the model, NaN where missing."""
-        return cls(_known(before), _known(same_reading), _known(after), _known(after - before), chose=True)
+    def of_choice(
+        cls, before: float, after: float, same_reading: float = math.nan, *, trained_on: bool = False
+    ) -> Verdict:
+        """Two scores on a set that chose the model, or that it was trained on, NaN where missing."""
+        scores = _known(before), _known(same_reading), _known(after), _known(after - before)
+        return cls(*scores, chose=not trained_on, trained_on=trained_on)
+
+    @property
+    def is_test(self) -> bool:
+        """Whether the set neither chose the model nor was trained on as a whole."""
+        return not (self.chose or self.trained_on)
 
     @property
     def known(self) -> list[float]:
@@ -104,10 +118,10 @@ class Verdict:
         """Better or worse if the interval of the difference excludes 0, else chance; unknown if a number is missing.
 
         A model is better only if training made it so too: another layer & pooling alone is no gain of training. On a
-        set that chose it a model is neither.
+        set that tests nothing a model is neither.
         """
-        if self.chose:
-            return CHOSE
+        if not self.is_test:
+            return CHOSE if self.chose else TRAINED_ON
         if not self.known:
             return UNKNOWN
         gaps = Gap(*self.known[2:]), *filter(None, [self.training])
@@ -133,15 +147,15 @@ class Verdict:
     def gap(self) -> str:
         """The difference with its interval: `−0.42 (−0.89 to +0.05)`; "" if a number is missing.
 
-        Without an interval on a set that chose the model: `+0.59, chose it`.
+        Without an interval on a set that tests nothing: `+0.59, chose it`.
         """
         return self.gap_alone + self.by_training
 
     @property
     def gap_alone(self) -> str:
         """The same without the part of training."""
-        if self.chose and self.shown_difference is not None:
-            return f"{in_words.signed(self.shown_difference)}, {WORDS[CHOSE].lower()}"
+        if not self.is_test and self.shown_difference is not None:
+            return f"{in_words.signed(self.shown_difference)}, {WORDS[self.kind].lower()}"
         return f"{in_words.signed(self.shown_difference)} ({self.ends()})" if self.known else ""
 
     @property

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from explorer import run_folder
-from explorer.data import sample, shared_rows, sources, text_sets
+from explorer.data import sample, sources, text_sets
 from explorer.data.graded import sets
 from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.labelled import labelled_sets, training_rows
 from explorer.data.set_items import ItemSet, several
-from explorer.data.shared_rows import NONE_SHARED, SharedRows
 from explorer.encoding.load.hardware import MEASURED
 from explorer.encoding.locate import model_names, stored_vectors
 from explorer.encoding.read.pooling import MODEL_DEFAULT
@@ -32,9 +30,10 @@ from explorer.measuring.comparing.learned_facts import NOTHING, Learned
 from explorer.measuring.scores.measure import Settings
 from explorer.measuring.scores.metrics import SPEARMAN
 from explorer.measuring.sentences.probe_cosines import sentences_of
-from explorer.training.record import runs
+from explorer.training.record import runs, used_rows
 from explorer.training.record.run_facts import REPORT
 from explorer.training.record.status import FINISHED, Status
+from explorer.training.record.used_rows import run_of
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
@@ -238,17 +237,6 @@ def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:
     return None
 
 
-def run_of(found: Found) -> runs.Run | None:
-    """The run of a model or of a checkpoint; None for any other model."""
-    name = run_folder.model_of(found.folder)
-    if name is None:
-        return None
-    try:
-        return runs.find(run_folder.run_and_checkpoint(name)[0])
-    except StrataError:
-        return None  # a folder without a recipe
-
-
 def verdict_on(
     found: tuple[Found, Found],
     pairs: ItemSet,
@@ -263,29 +251,8 @@ def verdict_on(
     about = judged(comparison, tuned)
     same = as_trained(about, tuned, metric)
     training = None if same is None else difference(same)
-    in_dev = rows_in_dev(found, pairs, load)
-    return about, judge(found, pairs, about, difference(about), metric, aggregate, tuned, training, in_dev)
-
-
-def rows_in_dev(found: tuple[Found, Found], pairs: ItemSet, load: Callable[[SetIdentity], ItemSet]) -> SharedRows:
-    """The items of a set that are in the dev set that chose one of two models in its run; of two runs the most."""
-    every = [NONE_SHARED]
-    for one in found:
-        run = run_of(one)
-        if run is None or run_folder.model_of(one.folder) != run_folder.model_name(run.name):
-            continue  # no model of a run, or a checkpoint, which the dev set does not choose
-        verdict = run.status().verdict
-        if verdict is None or verdict.dev is None or not verdict.dev.chose:
-            continue
-        with suppress(StrataError):  # the recipe cannot be read, or the dev set is no longer there
-            recipe = run.recipe()
-            known = recipe.digest_of("dev")
-            if pairs.digest == known:
-                every.append(shared_rows.shared(pairs, pairs))
-            elif not recipe.dev.is_own_rows:
-                dev = load(recipe.dev)
-                every += [shared_rows.shared(dev, pairs)] * (dev.digest == known)
-    return max(every, key=lambda one: one.rows)
+    used = used_rows.in_dev(found, pairs, load), used_rows.in_training_text(found, pairs)
+    return about, judge(found, pairs, about, difference(about), metric, aggregate, tuned, training, used)
 
 
 def known_probes(

@@ -62,7 +62,7 @@ def chosen(compared: Compared) -> splits.SplitChanges | None:
         (comparison.one_reading.title, comparison.other_reading.title),
         compared.metric,
         columns[name],
-        not compared.verdict.score.chose,
+        compared.verdict.is_test,
         comparison,
     )
 

@@ -215,9 +215,9 @@ def _row(use: str, verdict: Verdict, trained: str, status: statuses.Status) -> N
         value = AS_BASE
     elif verdict.after is None and not why:
         value = "not yet" if status.live else NO_TEST_SCORE
-    note = verdict.gap if verdict.chose else gap_with_ci(verdict)
+    note = gap_with_ci(verdict) if verdict.is_test else verdict.gap
     messages.number(cards[-1], f"{use}: {TUNED}", value, note, border=True, help=help_of["tuned"])
-    if verdict.chose:
-        st.caption(NO_TEST)
+    if not verdict.is_test:
+        st.caption(NO_TEST[verdict.kind])
     if words := parts(verdict, status.facts.poolings):
         st.caption(messages.plain(f"Of {in_words.signed(verdict.shown_difference)}, {words}."))

@@ -25,8 +25,9 @@ from explorer.studies.blend import blend_curve, blending
 from explorer.training.loop.learner import Learner
 from explorer.training.record import run_results
 from explorer.training.record import status as statuses
-from explorer.training.record.run_results import known_probes, run_of, tuning
+from explorer.training.record.run_results import known_probes, tuning
 from explorer.training.record.runs import Run
+from explorer.training.record.used_rows import run_of
 from tests import trainings
 from tests.tiny_models import save_tiny
 

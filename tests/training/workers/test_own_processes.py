@@ -53,7 +53,9 @@ def test_what_ends_badly_is_an_error_with_its_last_words_its_signal_or_those_of_
     with pytest.raises(RunError, match=r"^The process was killed by SIGKILL\.$"):
         finish(OwnProcesses(2).train(run))
     work, noted = OwnProcesses(2).train(run), tmp_path / "noted"
-    started.program = f"import os, time\nwhile not os.path.exists({str(noted)!r}): time.sleep(0.01)\nraise SystemExit(1)"
+    started.program = (
+        f"import os, time\nwhile not os.path.exists({str(noted)!r}): time.sleep(0.01)\nraise SystemExit(1)"
+    )
     next(work)  # it trains
     statuses.write(run.folder, replace(run.status(), state=statuses.FAILED, error="The loss is NaN."))
     noted.touch()

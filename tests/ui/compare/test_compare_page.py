@@ -25,7 +25,7 @@ from explorer.measuring.scores.best_cell import CHOSEN_ON
 from explorer.measuring.scores.layer_scores import NO_SCORE, for_people
 from explorer.measuring.scores.measure import Settings, measure
 from explorer.measuring.scores.pair_cosines import NOT_MEASURABLE, NOT_MEASURED
-from explorer.measuring.scores.verdict import NO_TEST
+from explorer.measuring.scores.verdict import CHOSE, NO_TEST
 from explorer.progress import finish
 from explorer.training.record import run_results
 from explorer.ui.access import set_choice
@@ -59,7 +59,7 @@ def test_a_set_that_chose_the_model_has_no_verdict(app, place):
     measured(app)
     boxes = app.success, app.error, app.info, app.markdown, app.caption
     shown = [one.replace("\\", "") for box in boxes for one in words(box)]
-    assert any("chose the model" in one or NO_TEST in one for one in shown)
+    assert any("chose the model" in one or NO_TEST[CHOSE] in one for one in shown)
     assert not any(re.search(r"[+−-]\d+\.\d+ \(95 % CI", one) for one in shown)
     assert not any("could be chance" in one and "If the interval" not in one for one in shown)
 

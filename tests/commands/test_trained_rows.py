@@ -1,0 +1,50 @@
+"""Test that `compare` and `score` say which rows a model was trained on, and judge no model by them."""
+
+import json
+
+import pytest
+
+from explorer.data.graded.sets import CROSS_FITTED
+from tests import trainings
+
+ROWS = 40
+
+
+@pytest.fixture(scope="module")
+def text(place):
+    """The rows that two runs cross-fitted."""
+    text = trainings.scored_pairs(place.folder, ROWS)
+    for name, method in (("folds", "cosent"), ("other-folds", "cosine-regression")):
+        folds = {"data": (text,), "dev": CROSS_FITTED, "test": CROSS_FITTED}
+        trainings.train(trainings.new(place, method, name=name, settings={"steps": 2}, **folds))
+    return text
+
+
+def test_two_models_that_were_trained_on_all_rows_are_not_judged_by_them(said, answered, text):
+    words = ("compare", "run:folds", "run:other-folds", "--on", text)
+    assert said(*words)[1].startswith("No test: a model was trained on all of ")
+    found = answered(*words, "--json")
+    assert (found["verdict"]["kind"], found["verdict"]["in_training_text"]) == ("trained on", ROWS)
+    assert found["verdict"]["difference"] is not None
+    assert found["verdict"]["low"] is None
+    assert {cell["significant"] for cell in found["cells"]} == {None}
+    code, out, _ = said(*words, "--fail-if-worse")
+    assert (code, "was trained on the whole set" in out) == (2, True)
+
+
+def test_a_tuned_model_is_judged_by_its_folds_and_nothing_else_on_these_rows_is_significant(place, said, answered):
+    words = ("compare", place.model, "run:folds", "--on", "test rows of run:folds")
+    out = said(*words)[1]
+    assert "by a model that was not trained on it" in out
+    assert "significant" not in out
+    found = answered(*words, "--json")
+    assert found["verdict"]["kind"] in ("better", "worse", "chance")
+    assert found["where"] == ""
+    assert {cell["significant"] for cell in found["cells"]} == {None}
+
+
+def test_scores_say_how_many_rows_were_trained_on(said, answered, text, place):
+    told = f"{ROWS} of the {ROWS} test pairs are in the training text"
+    assert told in said("score", "run:folds", "--on", text)[1]
+    assert answered("score", "run:folds", "--on", text, "--json")["in_training_text"] == ROWS
+    assert "in_training_text" not in json.dumps(answered("score", str(place.model), "--on", text, "--json"))
