@@ -22,7 +22,7 @@ from explorer.measuring.scores import power
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.judge import Floats, Gap
 from explorer.measuring.scores.layer_scores import why_missing
-from explorer.measuring.scores.verdict import UNKNOWN, UNLEARNED, ElsewhereVerdict, Verdict, are_alike
+from explorer.measuring.scores.verdict import UNKNOWN, UNLEARNED, ElsewhereVerdict, Verdict, are_alike, without_test
 
 if TYPE_CHECKING:
     from explorer.encoding.locate.model_names import Found
@@ -85,7 +85,7 @@ class ComparisonVerdict:
     @property
     def optimistic(self) -> bool:
         """Whether the judged model was trained on sentences of the pairs, or some of them chose a model."""
-        if self.is_of_folds or not self.is_test:
+        if _is_of_folds(self) or not self.is_test:
             return False
         return any(self.used) or (self.tuning is not None and self.tuning.optimistic)
 
@@ -95,17 +95,12 @@ class ComparisonVerdict:
         return not any(one.leave_no_test for one in self.used)
 
     @property
-    def is_of_folds(self) -> bool:
-        """Whether each item was judged by a model that was not trained on it, as the run measured it."""
-        return self.tuning is not None and self.score is self.tuning.folds
-
-    @property
     def why_optimistic(self) -> str:
         """How many of the pairs chose a model, or were trained on; "" if none were, or all: then there is no verdict.
 
         Where the verdict is of folds, what else is shown is of the model that was trained on all rows.
         """
-        if self.is_of_folds:
+        if _is_of_folds(self):
             return OF_FOLDS
         return " ".join(one.words for one in self.used if one) if self.is_test else ""
 
@@ -155,6 +150,11 @@ class ComparisonVerdict:
         about = before, after, self.pairs_text
         more = {"poolings": self.poolings, "why_none": self.why_none}
         return sentence(self.score, *about, optimistic=self.optimistic, **more)
+
+
+def _is_of_folds(verdict: ComparisonVerdict) -> bool:
+    """Whether each item was judged by a model that was not trained on it, as the run measured it."""
+    return verdict.tuning is not None and verdict.score is verdict.tuning.folds
 
 
 def judged(comparison: Comparison, tuning: Tuning | None) -> Comparison:
@@ -219,7 +219,7 @@ def judge(
     spread = power.spread(comparison.one.gold, before, tuned, gap, (comparison.one.statistic(metric), aggregate))
     score = Verdict.of(*two, gap, same_score, part, spread)
     if spent := next((rows for rows in used if rows.leave_no_test), None):
-        score = Verdict.of_choice(*two, same_score, trained_on=spent.where == TRAINED)
+        score = without_test(*two, same_score, trained_on=spent.where == TRAINED)
     if tuning and tuning.folds and (metric, aggregate) == (tuning.folds_by, "all"):
         score = tuning.folds
         sides[after] = replace(sides[after], score=math.nan if score.after is None else score.after)

@@ -93,14 +93,6 @@ class Verdict:
         needed = spread.items_needed(float(gap.difference))
         return replace(found, smallest_gain=spread.smallest_gain(), items_needed=needed)
 
-    @classmethod
-    def of_choice(
-        cls, before: float, after: float, same_reading: float = math.nan, *, trained_on: bool = False
-    ) -> Verdict:
-        """Two scores on a set that chose the model, or that it was trained on, NaN where missing."""
-        scores = _known(before), _known(same_reading), _known(after), _known(after - before)
-        return cls(*scores, chose=not trained_on, trained_on=trained_on)
-
     @property
     def is_test(self) -> bool:
         """Whether the set neither chose the model nor was trained on as a whole."""
@@ -149,7 +141,7 @@ class Verdict:
 
         Without an interval on a set that tests nothing: `+0.59, chose it`.
         """
-        return self.gap_alone + self.by_training
+        return self.gap_alone + by_training(self)
 
     @property
     def gap_alone(self) -> str:
@@ -167,12 +159,19 @@ class Verdict:
         between = after - self.training.difference  # the base, under what was trained
         return in_words.gap(before, between), in_words.gap(between, after)
 
-    @property
-    def by_training(self) -> str:
-        """What training changed, after a difference: `, by training +0.12 (−0.30 to +0.54)`; "" if all of it."""
-        if not self.known or self.training is None:
-            return ""
-        return f", by training {in_words.change(self.shown_parts[1], self.training.low, self.training.high)}"
+
+def without_test(before: float, after: float, same_reading: float = math.nan, *, trained_on: bool = False) -> Verdict:
+    """Two scores on a set that chose the model, or that it was trained on, NaN where missing."""
+    scores = _known(before), _known(same_reading), _known(after), _known(after - before)
+    return Verdict(*scores, chose=not trained_on, trained_on=trained_on)
+
+
+def by_training(verdict: Verdict) -> str:
+    """What training changed, after a difference: `, by training +0.12 (−0.30 to +0.54)`; "" if all of it."""
+    if not verdict.known or verdict.training is None:
+        return ""
+    part = verdict.training
+    return f", by training {in_words.change(verdict.shown_parts[1], part.low, part.high)}"
 
 
 @dataclass(frozen=True)
@@ -262,7 +261,7 @@ def judged(judge: Judge, base: Floats, exported: Floats, *, chose: bool = False)
     declared, same_reading = base
     before, after, same = map(judge.score, (declared, exported, same_reading))
     if chose:
-        return Verdict.of_choice(before, after, same)
+        return without_test(before, after, same)
     training = None if are_alike(declared, same_reading) else Gap.of(judge.difference(same_reading, exported))
     gap = judge.difference(declared, exported)
     return Verdict.of(before, after, gap, same, training, judge.spread(declared, exported, gap))

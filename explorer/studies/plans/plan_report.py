@@ -11,7 +11,7 @@ from explorer.drawing.reports import standalone
 from explorer.drawing.scores.costs import MethodMark, RowMark, score_by_cost, score_by_rows
 from explorer.evaluating.results.table_formats import shown
 from explorer.measuring.comparing.verdict_sentence import Sentence, elsewhere
-from explorer.measuring.scores.verdict import BETTER, CI, UNKNOWN, WORSE, Verdict
+from explorer.measuring.scores.verdict import BETTER, CI, UNKNOWN, WORSE, Verdict, by_training
 from explorer.studies.plans import plan_file, row_curve
 from explorer.studies.plans.plan import NO_TEST
 from explorer.studies.plans.plan_columns import written
@@ -64,7 +64,7 @@ def verdict(found: PlanTable) -> Sentence | None:
     alone = "is the first row with a score" if len(found.rows) > 1 else "has a score"
     tested = "has the highest score" if others else alone
     test_set = sources.shown(str(best.cells[0].recipe.test or NO_TEST))
-    over = f"{in_words.signed(gain.shown_difference)} over the base ({CI} {gain.ends()}){gain.by_training}. "
+    over = f"{in_words.signed(gain.shown_difference)} over the base ({CI} {gain.ends()}){by_training(gain)}. "
     text = f"{best.label} {tested} on {test_set} ({_measure(best)}){so_far}: {best.score(TEST)}, {over}"
     _, _, _, low, high = gain.known
     text += "The interval includes 0, so the difference may be chance. " if low <= 0 <= high else ""

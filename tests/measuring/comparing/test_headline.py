@@ -18,6 +18,7 @@ from explorer.measuring.scores.verdict import (
     WORSE,
     ElsewhereVerdict,
     Verdict,
+    without_test,
 )
 from explorer.training.record import runs
 
@@ -147,10 +148,10 @@ OUTCOMES = {
         ((), score(UP, ALONE), ()), CHANCE,
         ["No certain change: general similarity +2.0 (+1.0 to +3.0; by training +1.0"], ["Better"]),
     "the set chose the model": (
-        ((), Verdict.of_choice(70, 74), ()), CHOSE,
+        ((), without_test(70, 74), ()), CHOSE,
         ["STS-B test chose the model"], ["4.0", "Better"]),
     "gains in packs of a model that its set chose": (
-        ((NEGATION,), Verdict.of_choice(70, 74), ()), BETTER,
+        ((NEGATION,), without_test(70, 74), ()), BETTER,
         ["Learned to notice negation"], ["4.0"]),
     "four gains": (
         ((NEGATION, NUMBER, pack("antonym", 0.1, 0.8), pack("role swap", 0.1, 0.75)), None, ()), BETTER,

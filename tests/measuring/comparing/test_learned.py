@@ -27,6 +27,7 @@ from explorer.measuring.scores.verdict import (
     RunVerdict,
     Verdict,
     of_uses,
+    without_test,
 )
 
 PACKS = sample.judged_packs()
@@ -102,7 +103,7 @@ def test_a_run_is_judged_on_its_test_set_else_on_its_dev_set_and_not_without_an_
 
 
 def test_a_score_on_what_chose_the_model_is_no_news_and_is_said_to_be_no_test():
-    chose = Verdict.of_choice(70.0, 74.5)
+    chose = without_test(70.0, 74.5)
     sets = {"dev": on("STS-B dev", chose, 1500)}
     alone = of_run(RunVerdict(dev=chose), sets)
     assert (alone.kind, alone.judged_by, alone.score) == (CHOSE, None, chose)

@@ -17,7 +17,17 @@ from explorer.measuring.scores import bootstrap
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.correlation import measured, pearson, ranks, spearman
 from explorer.measuring.scores.judge import Gap, PackChange, PairChange, Share
-from explorer.measuring.scores.verdict import BETTER, CHANCE, CHOSE, UNKNOWN, WORDS, WORSE, RunVerdict, Verdict
+from explorer.measuring.scores.verdict import (
+    BETTER,
+    CHANCE,
+    CHOSE,
+    UNKNOWN,
+    WORDS,
+    WORSE,
+    RunVerdict,
+    Verdict,
+    by_training,
+)
 
 
 @pytest.fixture
@@ -111,8 +121,8 @@ def test_the_part_of_training_is_the_difference_under_one_pooling_and_the_rest_i
     assert numbers[0] + numbers[1] == pytest.approx(found.shown_difference), "the parts add up as they are shown"
     assert numbers[:2] == pytest.approx([found.difference - part.difference, part.difference], abs=0.0101)
     assert numbers[2:] == pytest.approx([part.low, part.high], abs=0.0051)
-    assert found.gap.endswith(found.by_training)
-    assert f"{part.low:+.2f}".replace("-", "−") in found.by_training
+    assert found.gap.endswith(by_training(found))
+    assert f"{part.low:+.2f}".replace("-", "−") in by_training(found)
 
 
 def test_the_verdict_on_a_run_has_the_smallest_gain_of_its_items_and_how_many_tell_what_was_seen():
