@@ -8,6 +8,8 @@ rounded once, where it is shown, and what is shown adds up:
 - The ends of an interval are rounded as the difference is, which may then lie beyond an end by one in the last digit:
   that end is moved to it. An end that is not 0 is never shown as 0, so that an interval excludes 0 as it is shown if it
   really does: it gets up to two digits more.
+- Where one in the last digit is much, as of shares in whole percent, all get the fewest digits (`agreeing_digits`) with
+  which the difference of the shown numbers is the exact one, rounded.
 
 `tests/floors.py` refuses numbers with a sign, intervals and `before → after` that are formatted anywhere else.
 """
@@ -60,6 +62,21 @@ def arrow(before: float | None, after: float | None, *, digits: int = 2, signs: 
 def gap(before: float, after: float, *, digits: int = 2) -> float:
     """The difference of two numbers as they are shown: of `82.31 → 83.44` it is 1.13."""
     return round(round(float(after), digits) - round(float(before), digits), digits) + 0.0
+
+
+def agreeing_digits(before: float, after: float, low: float, high: float) -> int:
+    """The fewest digits with which two numbers, their exact difference and its interval agree; at most `MORE_DIGITS`.
+
+    They agree if the exact difference, rounded, is that of the shown numbers, and nothing but 0 is shown as 0: of
+    `3.4 → 4.6`, which differ by 1.14, it is 2, and of `3.4 → 63.1` 0.
+    """
+
+    def agree(digits: int) -> bool:
+        exact = after - before
+        adds_up = math.isclose(gap(before, after, digits=digits), round(exact, digits), abs_tol=1e-9)
+        return adds_up and all(round(one, digits) or not one for one in (exact, low, high))
+
+    return next((digits for digits in range(MORE_DIGITS) if agree(digits)), MORE_DIGITS)
 
 
 def adding_up(parts: Iterable[float], total: float, *, digits: int = 2) -> list[float]:

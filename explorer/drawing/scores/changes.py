@@ -77,12 +77,12 @@ def _pack(draft: style.Draft, pack: PackChange, at: int, sides: tuple[int, int])
         hoverinfo="skip",
         showlegend=False,
     )
-    change = in_words.change(pack.points, 100 * pack.low, 100 * pack.high, digits=0, label=CI)
-    shares = f"{in_words.arrow(100 * pack.before.value, 100 * pack.after.value, digits=0)} %"
+    change = f"{in_words.signed(pack.points, pack.digits)} points ({CI} {pack.ends})"
     right = 100 * max(pack.before.high, pack.after.high)
-    draft.note(shares, x=min(right + 1.5, 101), y=at, xanchor="left", font={"size": TEXT})
+    draft.note(pack.shares, x=min(right + 1.5, 101), y=at, xanchor="left", font={"size": TEXT})
     for share, side in ((pack.before, sides[0]), (pack.after, sides[1])):
         middle, low, high = (100 * number for number in (share.value, share.low, share.high))
+        shown = f"{pack.name}, {'AB'[side]}: {in_words.percent(share.value, pack.digits)}"
         draft.points(
             x=[middle],
             y=[at],
@@ -91,7 +91,7 @@ def _pack(draft: style.Draft, pack: PackChange, at: int, sides: tuple[int, int])
             showlegend=at == 0,
             marker={"size": 13, "color": style.SIDES[side]},
             error_x=style.error_bars([middle], [low], [high], color=style.SIDES[side], thickness=1.5, width=4),
-            hovertemplate=f"{pack.name}, {'AB'[side]}: {share}<br>{change} points<extra></extra>",
+            hovertemplate=f"{shown}<br>{change}<extra></extra>",
         )
 
 

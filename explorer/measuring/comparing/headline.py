@@ -189,9 +189,7 @@ def _briefly(found: Learned, one: PackChange | ElsewhereVerdict) -> str:
 
 def _shares(pack: PackChange, alone: bool, *, first: bool) -> str:
     """` (3 → 63 % of cases; a coin: 50 %)`; after the first pack without its explanation, `alone` the share after."""
-    shares = (
-        str(pack.after) if alone else f"{in_words.arrow(100 * pack.before.value, 100 * pack.after.value, digits=0)} %"
-    )
+    shares = str(pack.after) if alone else pack.shares
     return f" ({shares}{f' of cases; {COIN}' if first else ''})"
 
 

@@ -37,8 +37,7 @@ def sure(found: Learned) -> str:
     changed = (*(found.learned or found.closer), *found.lost)[:MOST_NAMED]
     if changed:
         listed = [
-            f"{name_of(one)} ({in_words.signed(one.points, 0)}{'' if place else ' points'}, "
-            f"{in_words.ends(one.points, 100 * one.low, 100 * one.high, digits=0)})"
+            f"{name_of(one)} ({in_words.signed(one.points, one.digits)}{'' if place else ' points'}, {one.ends})"
             for place, one in enumerate(changed)
         ]
         parts.append(f"{capitalised(' and '.join(filter(None, (', '.join(listed[:-1]), listed[-1]))))}: not chance.")
@@ -46,7 +45,7 @@ def sure(found: Learned) -> str:
         certain = " by training" * any(one.training for one in found.packs)
         parts.append(f"None of {len(found.packs)} kinds of small difference changed{certain} by more than chance.")
     if others := [one for one in found.packs if one.by_pooling]:
-        named = ", ".join(f"{name_of(one)} {in_words.signed(one.points, 0)}" for one in others[:MOST_NAMED])
+        named = ", ".join(f"{name_of(one)} {in_words.signed(one.points, one.digits)}" for one in others[:MOST_NAMED])
         due = f" ({found.poolings})" * bool(found.poolings)
         parts.append(f"Due to the layer & pooling{due} and not to training: {named} points.")
     main, score = found.main, found.judged_by

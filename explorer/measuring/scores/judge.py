@@ -207,9 +207,25 @@ class PackChange:
         return Gap(self.difference, self.low, self.high).is_sure and not (self.rose or self.fell)
 
     @property
+    def digits(self) -> int:
+        """Of its shares, their difference and its interval in percent, as in `in_words.agreeing_digits`."""
+        shown = self.before.value, self.after.value, self.low, self.high
+        return in_words.agreeing_digits(*(100 * one for one in shown))
+
+    @property
     def points(self) -> float:
-        """The difference × 100, of the shares as they are shown, in whole percent."""
-        return in_words.gap(100 * self.before.value, 100 * self.after.value, digits=0)
+        """The difference × 100, of the shares as they are shown."""
+        return in_words.gap(100 * self.before.value, 100 * self.after.value, digits=self.digits)
+
+    @property
+    def shares(self) -> str:
+        """Both shares: `3 → 63 %`."""
+        return f"{in_words.arrow(100 * self.before.value, 100 * self.after.value, digits=self.digits)} %"
+
+    @property
+    def ends(self) -> str:
+        """The interval of the difference in points: `+47 to +71`."""
+        return in_words.ends(self.points, 100 * self.low, 100 * self.high, digits=self.digits)
 
 
 @dataclass(frozen=True)
