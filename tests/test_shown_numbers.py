@@ -287,6 +287,6 @@ def test_a_file_for_programs_has_a_hyphen_for_a_minus_and_texts_keep_theirs():
 def test_pairs_of_the_packs_are_shown_with_one_minus_sign():
     pair = PairChange("negation", "It rains.", "It does not rain.", 0.004, -0.234)
     news = learned_facts.Learned(
-        pairs=(pair,), packs=(PackChange("negation", 60, *[Share(0.5, 0.4, 0.6)] * 2, -0.1, 0.1),)
+        pairs=(pair,), packs=(PackChange("negation", 60, Share(0.1, 0, 0.2), Share(0.7, 0.6, 0.8), 0.4, 0.8),)
     )
     assert learned.lines(news)[-1].startswith("0.00 → −0.23")

@@ -133,7 +133,7 @@ def _show(curve: BlendCurve, alpha: float) -> None:
     """What the blend learned, and its scores beside those of base and tuned model."""
     learned = curve.learned(alpha)
     if messages.learned(learned):
-        pair_words.pairs_that_show(learned.pairs)
+        pair_words.pairs_that_show(learned.shown_pairs)
     for use, judge in curve.sets.items():
         to_base, to_tuned = curve.against_base(use, alpha), curve.against_tuned(use, alpha)
         size = size_of(judge.given)

@@ -167,7 +167,7 @@ def test_probe_packs_have_the_share_that_a_loop_over_couples_says(on_packs):
     assert on_packs.status().verdict.test.after == pytest.approx(100 * sum(couples) / len(couples), abs=0.1)
 
 
-def test_every_run_records_the_change_of_each_pack_and_pairs_that_show_it(on_packs, place):
+def test_every_run_records_the_change_of_each_pack(on_packs, place):
     pairs, verdict = sample.probe_pairs(), on_packs.status().verdict
     sides = []
     for folder in (place.model, on_packs.model):
@@ -179,10 +179,8 @@ def test_every_run_records_the_change_of_each_pack_and_pairs_that_show_it(on_pac
         for side, share in zip(sides, (change.before, change.after), strict=True):
             couples = [side[one] > side[other] for one in packs["paraphrase"] for other in packs[change.name]]
             assert share.value == pytest.approx(sum(couples) / len(couples), abs=0.12), "a couple may be a tie"
-    assert verdict.pairs
-    for pair in verdict.pairs:
-        found = [side[pair.first, pair.second] for side in sides]
-        assert (pair.before, pair.after) == pytest.approx(tuple(found), abs=1e-4)
+    assert verdict.packs
+    assert verdict.pairs == (), "no pack changed by more than chance, so no pair shows it"
 
 
 @pytest.mark.parametrize("why", ["chosen by them", "trained on them"])

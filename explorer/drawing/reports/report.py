@@ -65,11 +65,11 @@ def _learned(findings: comparison_report.Findings) -> Iterator[str]:
         yield standalone.paragraph((("Where: ", True), (findings.where, False)))
     if findings.probes.why_none:
         yield note(findings.probes.why_none)
-    if findings.probes.pairs:
+    if findings.probes.shown_pairs:
         sides = "base → tuned" if findings.verdict.tuning else "A → B"
         yield standalone.paragraph((("Pairs that show it", True), (f", cosine {sides}", False)))
         pairs = []
-        for pair in findings.probes.pairs:
+        for pair in findings.probes.shown_pairs:
             marked = pair_words.differing(pair.first, pair.second)
             cosines = in_words.arrow(pair.before, pair.after)
             pairs.append(standalone.pair(pair_words.what_is_right(pair.pack), *marked, cosines))

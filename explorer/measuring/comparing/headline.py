@@ -10,7 +10,7 @@ from explorer import in_words
 from explorer.data import sources
 from explorer.data.graded.sets import SetKind
 from explorer.data.set_items import PAIR, QUERY, ROW, TRIPLET, several
-from explorer.measuring.comparing.learned_facts import Learned
+from explorer.measuring.comparing.learned_facts import SHOWN, Learned
 from explorer.measuring.comparing.verdict_sentence import Marked, Sentence
 from explorer.measuring.scores.judge import PackChange
 from explorer.measuring.scores.metrics import ACCURACY, DISTINGUISHED, SPEARMAN, item_by_main
@@ -26,7 +26,6 @@ from explorer.measuring.scores.verdict import (
     ElsewhereVerdict,
 )
 
-MOST_NAMED = 3  # changes in a claim, the largest first
 COIN = "a coin: 50 %"  # named once in a headline
 LITTLE = 1.0  # points × 100: a score that fell by more, which could be chance, is named as a possible loss
 NO_EVIDENCE = {
@@ -40,7 +39,9 @@ _NAMES = {"number": "numbers", "antonym": "antonyms", "role swap": "role swaps",
 _SUBJECTS = {PAIR: "similarity", TRIPLET: "triplets in the right order", QUERY: "search", ROW: "classification"}
 
 Changes = Sequence[PackChange | ElsewhereVerdict]
-GAIN, LOSS, PERHAPS, SAME, MISSED, UNSCORED = "gain", "loss", "perhaps lost", "unchanged", "missed", "unknown"
+GAIN, LOSS, PERHAPS, SAME, CLOSER = "gain", "loss", "perhaps lost", "unchanged", "closer to a coin"
+MISSED, UNSCORED = "missed", "unknown"
+CERTAIN = {GAIN, LOSS, CLOSER}  # claims of changes that are not chance
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,6 @@ class Claim:
     unless: Set[str] = frozenset()
 
 
-def _closer(found: Learned) -> Changes:
-    """Packs that rose and are still no better than a coin, if they rose more than what was learned."""
-    learned = max((one.difference for one in found.learned), default=0.0)
-    return [one for one in found.closer if one.difference > learned]
-
-
 def _possible(found: Learned) -> Changes:
     return [one for one in found.scored(CHANCE) if (one.verdict.shown_difference or 0.0) <= -LITTLE]
 
@@ -75,12 +70,13 @@ def _unchanged(found: Learned) -> Changes:
 CLAIMS = (
     Claim(GAIN, lambda found: found.learned, ("Learned to notice ", "B notices more often than A: "), "learned "),
     Claim(GAIN, lambda found: found.scored(BETTER), ("Better: ",) * 2, "better: "),
-    Claim(GAIN, _closer, ("More often right, but no better than a coin: ",) * 2),
     Claim(LOSS, lambda found: found.scored(WORSE), ("Worse: ",) * 2, "worse: "),
     Claim(LOSS, lambda found: found.lost, ("Less often noticed: ",) * 2, "lost "),
     Claim(PERHAPS, _possible, ("Perhaps lost, could be chance: ",) * 2, "perhaps lost: "),
     Claim(SAME, _unchanged, ("No certain change: ",) * 2),
-    Claim(MISSED, lambda found: found.missed[:1], ("Still misses ", "B misses "), unless={LOSS, PERHAPS, SAME}),
+    # no gain: what a coin would get right more often is not learned, so it follows what is known of the scores
+    Claim(CLOSER, lambda found: found.closer, ("More often right, but no better than a coin: ",) * 2),
+    Claim(MISSED, lambda found: found.missed[:1], ("Still misses ", "B misses "), unless={LOSS, PERHAPS, SAME, CLOSER}),
     Claim(UNSCORED, lambda found: found.scored(UNKNOWN), ("No score that can be compared: ",) * 2),
 )
 
@@ -104,19 +100,19 @@ def line(found: Learned) -> Sentence | None:
     if found.main and found.main.verdict.kind in {found.kind, TRAINED_ON} & {*NO_EVIDENCE}:
         clauses.append(((NO_EVIDENCE[found.main.verdict.kind].format(sources.shown(found.main.name)), False),))
     standing, coin = claims(found), False
-    certain = {GAIN, LOSS} & {claim.claim for claim, _ in standing}
+    certain = CERTAIN & {claim.claim for claim, _ in standing}
     for claim, changes in standing:
         pieces: list[tuple[str, bool]] = [(claim.leads[not found.tuned], False)]
-        for place, one in enumerate(changes[:MOST_NAMED]):
-            last = place == min(len(changes), MOST_NAMED) - 1 == len(changes) - 1
+        for place, one in enumerate(changes[:SHOWN]):
+            last = place == min(len(changes), SHOWN) - 1 == len(changes) - 1
             pieces += [("" if not place else " and " if last else ", ", False)]
             if isinstance(one, PackChange):
                 pieces += [(name_of(one), True), (_shares(one, claim.claim == MISSED, first=not coin), False)]
                 coin = True
             else:
                 pieces += [(subject(found, one), claim.claim in (GAIN, LOSS, PERHAPS)), (_numbers(found, one), False)]
-        if len(changes) > MOST_NAMED:
-            pieces.append((f" and {len(changes) - MOST_NAMED} more", False))
+        if len(changes) > SHOWN:
+            pieces.append((f" and {len(changes) - SHOWN} more", False))
         if claim.claim == SAME and found.packs and not certain:
             pieces.append((f", nor in {SMALL}", False))
         clauses.append(tuple(pieces))

@@ -6,16 +6,16 @@ from explorer import in_words
 from explorer.data import sources
 from explorer.data.set_items import counted
 from explorer.measuring.comparing import verdict_sentence
-from explorer.measuring.comparing.headline import MOST_NAMED, capitalised, line, name_of
-from explorer.measuring.comparing.learned_facts import Learned
-from explorer.measuring.scores.judge import Gap
+from explorer.measuring.comparing.headline import CERTAIN, capitalised, claims, line, name_of
+from explorer.measuring.comparing.learned_facts import SHOWN, Learned
+from explorer.measuring.scores.judge import Gap, PackChange
 from explorer.measuring.scores.verdict import CI, NO_TEST, ElsewhereVerdict
 
 HOW_CHOSEN = (
-    "Neither model's run trained on these pairs. Of each difference that was most certainly learned (at most two) or "
-    "lost (one), this is the pair whose cosine changed by the median amount: half of the pairs changed more. Of the "
-    "difference that is missed most, it is the median one of the pairs that are still more similar than the median "
-    "paraphrase. What is left of three is a paraphrase, which should stay similar. Words that differ are bold."
+    "Neither model's run trained on these pairs. Each has a difference that the headline names, and its cosine changed "
+    "as the headline says: it fell if the difference is noticed more often, and rose if less often. Of the pairs that "
+    "changed so, it is the one whose cosine changed by the median amount: half of them changed more. Words that "
+    "differ are bold."
 )
 NOT_HELD_OUT = (
     "Small differences in meaning are not judged: a run trained on sentences of the probe packs, or chose its "
@@ -34,8 +34,8 @@ def sure(found: Learned) -> str:
     if found.nothing:
         return "The saved weights were compared with the base's, one by one: all are equal."
     parts = []
-    changed = (*(found.learned or found.closer), *found.lost)[:MOST_NAMED]
-    if changed:
+    of_packs = (one for claim, changes in claims(found) if claim.claim in CERTAIN for one in changes)
+    if changed := [one for one in of_packs if isinstance(one, PackChange)][:SHOWN]:
         listed = [
             f"{name_of(one)} ({in_words.signed(one.points, one.digits)}{'' if place else ' points'}, {one.ends})"
             for place, one in enumerate(changed)
@@ -45,7 +45,7 @@ def sure(found: Learned) -> str:
         certain = " by training" * any(one.training for one in found.packs)
         parts.append(f"None of {len(found.packs)} kinds of small difference changed{certain} by more than chance.")
     if others := [one for one in found.packs if one.by_pooling]:
-        named = ", ".join(f"{name_of(one)} {in_words.signed(one.points, one.digits)}" for one in others[:MOST_NAMED])
+        named = ", ".join(f"{name_of(one)} {in_words.signed(one.points, one.digits)}" for one in others[:SHOWN])
         due = f" ({found.poolings})" * bool(found.poolings)
         parts.append(f"Due to the layer & pooling{due} and not to training: {named} points.")
     main, score = found.main, found.judged_by
@@ -74,7 +74,9 @@ def lines(found: Learned, where: str = "") -> list[str]:
     text = line(found)
     if text is None:
         return []
-    shown = [f"{in_words.arrow(one.before, one.after)}  {one.first} / {one.second} ({one.pack})" for one in found.pairs]
+    shown = [
+        f"{in_words.arrow(one.before, one.after)}  {one.first} / {one.second} ({one.pack})" for one in found.shown_pairs
+    ]
     return [
         text.text,
         f"How sure: {sure(found)}",
@@ -101,5 +103,5 @@ def as_json(found: Learned) -> dict[str, object] | None:
         **of_score,
         "how_sure": sure(found),
         "packs": [asdict(one) for one in found.packs],
-        "pairs": [asdict(one) for one in found.pairs],
+        "pairs": [asdict(one) for one in found.shown_pairs],
     }

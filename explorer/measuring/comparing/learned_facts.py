@@ -3,15 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
+from explorer import in_words
 from explorer.data import sample
 from explorer.measuring.comparing.nothing_learned import NothingLearned
 from explorer.measuring.scores import verdict as verdicts
 from explorer.measuring.scores.judge import HALF, Floats, PackChange, PairChange, of_packs, pack_changes
 from explorer.measuring.scores.verdict import BETTER, CHANCE, MIXED, UNKNOWN, UNLEARNED, WORSE, Verdict
 
-SHOWN = 3  # pairs
+SHOWN = 3  # pairs, and packs that a headline names in a claim
 
 
 @dataclass(frozen=True)
@@ -75,9 +74,22 @@ class Learned:
 
     @property
     def closer(self) -> tuple[PackChange, ...]:
-        """The packs that are closer to chance than before, or at it, the largest change first."""
-        found = (one for one in self.packs if one.rose and one.after.low <= HALF)
+        """The packs that are closer to chance than before, or at it, the largest change first.
+
+        Only those that rose by more than what was learned: next to that, a smaller rise below chance is no news.
+        """
+        learned = max((one.difference for one in self.learned), default=0.0)
+        found = (one for one in self.packs if one.rose and one.after.low <= HALF and one.difference > learned)
         return tuple(sorted(found, key=lambda one: -one.difference))
+
+    @property
+    def shown_pairs(self) -> tuple[PairChange, ...]:
+        """The pairs that show what changed: of packs that changed, and in their direction.
+
+        Older runs have recorded others, too, such as paraphrases.
+        """
+        changed = {one.name: one for one in (*self.learned, *self.closer, *self.lost)}
+        return tuple(one for one in self.pairs if one.pack in changed and shows(changed[one.pack], one))
 
     @property
     def missed(self) -> tuple[PackChange, ...]:
@@ -87,10 +99,13 @@ class Learned:
 
     @property
     def kind(self) -> str:
-        """Better if something is better and nothing worse, and so on; unknown if nothing was measured."""
+        """Better if something is better and nothing worse, and so on; unknown if nothing was measured.
+
+        A pack that is only closer to chance makes nothing better: a coin is still right as often, or more often.
+        """
         if self.nothing:
             return UNLEARNED
-        good, bad = bool(self.learned or self.closer or self.scored(BETTER)), bool(self.lost or self.scored(WORSE))
+        good, bad = bool(self.learned or self.scored(BETTER)), bool(self.lost or self.scored(WORSE))
         if good and bad:
             return MIXED
         if good or bad:
@@ -141,7 +156,7 @@ def probe_changes(
     `as_trained` are those of the model before under the layer & pooling of the one after, if it is another one.
     """
     changes = pack_changes(before, after, as_trained)
-    return Learned(changes, pairs=shown_pairs(Learned(changes), packs, before, after))
+    return Learned(changes, pairs=chosen_pairs(Learned(changes), packs, before, after))
 
 
 def pack_items_changes(before: Floats, after: Floats, as_trained: Floats) -> Learned:
@@ -154,35 +169,26 @@ def pack_items_changes(before: Floats, after: Floats, as_trained: Floats) -> Lea
     return probe_changes(packs, of_packs(packs, before), of_packs(packs, after), same)
 
 
-def shown_pairs(
+def shows(pack: PackChange, pair: PairChange) -> bool:
+    """Whether the cosine of a pair changed, as it is shown, in the direction of its pack: down if it is noticed."""
+    return pack.difference * in_words.gap(pair.before, pair.after) < 0
+
+
+def chosen_pairs(
     found: Learned, packs: Sequence[sample.Pack], before: Mapping[str, Floats], after: Mapping[str, Floats]
 ) -> tuple[PairChange, ...]:
-    """Three pairs that show the news, chosen by a rule from the cosines (pair) of each pack.
+    """Up to three pairs that show what changed, chosen by a rule from the cosines (pair) of each pack.
 
-    Of up to two packs that were learned, then of one that was lost, those whose intervals are farthest from 0: the pair
-    whose cosine changed by the median of its pack, not the best one. Then, of the pack that is missed most, the pair at
-    the median of those that are still above the median paraphrase. What is left of three is a paraphrase, also at the
-    median, then further missed packs.
+    Of two packs that are noticed more often, then of one that is noticed less often, then of further ones, as far as a
+    headline names them: of the pairs that show it the one whose cosine changed by the median amount, not the best one.
     """
     texts = {pack.name: pack for pack in packs}
+    more, less = (*found.learned[:SHOWN], *found.closer[:SHOWN]), found.lost[:SHOWN]
     chosen: list[PairChange] = []
-
-    def add(name: str, places: np.ndarray) -> None:
-        if len(places) and len(chosen) < SHOWN and all(one.pack != name for one in chosen):
-            change = (after[name] - before[name])[places]
-            at = int(places[np.argsort(change, kind="stable")[(len(places) - 1) // 2]])
-            pack = texts[name]
-            chosen.append(
-                PairChange(name, pack.first[at], pack.second[at], float(before[name][at]), float(after[name][at]))
-            )
-
-    surest_gains = sorted(found.learned, key=lambda one: -one.low)
-    surest_losses = sorted(found.lost, key=lambda one: one.high)
-    for one in (*surest_gains[:2], *surest_losses[:1]):
-        add(one.name, np.arange(one.pairs))
-    for one in found.missed[:1]:
-        add(one.name, np.flatnonzero(after[one.name] > np.median(after[sample.PARAPHRASE])))
-    add(sample.PARAPHRASE, np.arange(len(before[sample.PARAPHRASE])))
-    for one in found.missed[1:]:
-        add(one.name, np.flatnonzero(after[one.name] > np.median(after[sample.PARAPHRASE])))
-    return tuple(chosen)
+    for change in (*more[:2], *less[:1], *more[2:], *less[1:]):
+        pack, sides = texts[change.name], (before[change.name], after[change.name])
+        rows = zip(pack.first, pack.second, *(side.tolist() for side in sides), strict=True)
+        every = [PairChange(pack.name, *row) for row in rows]
+        showing = sorted((one for one in every if shows(change, one)), key=lambda one: one.after - one.before)
+        chosen += showing[(len(showing) - 1) // 2 :][:1]
+    return tuple(chosen[:SHOWN])

@@ -173,7 +173,7 @@ def examples(compared: Compared) -> None:
 
 def chosen_pair(compared: Compared, changes: Learned | None) -> None:
     """The visitor's pair word by word and token by token; until one is chosen, a pair that shows what was learned."""
-    shown = [(one.first, one.second) for one in (changes.pairs if changes else ())]
+    shown = [(one.first, one.second) for one in (changes.shown_pairs if changes else ())]
     pair = selection.pair() or next(iter(shown), None)
     if pair is None:
         st.info(NO_PAIR, icon=":material/touch_app:")

@@ -212,7 +212,7 @@ def export(compared: Compared, probes: Learned | None, split: SplitChanges | Non
     key, weigh = _words(compared, settings.max_length)
     what = f"{[(side.measured, side.reading.title) for side in sides]} {pooling}"
     is_measured = not has_geometry or geometry_view.is_there(sides, pooling, settings)
-    is_weighed = not compared.probes.pairs or jobs.known(key) is not None
+    is_weighed = not compared.probes.shown_pairs or jobs.known(key) is not None
     if not (is_measured and is_weighed) and st.session_state.get(_ASKED) != what:
         st.button(
             "Create report (HTML)",
@@ -244,7 +244,7 @@ def _words(compared: Compared, max_length: int | None) -> tuple[str, Callable[[]
     """The job key of the words of the pairs that show what was learned, and the work that weighs them."""
     readings = compared.about.one_reading, compared.about.other_reading
     weighed = dict(zip("AB", zip(compared.found, readings, strict=True), strict=True))
-    pairs = [(one.first, one.second) for one in compared.probes.pairs]
+    pairs = [(one.first, one.second) for one in compared.probes.shown_pairs]
     models = [(found.digest, reading.title) for found, reading in weighed.values()]
     key = f"words of the report {models} {text_sets.digest_of(chain(*pairs))} {max_length}"
     return key, lambda: of_pairs(weighed, pairs, loaded_encoders.attending, max_length)

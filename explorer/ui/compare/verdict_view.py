@@ -115,9 +115,9 @@ def overview(compared: comparing.Compared, changes: Learned | None) -> None:
         st.markdown(f"**How sure:** {messages.plain(sure(learned))}", help=help)
     if compared.where:
         st.markdown(f"**Where:** {messages.plain(compared.where)}")
-    if changes is not None and changes.pairs:
+    if changes is not None and changes.shown_pairs:
         sides = "base → tuned" if found.tuning else "A → B"
-        pair_words.pairs_that_show(changes.pairs, sides, pair_words.COMPARE)
+        pair_words.pairs_that_show(changes.shown_pairs, sides, pair_words.COMPARE)
     elif changes is not None and changes.why_none:
         st.caption(messages.plain(changes.why_none))
     _scores(compared)

@@ -46,7 +46,7 @@ def card(run: Run, status: statuses.Status) -> None:
     """The verdict, its scores and the model, as far as the run has them."""
     learned = status.learned
     if messages.how_sure(learned):
-        pair_words.pairs_that_show(status.verdict.pairs if status.verdict else ())
+        pair_words.pairs_that_show(learned.shown_pairs)
         if status.facts.packs_held_out is False:
             st.caption(NOT_HELD_OUT)
         if learned.score is not None and learned.score.kind == WORSE and not is_untrained(learned.score):
