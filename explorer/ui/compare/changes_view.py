@@ -15,7 +15,7 @@ from explorer.measuring.comparing import gold_bins
 from explorer.measuring.comparing.comparison import Comparison, chosen_not_measured
 from explorer.measuring.comparing.item_changes import NO_ITEMS, RANKED, item_changes, pair_rows
 from explorer.measuring.comparing.learned_facts import Learned
-from explorer.measuring.comparing.pair_changes import BROKEN, FAR, FIXED, KINDS, ItemChanges, traits
+from explorer.measuring.comparing.pair_changes import FAR, FIXED, KINDS, ItemChanges, traits
 from explorer.measuring.scores import metrics
 from explorer.ui import messages
 from explorer.ui.access import selection
@@ -32,20 +32,31 @@ NO_PAIR = "Choose a pair in the tab Pairs, or on any page."
 LINES, ROW = 8, 35  # of the table of pairs, which scrolls, and pixels of a line
 RANK_ERROR = (
     "Rank error: distance between the ranks of a pair by cosine and by human score, in percent of all pairs. "
-    f"Lower is better; 0 % is right, random order gives 33 % on average. A pair is wrong if it is above "
-    f"{in_words.percent(FAR)}. "
+    "Lower is better; 0 % is right, random order gives 33 % on average. "
+)
+KINDS_MEAN = (
+    f"{RANK_ERROR}A pair is wrong if it is above {in_words.percent(FAR)}. "
     "Improved: wrong in A, right in B. Got worse: right in A, wrong in B. Still wrong: wrong in both."
 )
-UNCHANGED = "unchanged"
+EXAMPLES_MEAN = (
+    f"{RANK_ERROR}The pairs whose rank error fell most and rose most, and one that did not change, however large the "
+    "error is."
+)
+WRONG = f"Wrong: rank error above {in_words.percent(FAR)}."
 SHOWN = 5  # items of either kind; the table has all
-_ICONS = {FIXED: ":material/trending_up:", BROKEN: ":material/trending_down:", UNCHANGED: ":material/trending_flat:"}
+# of example pairs: a gain need not make a wrong pair right, as it does of a pair that improved
+_EXAMPLES = {
+    "largest gain": ":material/trending_up:",
+    "largest loss": ":material/trending_down:",
+    "unchanged": ":material/trending_flat:",
+}
 
 
 def flipped_pairs(pairs: GradedPairs | None, comparison: Comparison) -> None:
     """The counts, the filters and the rows; nothing unless the set is scored pairs."""
     if pairs is None:
         return
-    st.markdown("**Improved and worsened pairs**", help=RANK_ERROR)
+    st.markdown("**Improved and worsened pairs**", help=KINDS_MEAN)
     if unknown := chosen_not_measured(comparison):
         st.info("  \n".join(unknown), icon=":material/block:")
         return
@@ -57,7 +68,7 @@ def flipped_pairs(pairs: GradedPairs | None, comparison: Comparison) -> None:
     with row.popover("Filter", icon=":material/filter_alt:"):
         places = _filtered(pairs, found[kind])
     counts = " · ".join(f"{one} {len(found[one]):,}" for one in KINDS)
-    st.caption(f"{counts}. {len(places):,} of {len(found[kind]):,} pairs pass the filters.")
+    st.caption(f"{counts}. {len(places):,} of {len(found[kind]):,} pairs pass the filters. {WRONG}")
     if not len(places):
         st.info(NONE_PASSES, icon=":material/filter_alt_off:")
         return
@@ -148,16 +159,16 @@ def examples(compared: Compared) -> None:
     errors = compared.about.rank_errors()
     if compared.after == 0:
         errors = type(errors)(errors.other, errors.one)
-    places = dict(zip((FIXED, BROKEN, UNCHANGED), errors.examples(), strict=True))
+    places = dict(zip(_EXAMPLES, errors.examples(), strict=True))
     if not any(place is not None for place in places.values()):
         return
-    st.markdown("**Example pairs**", help=RANK_ERROR)
+    st.markdown("**Example pairs**", help=EXAMPLES_MEAN)
     about = compared.about
     cosines = about.one.cosines_of(about.one_reading), about.other.cosines_of(about.other_reading)
     before, after = cosines[1 - compared.after], cosines[compared.after]
     for column, (kind, place) in zip(st.columns(3, gap="medium"), places.items(), strict=True):
         with column.container(border=True, gap="xsmall"):
-            st.markdown(f"**{_ICONS[kind]} {kind.capitalize()}**")
+            st.markdown(f"**{_EXAMPLES[kind]} {kind.capitalize()}**")
             if place is None:
                 st.markdown("No pair.")
                 continue

@@ -19,7 +19,7 @@ from explorer.errors import DataError
 from explorer.evaluating.kinds import judged
 from explorer.measuring.comparing.comparison import Comparison, as_used, default_reading
 from explorer.measuring.comparing.comparison_verdict import BASE, BASE_AS_TRAINED, TUNED
-from explorer.measuring.comparing.pair_changes import traits
+from explorer.measuring.comparing.pair_changes import KINDS, traits
 from explorer.measuring.geometry.layer_geometry import MEASURES
 from explorer.measuring.scores.best_cell import CHOSEN_ON
 from explorer.measuring.scores.layer_scores import NO_SCORE, for_people
@@ -191,7 +191,14 @@ def test_the_three_pairs_are_those_of_the_rank_errors_and_a_click_chooses_one_fo
     told = " ".join(one.value.replace("\\", "") for one in app.markdown)
     for place_of in (better, worse):
         assert sample.pairs().first[place_of] in told
-    pressed(app, "words open improved")
+    titles = [
+        title
+        for title in ("Largest gain**", "Largest loss**", *(f"{kind.capitalize()}**" for kind in KINDS))
+        if title in told
+    ]
+    assert titles == ["Largest gain**", "Largest loss**"], "improved and got worse are what the counts are of"
+    assert any(changes_view.WRONG in one.replace("\\", "") for one in words(app.caption))
+    pressed(app, "words open largest gain")
     pair = sample.pairs().first[better], sample.pairs().second[better]
     assert words_of_dialog(app, pair)
     show(app, WORDS)
