@@ -125,6 +125,11 @@ def change(difference: float, low: float, high: float, *, digits: int = 2, label
     return f"{signed(difference, digits)} ({f'{label} ' * bool(label)}{ends(difference, low, high, digits=digits)})"
 
 
+def verb(count: int, one: str, many: str) -> str:
+    """The form of a verb or pronoun that a count needs: `1 of 19 texts is`, `2 of 19 texts are`."""
+    return one if count == 1 else many
+
+
 def duration(seconds: float) -> str:
     """`8 s`, `4 min`, `2 h 05 min`."""
     if seconds < 90:

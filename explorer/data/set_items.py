@@ -157,7 +157,7 @@ class PairSet(ItemSet):
 
 def several(item: str) -> str:
     """The plural of what an item is: `pairs`, `queries`."""
-    return "queries" if item == QUERY else f"{item}s"
+    return f"{item.removesuffix('y')}ies" if item.endswith("y") else f"{item}s"
 
 
 def counted(count: int, item: str, pool: int = 0) -> str:

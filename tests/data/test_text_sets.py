@@ -10,6 +10,7 @@ import pytest
 from explorer.data import corpora, sample, splitting
 from explorer.data.corpora import of_pairs, without_evaluated
 from explorer.data.graded import sts
+from explorer.data.set_items import counted
 from explorer.data.text_sets import (
     BACK_TRANSLATIONS,
     KINDS,
@@ -349,3 +350,8 @@ def test_scores_that_are_all_the_same_in_what_is_left_are_an_error_with_a_way_ou
         BadScores, match=r"Every score in mine is the same once 3 of 5 rows .* Choose text whose scores"
     ):
         without_evaluated(ROWS, [pairs(("a", "g"))], 2)
+
+
+def test_a_count_of_items_is_singular_only_for_one():
+    assert [counted(1, "family"), counted(2, "family"), counted(1, "pair"), counted(1200, "query")] == [
+        "1 family", "2 families", "1 pair", "1,200 queries"]  # fmt: skip

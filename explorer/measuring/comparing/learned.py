@@ -43,7 +43,7 @@ def sure(found: Learned) -> str:
         parts.append(f"{capitalised(' and '.join(filter(None, (', '.join(listed[:-1]), listed[-1]))))}: not chance.")
     elif found.packs:
         certain = " by training" * any(one.training for one in found.packs)
-        parts.append(f"None of {len(found.packs)} kinds of small difference changed{certain} by more than chance.")
+        parts.append(f"None of {counted(len(found.packs), 'kind')} of small difference changed{certain} by more than chance.")
     if others := [one for one in found.packs if one.by_pooling]:
         named = ", ".join(f"{name_of(one)} {in_words.signed(one.points, one.digits)}" for one in others[:SHOWN])
         due = f" ({found.poolings})" * bool(found.poolings)

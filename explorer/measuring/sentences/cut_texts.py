@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from explorer.data.set_items import counted
+from explorer.in_words import verb
+
 if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
+TEXT = "text"
 TRAINING, EVALUATION = "training", "evaluation"  # what reads the texts
 MOST_COUNTED = 20_000  # texts whose tokens are counted; of more, so many from all over them
-CUT = "{count:,} of {of:,} texts are longer than the {limit:,} tokens that {who}: the rest of them is not read."
+CUT = "{count:,} of {of} {are} longer than the {limit:,} tokens that {who}: the rest of {them} is not read."
 _READERS = {TRAINING: "this training reads", EVALUATION: "are read here"}
 _CHOICES = {
     TRAINING: "Raise max_length, up to {:,}.",
@@ -35,8 +39,8 @@ class CutTexts:
         """`12 of 500 texts, at 128 tokens; the model reads 256 (3 are longer)`; "" if nothing is cut."""
         if not self.used:
             return ""
-        more = f"; the model reads {self.read_limit:,} ({self.read:,} are longer)"
-        return f"{self.used:,} of {self.of:,} texts, at {self.used_limit:,} tokens" + more * self.can_read_more
+        more = f"; the model reads {self.read_limit:,} ({self.read:,} {verb(self.read, 'is', 'are')} longer)"
+        return f"{self.used:,} of {counted(self.of, TEXT)}, at {self.used_limit:,} tokens" + more * self.can_read_more
 
     @property
     def can_read_more(self) -> bool:
@@ -53,12 +57,16 @@ class CutTexts:
         """The same for the use and for the model."""
         texts = []
         if self.used and self.can_read_more:
-            found = CUT.format(count=self.used, of=self.of, limit=self.used_limit, who=_READERS[self.use])
+            found = self._cut(self.used, self.used_limit, _READERS[self.use])
             texts.append(f"{found} {_CHOICES[self.use].format(self.read_limit)}")
         if self.read:
-            found = CUT.format(count=self.read, of=self.of, limit=self.read_limit, who="the model reads")
-            texts.append(f"{found} Split them, or choose a model that reads more.")
+            found = self._cut(self.read, self.read_limit, "the model reads")
+            texts.append(f"{found} Split {verb(self.read, 'it', 'them')}, or choose a model that reads more.")
         return tuple(texts)
+
+    def _cut(self, count: int, limit: int, who: str) -> str:
+        are, them = verb(count, "is", "are"), verb(count, "it", "them")
+        return CUT.format(count=count, of=counted(self.of, TEXT), are=are, limit=limit, who=who, them=them)
 
 
 def count(

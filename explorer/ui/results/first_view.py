@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator as Place
 
-from explorer import run_folder
+from explorer import in_words, run_folder
 from explorer.data import sources
 from explorer.drawing.scores.changes import SetChange, sets_changed
 from explorer.drawing.scores.ranks import ranked, unranked
@@ -88,14 +88,21 @@ def _runs(of_runs: list[SetChange]) -> None:
     """How many runs differ from their base by more than chance, the largest differences by name."""
     certain = [one for one in of_runs if one.verdict.kind in (BETTER, WORSE)]
     kinds = {one.verdict.kind for one in certain}
-    first = f"{len(certain)} of {len(of_runs)} runs differ" if certain else f"None of {len(of_runs)} runs differs"
     listed = [
         f"{messages.plain(one.name)} {one.verdict.gap_alone}"
         + f", **{WORDS[one.verdict.kind].lower()}**" * bool(certain)
         for one in (certain or of_runs)[:MOST_NAMED]
     ]
     box = _BOXES[MIXED if len(kinds) > 1 else next(iter(kinds), CHANCE)]
-    box(f"{first} from its base by more than chance: {'; '.join(listed)}. {BEGIN}", icon=":material/leaderboard:")
+    first = _how_many(len(certain), len(of_runs))
+    box(f"{first} by more than chance: {'; '.join(listed)}. {BEGIN}", icon=":material/leaderboard:")
+
+
+def _how_many(differ: int, of: int) -> str:
+    """`1 of 4 runs differs from its base`, `2 of 4 runs differ from their base`."""
+    if of == 1:
+        return "The run differs from its base" if differ else "The run does not differ from its base"
+    return f"{differ or 'None'} of {of} runs {in_words.verb(differ or 1, 'differs from its', 'differ from their')} base"
 
 
 def _draw(drawn: object, what: str) -> None:

@@ -12,6 +12,7 @@ import streamlit as st
 
 from explorer.data import corpora, sources, splitting, text_sets, uploads
 from explorer.data.graded import sets
+from explorer.data.set_items import counted
 from explorer.data.tables import columns, text_rows
 from explorer.data.tables.table import ColumnRoles, Table
 from explorer.encoding.locate.model_names import Found
@@ -27,13 +28,13 @@ from explorer.ui.widgets import controls
 NONE = "(none)"
 SCORES = "Scores"
 SAME_TWICE = (
-    "{:,} rows hold the same sentence twice. Every model gives them a cosine of 1: check the columns, or delete these "
-    "rows where their score is not the highest."
+    "Rows that hold the same sentence twice: {:,}. Every model gives such a row a cosine of 1: check the columns, or "
+    "delete those whose score is not the highest."
 )
 LAYERS, TRAIN, SEARCH, MAP = "pages/layers.py", "pages/train.py", "pages/search.py", "pages/map.py"
 PLANS = "pages/plans.py"
 NONE_CUT = "Every text is read to its end: none is longer than {:,} tokens."
-SPLIT_PAIRS = "**{:,} pairs** in {:,} families (pairs that share a sentence stay together)"
+SPLIT_PAIRS = "**{}** in {} (pairs that share a sentence stay together)"
 HALVES = "{:,} in the dev half, {:,} in the test half"
 CHOSEN = "Kept on this machine and chosen in the sidebar: {}."
 FORGET = (
@@ -302,7 +303,7 @@ def _keep_and_open(pairs: text_sets.GradedPairs, page: str) -> None:
 
 def _split_in_words(pairs: text_sets.GradedPairs, split: splitting.Summary) -> str:
     """`**500 pairs** in 431 families: 250 in the dev half, 250 in the test half, …`."""
-    words = SPLIT_PAIRS.format(len(pairs), split.families)
+    words = SPLIT_PAIRS.format(counted(len(pairs), pairs.item), counted(split.families, "family"))
     if split.no_halves:
         return f"{words}."
     words += f": {HALVES.format(split.sizes[splitting.DEV_HALF], split.sizes[splitting.TEST_HALF])}"

@@ -50,6 +50,10 @@ def test_a_text_says_both_limits_and_the_choice_that_there_is():
     assert "12 of 500 texts are longer than the 128 tokens" in text
     assert "max_length, up to 256" in text
     assert "3 of 500 texts are longer than the 256 tokens that the model reads" in text
+    one = CutTexts(19, 1, 128, 1, 256)
+    assert "1 of 19 texts is longer than the 128 tokens that this training reads: the rest of it is not" in one.text
+    assert "Split it," in one.text
+    assert one.words.endswith("(1 is longer)")
     assert "--max-length" in CutTexts(500, 12, 64, 0, 256, EVALUATION).text
     assert CutTexts(40, 0, 12, 0, 64).text == CutTexts(40, 0, 12, 0, 64).words == ""
     both = CutTexts(40, 5, 64, 5, 64, TRAINING)

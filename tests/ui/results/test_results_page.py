@@ -15,7 +15,7 @@ from explorer.evaluating.tasks import retrieval
 from explorer.measuring.scores import measure
 from explorer.training.record import run_results, runs
 from explorer.ui.access import jobs
-from explorer.ui.results import evaluate_form, filters, table_view
+from explorer.ui.results import evaluate_form, filters, first_view, table_view
 from explorer.ui.results.evaluate_form import EvaluationChoice
 from explorer.ui.train import run_view
 from explorer.ui.widgets import controls
@@ -122,6 +122,18 @@ def test_it_opens_on_a_sentence_about_the_best_model_and_draws_intervals_and_gro
 def chosen_tasks():
     """The two tasks of the saved results."""
     return list({one.task.digest: one.task for one in result_files.read_all()[0]}.values())
+
+
+@pytest.mark.parametrize(
+    ("differ", "of", "told"),
+    [
+        (1, 4, "1 of 4 runs differs from its base"), (2, 4, "2 of 4 runs differ from their base"),
+        (0, 4, "None of 4 runs differs from its base"), (1, 1, "The run differs from its base"),
+        (0, 1, "The run does not differ from its base"),
+    ],
+)  # fmt: skip
+def test_how_many_runs_differ_is_said_in_the_number_that_it_is(differ, of, told):
+    assert first_view._how_many(differ, of) == told
 
 
 def test_without_evaluations_it_says_how_the_runs_differ_from_their_bases(app):

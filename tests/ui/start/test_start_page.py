@@ -185,7 +185,9 @@ def test_odd_names_and_decimal_commas_are_read_the_splits_are_told_and_a_click_u
     roles = {"first": "phrase_left", "second": "phrase_right", "score": "wie_aehnlich"}
     assert {role: fresh.selectbox(key=f"column mine.csv {role}").value for role in roles} == roles
     assert cards(fresh)[own_pairs_form.SCORES] == "0 to 5"
-    (told,) = (one for one in words(fresh.markdown) if own_pairs_form.SPLIT_PAIRS.format(60, 60) in one)
+    (told,) = (
+        one for one in words(fresh.markdown) if own_pairs_form.SPLIT_PAIRS.format("60 pairs", "60 families") in one
+    )
     assert own_pairs_form.HALVES.format(30, 30) in told
     assert words(fresh.error) == words(fresh.warning) == []
     assert list(fresh.dataframe[0].value.columns) == ["wie_aehnlich", "phrase_left", "phrase_right"]
