@@ -69,10 +69,11 @@ NO_MAP = "No map: this run kept no vectors that can be projected. Train it again
 SCORES, GEOMETRY, LAYERS, MAP, RUNS, RECIPE, LOG = (
     "Scores", "Geometry", "Layers", "Quality of the map", "All runs", "Settings", "Log"
 )  # fmt: skip
-HOW = (
+HOW_CHOSEN = (
     "The dev set chose the step, so its score is optimistic: the test set says what was gained, against the base as "
-    "people use it. Neighbours are by cosine of the full vectors of the sentences on the map."
+    "people use it. "
 )
+HOW_NEAR = "Neighbours are by cosine of the full vectors of the sentences on the map."
 
 
 def show() -> None:
@@ -132,9 +133,14 @@ def _recipe(run: runs.Run) -> None:
 
 
 def _answer(run: runs.Run, evaluations: list[run_folder.Evaluation], compared: frames.Frames | None) -> None:
-    """What changed from the first step to the best one, and what the test set says of it."""
-    status = run.status()
-    at = next((at for at in reversed(range(len(evaluations))) if evaluations[at].best), len(evaluations) - 1)
+    """What changed from the first step to the best one, and what the test set says of it.
+
+    Where nothing judged the steps, such as in the last training of cross-fitted rows, the last one is the model.
+    """
+    status, at = run.status(), len(evaluations) - 1
+    judged = any(one.selection_score is not None for one in evaluations)
+    if judged:
+        at = next((at for at in reversed(range(len(evaluations))) if evaluations[at].best), at)
     first, best = evaluations[0], evaluations[at]
     parts = []
     if at and first.dev is not None and best.dev is not None:
@@ -147,7 +153,7 @@ def _answer(run: runs.Run, evaluations: list[run_folder.Evaluation], compared: f
     elif not at:
         parts.append(f"Of {len(evaluations)} evaluations none was better than step {first.step}")
     else:
-        parts.append(f"From step {first.step} to step {best.step}, the best")
+        parts.append(f"From step {first.step} to step {best.step}, the {'best' if judged else 'last'}")
     if compared is not None and at:
         parts.append(
             f"{compared.keep_most(at):,} of {compared.near.shape[1]:,} sentences keep most of their "
@@ -156,7 +162,7 @@ def _answer(run: runs.Run, evaluations: list[run_folder.Evaluation], compared: f
     tested = status.verdict and status.verdict.test if status.facts.nothing is None else None
     if tested and tested.known:
         parts.append(f"on the test set {gap_with_ci(tested)}: {WORDS[tested.kind].lower()}")
-    st.markdown(f"{'; '.join(parts)}.", help=HOW)
+    st.markdown(f"{'; '.join(parts)}.", help=HOW_CHOSEN * judged + HOW_NEAR)
 
 
 def _evaluations(run: runs.Run, number: int = 1) -> list[run_folder.Evaluation]:

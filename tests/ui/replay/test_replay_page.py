@@ -294,3 +294,5 @@ def test_of_cross_fitted_rows_the_model_that_is_saved_is_replayed_and_no_fold(ap
     assert found["frames"] == [f"step {2 * 3 + step}" for step in range(int(folds.chosen) + 1)]
     assert sorted(found["texts"]) == sorted(sources.scored_pairs(data)[0].sentences)
     assert not app.get("plotly_chart"), "there are no dev scores"
+    (answer,) = (one for one in words(app.markdown) if one.startswith("From step"))
+    assert answer.startswith(f"From step 6 to step {6 + int(folds.chosen)}, the last;"), "no dev set found a best one"
