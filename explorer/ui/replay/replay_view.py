@@ -17,7 +17,7 @@ from explorer.typed_numbers import whole_in
 from explorer.ui import messages
 from explorer.ui.access import sidebar_choice
 from explorer.ui.replay import step_grid, step_map
-from explorer.ui.runs import run_curves, run_status
+from explorer.ui.runs import run_curves, run_status, training_form
 from explorer.ui.widgets import controls, downloads, first_screen
 
 NOTHING_TO_REPLAY = "No run to replay yet. Train one: its evaluation steps are saved."
@@ -63,7 +63,7 @@ METRICS = (
     ),
 )
 FITS = 36  # characters of a name that the field shows whole
-STEP = "replayed_step"  # in the address
+RUN, STEP = "replayed", "replayed_step"  # in the address
 _AT, _JUMPS = "_replay is at", "_replay was sent elsewhere"
 NO_MAP = "No map: this run kept no vectors that can be projected. Train it again to get a map."
 SCORES, GEOMETRY, LAYERS, MAP, RUNS, RECIPE, LOG = (
@@ -119,7 +119,7 @@ def show() -> None:
 
 
 def _all_runs() -> None:
-    run_status.table("their replay", lambda run: st.session_state.update(replayed=run.name), "replay its run")
+    run_status.table("their replay", lambda run: st.session_state.update({RUN: run.name}), "replay its run")
 
 
 def _recipe(run: runs.Run) -> None:
@@ -183,10 +183,10 @@ def _run(row: DeltaGenerator) -> runs.Run | None:
     named = [run_folder.run_and_checkpoint(side.source)[0] for side in sides_of if side]
     first = [name for name in reversed(named) if name in found]
     names = list(dict.fromkeys([*first, *found]))
+    if linked := st.query_params.pop(training_form.RUN, ""):  # as Train calls it
+        st.session_state[RUN] = linked
     with row:
-        name: str = controls.menu(
-            "Run", controls.with_current(names, "replayed"), default=names[0], key="replayed", width=320
-        )
+        name: str = controls.menu("Run", controls.with_current(names, RUN), default=names[0], key=RUN, width=320)
     if name not in found:
         messages.trouble(f"Run '{name}' cannot be replayed or does not exist. Choose one of: {', '.join(names[:5])}.")
         return None

@@ -231,6 +231,15 @@ def test_a_run_that_is_not_there_is_named(app):
     assert "gone" in app.error[0].value
 
 
+def test_a_run_that_a_link_names_as_train_does_is_replayed(app):
+    for name in ("plain", "kept"):  # the second in a page that shows another one
+        by_link(app, run=name)
+        assert app.selectbox(key="replayed").value == name
+        assert "run" not in app.query_params, "else two keys would name it"
+    by_link(app, run="gone")
+    assert "gone" in app.error[0].value
+
+
 def test_without_a_run_of_ones_own_the_example_is_replayed_and_without_any_the_way_to_train_one_is_shown(
     app, tmp_path, monkeypatch
 ):
