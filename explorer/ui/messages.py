@@ -80,6 +80,11 @@ def trouble(error: errors.StrataError | str, details: str = "") -> None:
             st.code(details, language=None)
 
 
+def replaced(error: errors.StrataError, used: str) -> None:
+    """What is wrong with a value of the address or of a menu, which stays there, and what is used in its place."""
+    st.warning(plain(f"{error} Until then '{used}' is used."), icon=":material/block:")
+
+
 def verdict(*verdicts: Sentence, icon: str = "") -> None:
     """Show verdicts in a box in the colour of the first; its icon, by default that of its kind, repeats the meaning."""
     draw, usual = _LOOKS[verdicts[0].kind]

@@ -285,7 +285,7 @@ def _layer_and_pooling(source: str, label: str, key: str, help: str, of_a: str |
             title = parse(written.strip(), layout.last_layer(folder)).title
         except errors.BadChoice as error:
             title = options[0]
-            st.warning(messages.plain(f"{error} Until then '{title}' is used."), icon=":material/block:")
+            messages.replaced(error, title)
         else:
             if title != written:
                 st.caption(messages.plain(title))

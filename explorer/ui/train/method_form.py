@@ -12,11 +12,11 @@ from explorer.data import corpora, reference_scores, text_sets, wordnet
 from explorer.data.graded.sets import SetIdentity
 from explorer.encoding.load import loading
 from explorer.encoding.locate import model_names
-from explorer.errors import HubUnreachable, StrataError
+from explorer.errors import BadChoice, HubUnreachable, StrataError
 from explorer.ui import messages
 from explorer.ui.access import cached_texts, jobs, set_choice
 from explorer.ui.runs import training_form
-from explorer.ui.train.text_form import columns
+from explorer.ui.train.text_form import columns, of_text
 from explorer.ui.widgets import controls, job_buttons
 
 FETCH = "Fetch {} ({})"
@@ -33,14 +33,13 @@ MADE = (
 )
 
 
-def method() -> training_form.MethodCard:
-    """The chosen method."""
-    cards = training_form.methods()
-    name: str = controls.draw(
+def chosen() -> str:
+    """The chosen method by name; a link may name one that there is not, which stays in the menu to be corrected."""
+    name: str | None = controls.draw(
         "",
         training_form.setting("method"),
         key=training_form.METHOD,
-        offered=cards,
+        offered=controls.with_current([*training_form.methods()], training_form.METHOD),
         accept_new_options=False,
         on_change=lambda: st.session_state.update({training_form.METHOD_BY_HAND: True}),
         bind="query-params",
@@ -48,7 +47,22 @@ def method() -> training_form.MethodCard:
         help="Sorted by family. The tab *Text and method* says which methods fit the text. The name is the same on the "
         "command line.",
     )
-    return cards[name]
+    return name or ""
+
+
+def method(name: str, text: tuple[SetIdentity, ...]) -> training_form.MethodCard:
+    """The method of this name; if there is none, that is said, and the one that fits the text is used meanwhile."""
+    cards = training_form.methods()
+    if name in cards:
+        return cards[name]
+    from explorer.methods import load
+
+    fitting = of_text(text) or next(iter(cards))
+    try:
+        load(name)
+    except BadChoice as error:
+        messages.replaced(error, fitting)
+    return cards[fitting]
 
 
 def about(card: training_form.MethodCard) -> None:

@@ -64,7 +64,9 @@ def recipe(row: DeltaGenerator, answer: DeltaGenerator, panes: Mapping[str, Delt
     family = model_names.family(model) if model is not None and there else ""
     with row:
         sources = text_form.chosen_text()
-        plain = method_form.method()
+        named = method_form.chosen()
+    with answer:
+        plain = method_form.method(named, sources)
     card = training_form.MethodCard(plain.kind, family)
     knob_form.follow_encoder(card, plain)
     with panes[ABOUT]:

@@ -277,6 +277,17 @@ def test_a_method_that_the_text_cannot_serve_says_why(app):
     assert app.selectbox(key="method").value == "simcse"
 
 
+def test_a_method_that_there_is_not_is_named_and_the_one_that_fits_the_text_is_used_meanwhile(app, place, tmp_path):
+    by_link(app, model=str(place.model), method="cosine-mse", data=trainings.scored_pairs(tmp_path, 60))
+    used = "cosent"
+    error = error_of(partial(methods.load, "cosine-mse"))
+    assert f"{error} Until then '{used}' is used." in words(app.warning)
+    assert refusals(app) == []
+    assert f" train {used} " in app.code[0].value
+    app.selectbox(key="method").set_value("simcse").run()
+    assert words(app.warning) == []
+
+
 def test_graded_pairs_are_trained_on_without_the_rows_that_the_run_is_evaluated_on(app, tmp_path):
     shared = sample.dev().first[0]
     rows = [f"{row % 6},sentence {row},another {row}" for row in range(80)] + [f"3,{shared},another one"]
