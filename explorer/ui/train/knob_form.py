@@ -13,6 +13,7 @@ from explorer.ui.runs.training_form import MethodCard, knob_key
 from explorer.ui.widgets import controls
 
 COLUMNS = 3
+FOR_TEXT = "for this text"
 DEFAULTS, PAPER, RELEASED = "Strata's defaults", "As in the paper", "As in the released code"
 
 
@@ -59,6 +60,12 @@ def fit(card: MethodCard, values: Values) -> Values:
     return now
 
 
+def _fitted(card: MethodCard) -> Values:
+    """The values that fit the text, which are in place of the defaults; none if the fields do not follow it."""
+    found: Values = st.session_state.get(_fitted_key(card)) or {}
+    return found
+
+
 def _fitted_key(card: MethodCard) -> str:
     return f"fitted {card.name}"
 
@@ -69,9 +76,7 @@ def follow_encoder(card: MethodCard, plain: MethodCard) -> None:
     before = MethodCard(plain.kind, state.get(key, ""))
     for name in {**before.of_encoders, **card.of_encoders}:
         knob, field = card.knobs[name], knob_key(card.name, name)
-        if name not in (state.get(_fitted_key(card)) or {}) and state.get(field) == _shown(
-            knob, before.knobs[name].default
-        ):
+        if name not in _fitted(card) and state.get(field) == _shown(knob, before.knobs[name].default):
             state[field] = _shown(knob, knob.default)
     state[key] = card.encoders
 
@@ -135,7 +140,7 @@ def _presets(card: MethodCard) -> dict[str, Values]:
     """The sets of values that a method has, each under its name; equal ones once."""
     usual = {name: knob.default for name, knob in card.knobs.items()}
     paper = {name: knob.paper_value for name, knob in card.knobs.items()}
-    found: dict[str, Values] = {DEFAULTS: {**usual, **(st.session_state.get(_fitted_key(card)) or {})}}
+    found: dict[str, Values] = {DEFAULTS: {**usual, **_fitted(card)}}
     if card.kind.as_published and paper != usual:
         found[PAPER] = paper
     if card.kind.as_published and {**paper, **card.kind.released} not in (usual, paper):
@@ -178,7 +183,8 @@ def _references(card: MethodCard) -> Values:
 
 
 def _mark(card: MethodCard, knob: Knob, references: Values) -> None:
-    """Show the paper's value below a field that differs. The label stays unchanged for screen readers."""
+    """Show the value to compare with below a field that differs. The label stays unchanged for screen readers."""
     value = references[knob.name]
     shown = "set by the epochs" if knob.name == "steps" and not value else Knob.text(value)
-    st.badge(f"{'paper' if card.kind.as_published else 'default'}: {messages.plain(shown)}", color="orange")
+    whose = "paper" if card.kind.as_published else FOR_TEXT if knob.name in _fitted(card) else "default"
+    st.badge(f"{whose}: {messages.plain(shown)}", color="orange")

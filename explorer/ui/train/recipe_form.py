@@ -36,11 +36,9 @@ ABOUT_DEMONSTRATION = (
     "negation, and from one with another number."
 )
 FINE_TUNES = "Fine-tunes a copy of **{}**; the original is not changed."
-OF_PAPER, OF_DEFAULTS = "The paper's values", "Those for many rows"
-FITTED = (
-    "Batch, steps and share are set for a text of {:,} rows, as measured. {} are below each field, and would hardly "
-    "train on so few."
-)
+OF_PAPER = "The paper's values are below each field that differs"
+OF_DEFAULTS = "The defaults for many rows are in the help of each field"
+FITTED = "Set for a text of {:,} rows, as measured: {}. {}, and would hardly train on so few."
 OF_ENCODERS = "Defaults are the paper's for {}: {}."
 PLAN = "{:,} rows: {} a batch, {:,} updates ({:.3g} passes), evaluated every {}."
 OVERRIDDEN = " Used in place of what the settings state: {}."
@@ -173,7 +171,8 @@ def _settings(card: training_form.MethodCard, rows: int | None) -> knobs.Values 
     knob_form.presets(card)
     few = knob_form.fields(card, front)
     if fitted:
-        st.caption(FITTED.format(rows, OF_PAPER if card.kind.as_published else OF_DEFAULTS))
+        names = ", ".join(card.knobs[name].label.lower() for name in fitted)
+        st.caption(FITTED.format(rows, messages.plain(names), OF_PAPER if card.kind.as_published else OF_DEFAULTS))
     if card.of_encoders:
         values = [f"{name.replace('_', ' ')} {knobs.Knob.text(value)}" for name, value in card.of_encoders.items()]
         st.caption(OF_ENCODERS.format(card.encoders, messages.plain(", ".join(values))))

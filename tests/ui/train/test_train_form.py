@@ -177,11 +177,12 @@ def test_a_text_that_is_small_for_the_method_starts_with_what_was_measured_for_s
     for name, value in fitted.items():
         assert app.number_input(key=f"knob simcse-sup {name}").value == value
     assert marks(app) == ["paper: set by the epochs", "paper: 512", "paper: cls", "paper: off"]
-    assert recipe_form.FITTED.format(160, recipe_form.OF_PAPER) in words(app.caption)
+    told = recipe_form.FITTED.format(160, "batch size, steps", recipe_form.OF_PAPER)
+    assert told in words(app.caption)
     assert not app.button(key=START).disabled
     app.segmented_control(key="preset simcse-sup").set_value(knob_form.PAPER).run()
     assert app.number_input(key="knob simcse-sup steps").value == 0, "the paper's schedule is the paper's"
-    assert recipe_form.FITTED.format(160, recipe_form.OF_PAPER) not in words(app.caption)
+    assert told not in words(app.caption)
 
 
 def test_a_link_names_the_text_and_the_fitting_batch_follows_it_until_somebody_has_touched_it(app, place):
@@ -468,5 +469,18 @@ def test_a_method_whose_settings_are_no_papers_says_so(app):
     assert marks(app) == []
     usual = app.number_input(key="knob contrast-hard batch_size").value
     app.number_input(key="knob contrast-hard batch_size").set_value(usual // 2).run()
-    assert marks(app) == [f"default: {usual}"]
+    assert marks(app) == [f"{knob_form.FOR_TEXT}: {usual}"]
     assert app.segmented_control(key="preset contrast-hard").options == [knob_form.DEFAULTS, "Demonstration", "Quick"]
+
+
+def test_where_values_fit_few_rows_the_form_says_where_those_for_many_are_and_they_are_there(app, place, tmp_path):
+    by_link(app, model=str(place.model), method="cosent", data=trainings.scored_pairs(tmp_path, 60))
+    usual, fitted = methods.knobs_of(methods.load("cosent")), methods.few_rows(methods.load("cosent"), 60)
+    assert recipe_form.FITTED.format(60, "batch size, steps, blend", recipe_form.OF_DEFAULTS) in words(app.caption)
+    for name in fitted:
+        kinds = app.number_input, app.text_input
+        (field,) = (one for kind in kinds for one in kind if one.key == f"knob cosent {name}")
+        assert f"Default: {Knob.text(usual[name].default)}." in field.help.replace("\\", "")
+    app.number_input(key="knob cosent steps").set_value(90).run()
+    app.text_input(key="knob cosent learning_rate").set_value("1e-4").run()
+    assert sorted(marks(app)) == sorted([f"{knob_form.FOR_TEXT}: 60", "default: 2e-05"])
