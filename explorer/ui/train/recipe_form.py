@@ -62,9 +62,9 @@ def recipe(row: DeltaGenerator, answer: DeltaGenerator, panes: Mapping[str, Delt
     family = model_names.family(model) if model is not None and there else ""
     with row:
         sources = text_form.chosen_text()
-        named = method_form.chosen()
+        name = method_form.chosen()
     with answer:
-        plain = method_form.method(named, sources)
+        plain = method_form.method(name, sources)
     card = training_form.MethodCard(plain.kind, family)
     knob_form.follow_encoder(card, plain)
     with panes[ABOUT]:
