@@ -18,7 +18,7 @@ from explorer.ui.train import recipe_form
 from explorer.ui.train.run_card import card
 from explorer.ui.widgets import controls, downloads, first_screen
 
-REDRAWN = 3.0  # seconds
+UPDATED, REDRAWN = 1.0, 3.0  # seconds
 SCORES, CURVES, LOG, BLEND, RUNS = "Scores", "Loss and geometry", "About and log", "Blend", "Runs"  # tabs
 INTERRUPTED = (
     "The training process ended before the run finished. Press **Resume** to continue from the last saved checkpoint, "
@@ -34,13 +34,15 @@ NOT_TESTED = "Not tested: the run was stopped. Resume it to finish and test it."
 def page(run: Run) -> None:
     """The run: its buttons, its verdict or its progress, its curves, and the rest in tabs.
 
-    While it is live, its progress is updated every second and its curves every few seconds.
+    While it is live, its progress is updated every second and its curves every few seconds. One that can be resumed
+    may be resumed in another tab or by a command, which is noticed within a few seconds.
     """
-    live = training_queue.standing(run).live
+    status = training_queue.standing(run)
+    live, followed = status.live, REDRAWN if _can_be_resumed(run, status) else None
     with first_screen.controls_row():
-        actions(run)
+        actions(run, status)
     with first_screen.answer():
-        st.fragment(_place, run_every=1.0 if live else None)(run, live)
+        st.fragment(_place, run_every=UPDATED if live else followed)(run, run_status.state(run, status))
     with first_screen.figure():
         # replacing a figure is visible, so not every second
         st.fragment(run_curves.figures, run_every=REDRAWN if live else None)(run)
@@ -57,10 +59,11 @@ def page(run: Run) -> None:
         run_status.table(run.name, training_form.choose, "show its run")
 
 
-def _place(run: Run, was_live: bool) -> None:
+def _place(run: Run, was: str) -> None:
     status = training_queue.standing(run)
-    if was_live != status.live or not run.folder.is_dir():  # ended, resumed or discarded, here or in another tab
-        st.rerun()  # the whole page: its list of runs, and this fragment's clock
+    # began, ended, was resumed or discarded, here or in another tab
+    if run_status.state(run, status) != was or not run.folder.is_dir():
+        st.rerun()  # the whole page: its badge, its buttons, its list of runs, and this fragment's clock
     controls.refused()
     if status.live:
         _under_way(run, status)
@@ -128,9 +131,13 @@ def _under_way(run: Run, status: statuses.Status) -> None:
             controls.callback_button("Discard run", discard, key="run discard", type="primary")
 
 
-def actions(run: Run) -> None:
+def _can_be_resumed(run: Run, status: statuses.Status) -> bool:
+    return not (status.live or run.is_example or status.state == statuses.FINISHED)
+
+
+def actions(run: Run, status: statuses.Status) -> None:
     """The buttons; a run under way can only be duplicated."""
-    status, name = training_queue.standing(run), f"name for {run.name}"
+    name = f"name for {run.name}"
     run_status.heading(run.called, "example, read-only" if run.is_example else run_status.state(run, status))
     with st.container(horizontal=True, width="content"):
         st.button("New run", key="run new", icon=":material/add:", on_click=training_form.leave, help="Open the form.")
@@ -152,7 +159,7 @@ def actions(run: Run) -> None:
             )
         if status.live or run.is_example:
             return
-        if status.state != statuses.FINISHED:
+        if _can_be_resumed(run, status):
             resume = partial(training_queue.resume, run)
             controls.callback_button("Resume", resume, key="run resume", icon=":material/resume:")
         with st.popover("Rename", icon=":material/edit:"):

@@ -131,6 +131,10 @@ def test_a_run_survives_a_reload_and_the_end_of_the_server_is_seen_elsewhere_and
         assert "resumed at step" in run.log_tail(1000)
         assert run.model.is_dir()
         link_to_run(page).wait_for(state="detached")
+        keyed(page, "run resume").click()
+        stepping(other, doing)  # without a click in this tab
+        keyed(other, "run stop").click()
+        page.get_by_text(lead(run_view.STOPPED_AT)).wait_for()
 
 
 def test_a_file_is_brought_and_kept_where_the_command_line_finds_it(page, place, address, folders, tmp_path):

@@ -197,6 +197,22 @@ def test_a_run_that_trains_on_a_gpu_shows_its_memory(app, place, memory, shown):
     assert told == ([] if shown is None else [run_view.GPU_MEMORY.format(shown)])
 
 
+def test_the_badge_of_a_run_that_begins_while_its_page_is_open_says_what_the_line_below_says(app, place, monkeypatch):
+    run, actions = new(place), run_view.actions
+
+    def begun(*drawn):
+        actions(*drawn)
+        stands(run, state=statuses.RUNNING, step=3, total=6, since=1.0)
+
+    with run.held():
+        stands(run, state=statuses.WAITING)
+        monkeypatch.setattr(run_view, "actions", begun)
+        show(app, run)
+        badges = [told for told in words(app.markdown) if told.startswith(":") and "-badge[" in told]
+    assert "step 3 of 6" in app.get("progress")[0].proto.text
+    assert statuses.RUNNING in badges[0], badges
+
+
 def test_the_card_of_a_run_says_on_what_it_trained_and_how_fast(app, place):
     on_gpu = Computed(2, "NVIDIA H100 80GB HBM3", "cuda", "bfloat16", name="NVIDIA H100 80GB HBM3")
     facts = RunFacts(computed=on_gpu, speed=Speed(140, 8960, 1.77), peak_memory=PeakMemory(3_210_000_000))
