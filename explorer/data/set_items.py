@@ -169,3 +169,8 @@ def counted(count: int, item: str, pool: int = 0) -> str:
 def size_of(given: ItemSet) -> str:
     """How many items of what a set has."""
     return counted(len(given), given.item, given.pool)
+
+
+def all_of(given: ItemSet) -> str:
+    """What a score is of: `All 240 pairs of Sample pairs.`"""
+    return f"All {size_of(given)} of {given.name}."

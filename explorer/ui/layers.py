@@ -9,7 +9,7 @@ import streamlit as st
 
 from explorer import in_words
 from explorer.data.graded import sets
-from explorer.data.set_items import ItemSet, counted, size_of
+from explorer.data.set_items import ItemSet, all_of, counted, size_of
 from explorer.data.text_sets import GradedPairs
 from explorer.drawing.scores import curves, distributions, grid
 from explorer.encoding.load import declared
@@ -202,7 +202,6 @@ def warn_of_silent_parts(scores: layer_scores.LayerScores, aggregate: str) -> No
 
 def show(scores: layer_scores.LayerScores, metric: str, aggregate: str, reading: Reading, pairs: ItemSet) -> None:
     """The clickable grid, and the same numbers as lines."""
-    on = f"All {size_of(pairs)} of {messages.plain(pairs.name)}."
     left, right = st.columns([2, 3], gap="medium")
     with left:
         downloads.draw(
@@ -223,7 +222,7 @@ def show(scores: layer_scores.LayerScores, metric: str, aggregate: str, reading:
         )
     if scores.not_measured_text:
         st.caption(scores.not_measured_text)
-    st.caption(f"{on} Click a cell to choose its layer & pooling for every page.")
+    st.caption(f"{messages.plain(all_of(pairs))} Click a cell to choose its layer & pooling for every page.")
 
 
 def cosines(scored: sidebar_choice.ModelScores, pairs: GradedPairs, choice: sidebar_choice.Choice) -> None:
@@ -239,7 +238,7 @@ def cosines(scored: sidebar_choice.ModelScores, pairs: GradedPairs, choice: side
             config=downloads.config("layers"),
             alt=f"Cosines of {scored.reading.title} by human score.",
         )
-        st.caption(f"All {len(pairs):,} pairs of {messages.plain(pairs.name)}.")
+        st.caption(messages.plain(all_of(pairs)))
         return
     gold, cosines = scored.scores.gold, scored.scores.cosines_of(scored.reading)
     known = cosine_meaning.threshold_of_best_f1(scored, choice)

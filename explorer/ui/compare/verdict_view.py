@@ -6,7 +6,7 @@ import streamlit as st
 
 from explorer import errors, in_words
 from explorer.data import sample
-from explorer.data.set_items import several, size_of
+from explorer.data.set_items import all_of, several, size_of
 from explorer.drawing.scores import curves, grid
 from explorer.drawing.scores.changes import SetChange, packs_changed, sets_changed
 from explorer.measuring.comparing import comparison_report, headline
@@ -312,9 +312,12 @@ def of_a_alone(choice: Choice) -> None:
     if shown is None:
         return
     metric = shown.scores.metrics[0]
+    model = messages.plain(runs.model_title(shown.found.name))
+    st.markdown(f"**A**: every layer & pooling of {model}", help=controls.what_is_good(metric))
     downloads.draw(
         grid.layer_by_pooling(shown.scores, metric, "all", shown.reading, short=True),
         key="grid of A alone",
         config=downloads.config("grid-A"),
         alt=f"{metric} of every layer & pooling of A. The Layers page has the numbers.",
     )
+    st.caption(f"{metric} × 100. {messages.plain(all_of(shown.pairs))}")

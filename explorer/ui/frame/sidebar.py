@@ -43,8 +43,8 @@ _SET_BY_HAND = "_evaluation set by hand"  # whether the visitor has chosen it, s
 def draw(*, scores: bool, judges: bool = False) -> DeltaGenerator:
     """Draw the controls that pages share, and remember their values as `sidebar_choice.chosen` and `model_b`.
 
-    A page that scores nothing shows the model alone; the other values stay as they are. A page that judges one model
-    against another does so on a test set, unless a set is chosen. Gives the place for the run under way, above what is
+    A page that scores nothing shows the model alone; the other values stay as they are. A page that judges model B
+    against A does so on a test set, unless a set is chosen. Gives the place for the run under way, above what is
     used less often.
     """
     first, second, job = st.container(), st.container(), st.container()
@@ -67,7 +67,7 @@ def draw(*, scores: bool, judges: bool = False) -> DeltaGenerator:
         _offer_inside(source, "A", choose_encoder)
         reading = _reading_of_a(source) if scores else st.session_state.get("reading")
     known = st.session_state.get("sts") if st.session_state.get(_SET_BY_HAND) else None
-    given = sources.identity(_evaluation_set(judges) if scores else known or sets.SAMPLE.written)
+    given = sources.identity(_evaluation_set(judges and _has_b()) if scores else known or sets.SAMPLE.written)
     with st.expander(FOLDED, icon=":material/tune:"):
         _another_model()
         settings, prompt = _settings(given, drawn=scores), _prompt(source, drawn=scores)
@@ -168,6 +168,11 @@ def _evaluation_set(judges: bool) -> str:
     )
     _show_whole(pairs)
     return pairs
+
+
+def _has_b() -> bool:
+    """Whether a model B is chosen, in its field or by a link: the field is drawn below that of the set."""
+    return bool(st.session_state.get("beside", st.query_params.get("beside", NOTHING)) != NOTHING)
 
 
 def _settings(given: sets.SetIdentity, *, drawn: bool) -> Settings:

@@ -13,6 +13,7 @@ import pytest
 from explorer.__main__ import main
 from explorer.data import sample
 from explorer.data.graded.sets import SetIdentity, SetKind
+from explorer.data.set_items import all_of
 from explorer.data.sources import HELD_OUT
 from explorer.encoding.locate.model_names import find
 from explorer.errors import DataError
@@ -254,6 +255,27 @@ def test_geometry_and_drift_are_looked_at_when_asked_for(app, place):
     numbers = told_by_the_command(place, "--geometry", "--pooling", "max")
     assert for_people(numbers["geometry"]["layers"]) in shown(app)
     assert for_people(numbers["geometry"]["drift"]) in shown(app)
+
+
+def test_a_alone_has_the_grid_of_layers_with_its_model_set_and_measure_and_b_is_judged_on_the_test_half(app, place):
+    del app.query_params["sts"]
+    measured(app)
+    assert app.selectbox(key="sts").value == sample.pairs().name
+    assert f"**A**: every layer & pooling of {place.model.name}" in words(app.markdown)
+    assert f"Spearman × 100. {(named := all_of(sample.pairs()))}" in words(app.caption)
+    alone = written(app)
+    opened(app, "layers")
+    assert any(one.startswith(named) for one in words(app.caption))
+    assert written(app) == alone
+    opened(app, "compare")
+    entered(app, app.selectbox(key="beside"), "run:tuned")
+    assert app.selectbox(key="sts").value == sample.test().name
+
+
+def written(app):
+    """What is written on the cells of the first grid."""
+    spec = json.loads(app.get("plotly_chart")[0].proto.spec)
+    return [one.get("text") for one in spec["data"]]
 
 
 def test_geometry_of_a_alone_is_that_beside_b(app, place):

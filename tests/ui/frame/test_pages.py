@@ -84,6 +84,8 @@ def chosen_set(app, page):
 def test_models_are_judged_on_the_half_that_chose_nothing_until_a_set_is_chosen(furnished):
     assert chosen_set(furnished, "layers") == ("Sample pairs", False)
     furnished.switch_page("pages/train.py").run()
+    assert chosen_set(furnished, "compare") == ("Sample pairs", False), "without a model B none is judged"
+    furnished.selectbox(key="beside").select(furnished.selectbox(key="model").value).run()
     assert chosen_set(furnished, "compare") == (sample.TEST, False)
     assert chosen_set(furnished, "layers") == ("Sample pairs", False)
     chosen_set(furnished, "compare")
