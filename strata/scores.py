@@ -79,8 +79,9 @@ class Scores(Shown):
         if found is None:
             return f"{text}. No score: {layer_scores.why_none(self.layers, self.metric)}."
         best = layer_scores.text_of(self.layers.score(found, self.metric))
+        tied = layer_scores.tied_text(self.layers.ties(found, self.metric))
         chosen = f"chosen on the {several(self.on.item)} it is scored on, so optimistic"
-        return f"{text}, best {best} ({found.title}, {chosen})"
+        return f"{text}, best {best} ({found.title}{tied}, {chosen})"
 
 
 def score(

@@ -159,7 +159,8 @@ def as_text(
         lines += [f"model default, {name}: {score}" for name, score in others.items()]
     lines += [f"{one.title}: {layer_scores.text_of(scores.score(one, metric, aggregate))}" for one in readings]
     if best is not None:
-        text = f"{in_words.number(scores.score(best, metric, aggregate))} ({best.title})"
+        tied = layer_scores.tied_text(scores.ties(best, metric, aggregate))
+        text = f"{in_words.number(scores.score(best, metric, aggregate))} ({best.title}{tied})"
         if scores.best_of_all(metric, aggregate) == OWN:
             text = f"{in_words.number(own)} ({OWN.title}); of the grid {text}"
         lines.append(f"best here: {text}, chosen on the {several(given.item)} it is scored on, so optimistic")

@@ -23,11 +23,11 @@ from explorer.ui.frame import sidebar
 from explorer.ui.widgets import controls, cosine_meaning, downloads
 
 BEST_ON_DEV, DEFAULT, CHOSEN = "Best on the dev set", "Model default", "Chosen"
-BEST_OF_ALL, DEV_SECOND = "Best of {} layers & poolings", "Second best on the dev set"
-VERDICT = "**{}** is the best on {} ({}): {} → on {}: **{}**."
+BEST_OF_ALL, DEV_SECOND, DEV_TIED = "Best of {} layers & poolings", "Second best on the dev set", "Tied on the dev set"
+VERDICT = "**{}** is the best on {} ({}){}: {} → on {}: **{}**."
 FAILS = "**The best on {} ({}), {}, does not hold**: {} → on {}: **{}**, {}."
 BELOW = "**The model default is not beaten**: the best on {} ({}), {}, has {} → on {}: **{}**, {}."
-BEST_HERE = "**{}** has the highest {} of {} layers & poolings: **{}**, {}."
+BEST_HERE = "**{}** has the highest {} of {} layers & poolings{}: **{}**, {}."
 ONLY = "**{}**: {} {} on {}."
 SECOND, ALSO_SECOND = "the second best, {}", ", the second best"
 DIFFERENCES = "Differences are on {}, with {} ({})."
@@ -63,7 +63,9 @@ def headline(
             st.warning(f"No layer & pooling has a score: {messages.plain(why)}.", icon=":material/block:")
         else:
             score = layer_scores.text_of(scores.score(best, metric, aggregate))
-            st.info(f"{BEST_HERE.format(best.title, metric, count, score, on)} {INFLATED}", icon=":material/balance:")
+            tied = layer_scores.tied_text(scores.ties(best, metric, aggregate))
+            found = BEST_HERE.format(best.title, metric, count, tied, score, on)
+            st.info(f"{found} {INFLATED}", icon=":material/balance:")
         _why_no_dev_set(choice.evaluation_set)
         rows = {BEST_OF_ALL.format(count): best, DEFAULT: OWN, CHOSEN: scored.reading}
         return partial(_table, scored, rows, {scored.pairs.name: scores}, metric, aggregate)
@@ -77,8 +79,8 @@ def headline(
         )
     else:
         _verdict(chosen, dev, test, declared.default_cell(scored.found.folder), scored.pairs.item)
-    best, second = (None, None) if chosen is None else (chosen.best, chosen.runner_up)
-    rows = {BEST_ON_DEV: best, DEV_SECOND: second, DEFAULT: OWN, CHOSEN: scored.reading}
+    best, second, ties = (None, None, ()) if chosen is None else (chosen.best, chosen.runner_up, chosen.ties)
+    rows = {BEST_ON_DEV: best, DEV_TIED if ties else DEV_SECOND: second, DEFAULT: OWN, CHOSEN: scored.reading}
     differences = DIFFERENCES.format(test.name, verdict.CI, comparison_report.INTERVAL_BY) * (chosen is not None)
     return partial(_table, scored, rows, {dev.name: dev.scores, test.name: test.scores}, metric, aggregate, differences)
 
@@ -97,12 +99,12 @@ def _verdict(
             best_cell.difference_in_words(
                 (chosen.default_score, chosen.test_score),
                 over_default,
-                best_cell.default_title(test.scores) + ALSO_SECOND * also,
+                best_cell.default_title(test.scores) + ALSO_SECOND * (also and not chosen.ties),
             )
         )
     if chosen.runner_up is not None and chosen.over_runner_up is not None and not also:
         scores = chosen.runner_up_score, chosen.test_score
-        second = SECOND.format(chosen.runner_up.title)
+        second = chosen.runner_up.title if chosen.ties else SECOND.format(chosen.runner_up.title)
         rivals.append(best_cell.difference_in_words(scores, chosen.over_runner_up, second))
     listed = "; ".join(messages.plain(one) for one in rivals)
     best, many, on_dev, on_test = (
@@ -111,15 +113,17 @@ def _verdict(
         *map(messages.plain, (dev.name, test.name)),
     )
     before, after = (layer_scores.text_of(score) for score in (chosen.dev_score, chosen.test_score))
+    tied = layer_scores.tied_text(chosen.ties)
+    numbers = on_dev, many, f"{best}{tied}", before, on_test, after, listed
     if not chosen.holds:
-        st.warning(FAILS.format(on_dev, many, best, before, on_test, after, listed), icon=":material/trending_down:")
+        st.warning(FAILS.format(*numbers), icon=":material/trending_down:")
     elif chosen.is_below_default:
-        st.info(BELOW.format(on_dev, many, best, before, on_test, after, listed), icon=":material/balance:")
+        st.info(BELOW.format(*numbers), icon=":material/balance:")
     else:
         box, icon = st.info, ":material/balance:"
         if over_default is not None and over_default.sure:
             box, icon = st.success, ":material/trending_up:"
-        sentence = VERDICT.format(best, on_dev, many, before, on_test, after)
+        sentence = VERDICT.format(best, on_dev, many, tied, before, on_test, after)
         box(f"{sentence} It is {listed}." if listed else sentence, icon=icon)
 
 

@@ -21,7 +21,7 @@ from explorer.encoding.read.pooling import OWN, Reading
 from explorer.errors import BadChoice
 from explorer.knobs import knob
 from explorer.measuring.scores.bootstrap import Interval, difference
-from explorer.measuring.scores.layer_scores import ROUNDING, LayerScores
+from explorer.measuring.scores.layer_scores import ROUNDING, LayerScores, tied_text
 from explorer.measuring.scores.metrics import LEAST_PAIRS
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class BestCell:
     over_default: Interval | None  # None if the model declares no pooling
     runner_up_score: float = math.nan  # both on the test set
     default_score: float = math.nan
+    ties: tuple[Reading, ...] = ()  # others with the same score on the dev set; the runner-up is the first
 
     @property
     def is_below_default(self) -> bool:
@@ -104,6 +105,7 @@ def choose(dev: LayerScores, test: LayerScores, metric: str = "Spearman", aggreg
         found[-1] if own is not None else None,
         math.nan if runner_up is None else test.score(runner_up, metric, aggregate),
         test.score(OWN, metric, aggregate),
+        dev.ties(best, metric, aggregate),
     )
 
 
@@ -117,7 +119,10 @@ def difference_in_words(scores: tuple[float, float], interval: Interval, rival: 
         return f"without a difference to {rival}, which has no score on the test set"
     if all(abs(side) < ROUNDING for side in (difference, low, high)):
         return f"equal to {rival}"
-    sure, gap = "significant" if interval.sure else "could be chance", in_words.gap(*scores)
+    gap = in_words.gap(*scores)
+    if not gap:
+        return f"as high as {rival} ({in_words.ends(gap, low, high)})"
+    sure = "significant" if interval.sure else "could be chance"
     side = "below" if difference < 0 else "above"
     return f"{in_words.number(abs(gap))} {side} {rival} ({in_words.ends(gap, low, high)}), {sure}"
 
@@ -137,13 +142,14 @@ class DevPick:
     scores: tuple[float, float]
     shared: int  # the number of reported items that are in the dev set
     item: str = PAIR
+    ties: tuple[tuple[Reading, ...], tuple[Reading, ...]] = ((), ())  # others with the same score on the dev set
 
     @property
     def words(self) -> str:
         """The choice in words, for pages and reports."""
         sides = ", ".join(
-            f"{side} {reading.title} (score {in_words.number(score)})"
-            for side, reading, score in zip("AB", self.readings, self.scores, strict=True)
+            f"{side} {reading.title} (score {in_words.number(score)}{tied_text(ties)})"
+            for side, reading, score, ties in zip("AB", self.readings, self.scores, self.ties, strict=True)
         )
         text, many = f"{CHOSEN_ON.format(self.pairs, counted(self.count, self.item))}: {sides}.", several(self.item)
         if self.shared:
@@ -166,4 +172,5 @@ def pick(dev: ItemSet, scores: tuple[LayerScores, LayerScores], reported: ItemSe
             raise BadChoice(f"No layer & pooling of {side} has a score on {dev.name}. Use a dev set {need}.")
         best.append(reading)
     one, other = (of_side.score(reading, metric) for of_side, reading in zip(scores, best, strict=True))
-    return DevPick(dev.name, len(dev), (best[0], best[1]), (one, other), shared.rows, dev.item)
+    ties, others = (of_side.ties(reading, metric) for of_side, reading in zip(scores, best, strict=True))
+    return DevPick(dev.name, len(dev), (best[0], best[1]), (one, other), shared.rows, dev.item, (ties, others))

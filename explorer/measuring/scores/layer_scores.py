@@ -134,10 +134,24 @@ class LayerScores(GridCosines):
         highest = -math.inf if best is None else self.score(best, metric, aggregate)
         return OWN if own is not None and own > highest + ROUNDING else best
 
+    def ties(self, best: Reading, metric: str = "Spearman", aggregate: str = "all") -> tuple[Reading, ...]:
+        """The other layers & poolings of the grid with the score of the best as it is shown, highest first."""
+        scores = dict(zip(self.grid, self.table(metric, aggregate).ravel().tolist(), strict=True))
+        shown = text_of(self.score(best, metric, aggregate))
+        equal = [one for one, score in scores.items() if one != best and text_of(score) == shown]
+        return tuple(sorted(equal, key=scores.__getitem__, reverse=True))
+
 
 def text_of(score: float) -> str:
     """A score with two digits; a missing one is `n/a`, never 0."""
     return in_words.number(score) if math.isfinite(score) else NO_SCORE
+
+
+def tied_text(ties: Sequence[Reading]) -> str:
+    """What follows the name of the best one if others have its score: `, tied with max of layer 6 and 2 more`."""
+    if not ties:
+        return ""
+    return f", tied with {ties[0].title}" + f" and {len(ties) - 1} more" * (len(ties) > 1)
 
 
 def score_layers(

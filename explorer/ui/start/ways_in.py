@@ -9,6 +9,7 @@ from explorer import errors, in_words, run_folder
 from explorer.data import sample
 from explorer.data.graded import sets
 from explorer.encoding.locate import model_names, stored_vectors
+from explorer.measuring.scores import layer_scores
 from explorer.measuring.sentences import word_tables
 from explorer.training.record import runs
 from explorer.training.record import status as statuses
@@ -194,8 +195,9 @@ def model_a(scored: sidebar_choice.ModelScores) -> None:
     elif scores.own_title:
         line += f" Model default: {messages.plain(scores.own_title)}."
     if best is not None:
+        tied = layer_scores.tied_text(scores.ties(best, metric))
         line += (
-            f" On **{messages.plain(scored.pairs.name)}**, {best.title} has the highest {metric}: "
+            f" On **{messages.plain(scored.pairs.name)}**, {best.title} has the highest {metric}{tied}: "
             f"{in_words.number(scores.score(best, metric))}."
         )
     st.markdown(line)

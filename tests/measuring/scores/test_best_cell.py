@@ -17,7 +17,7 @@ from explorer.encoding.load.loading import load
 from explorer.encoding.locate.model_names import find
 from explorer.encoding.read.pooling import GRID_POOLINGS, OWN, Reading, parse, readings
 from explorer.errors import BadChoice
-from explorer.measuring.scores import best_cell, bootstrap
+from explorer.measuring.scores import best_cell, bootstrap, layer_scores
 from explorer.measuring.scores.best_cell import pick
 from explorer.measuring.scores.bootstrap import Interval
 from explorer.measuring.scores.correlation import spearman
@@ -39,6 +39,39 @@ def test_best_and_runner_up_are_those_of_the_dev_set(halves):
     slow = sorted((cell for cell in cells if np.isfinite(dev.score(cell))), key=dev.score, reverse=True)
     assert [found.best, found.runner_up] == slow[:2]
     assert (found.dev_score, found.test_score) == (dev.score(found.best), test.score(found.best))
+
+
+@pytest.fixture(scope="module")
+def tied(halves):
+    """Both halves, in which two more layers & poolings have the cosines of the best one."""
+    cosines = [half.cosines.copy() for half in halves]
+    best, *others = (
+        halves[0].place(parse(title, 6)) for title in ("mean of layer 6", "cls of layer 0", "max of layer 2")
+    )
+    for half in cosines:
+        for other in others:
+            half[other] = half[best]
+    return tuple(replace(scores, cosines=half) for scores, half in zip(halves, cosines, strict=True))
+
+
+def test_what_has_the_score_of_the_best_is_called_tied_by_the_choice_the_pick_and_the_command(tied):
+    dev, test = tied
+    found = best_cell.choose(dev, test)
+    score = {one: f"{dev.score(one):.2f}" for one in dev.grid}
+    slow = [one for one in dev.grid if one != found.best and score[one] == score[found.best]]
+    assert len(slow) == 2, "the premise"
+    assert (sorted(found.ties, key=dev.grid.index), found.runner_up) == (slow, found.ties[0])
+    text = f", tied with {found.ties[0].title} and 1 more"
+    picked = pick(sample.dev(), (dev, dev), sample.test())
+    assert picked.words.count(f"{score[found.best]}{text})") == 2
+    told = as_text(find("all-MiniLM-L6-v2"), sample.dev(), dev, "Spearman", "all")
+    assert f"best here: {score[found.best]} ({found.best.title}{text})" in told
+    assert layer_scores.tied_text(found.ties[:1]) == f", tied with {found.ties[0].title}"
+
+
+def test_a_best_that_is_alone_is_tied_with_none(halves):
+    assert best_cell.choose(*halves).ties == ()
+    assert "tied" not in pick(sample.dev(), halves, sample.test()).words
 
 
 @pytest.mark.parametrize(("metric", "aggregate"), [("Spearman", "all"), ("Pearson", "all"), ("Spearman", "wmean")])
@@ -93,6 +126,7 @@ def test_the_choice_holds_unless_it_is_significantly_worse_than_what_it_was_pref
         ((-1.5, -2.5, -0.5), "1.50 below B (−2.50 to −0.50), significant"),
         ((0, 0, 0), "equal to B"),
         ((0.001, -0.004, 0.002), "equal to B"),
+        ((0.001, -0.5, 0.6), "as high as B (−0.50 to +0.60)"),
         ((np.nan, np.nan, np.nan), "without a difference to B, which has no score on the test set"),
     ],
 )

@@ -128,7 +128,7 @@ def test_layers_chooses_on_the_dev_half_of_the_sample_and_reports_on_its_test_ha
     assert float(shown[layers.BEST_ON_DEV].dev) == pytest.approx(found.dev_score, abs=0.02)
     boxes = [one for kind in (app.info, app.success, app.warning) for one in words(kind)]
     both = f"{found.dev_score:.2f}", f"{found.test_score:.2f}"
-    sets_of = sample.dev().name, f"{len(sample.dev())} pairs", both[0], sample.test().name, both[1]
+    sets_of = sample.dev().name, f"{len(sample.dev())} pairs", "", both[0], sample.test().name, both[1]
     (verdict,) = (one for one in boxes if one.startswith(layers.VERDICT.format(found.best.title, *sets_of)))
     assert sum(text.count(both[1]) for text in [*boxes, *words(app.markdown), *words(app.caption)]) == 1
     scores, second = (found.runner_up_score, found.test_score), layers.SECOND.format(found.runner_up.title)
@@ -173,6 +173,19 @@ def test_a_second_best_that_is_the_model_default_is_named_once(app, monkeypatch)
     (told,) = (one for one in words(app.info) if one.startswith(f"**{best.title}** is the best"))
     assert layers.ALSO_SECOND in told
     assert told.count("0.35 above") == 1
+
+
+def test_a_best_layer_that_is_tied_is_said_to_be(app, monkeypatch):
+    best, second, third = (Reading(Row((layer,)), "mean") for layer in (4, 5, 3))
+    gap = Interval(*map(np.asarray, (0.0, -0.5, 0.5)))
+    found = best_cell.BestCell(best, 99.08, 99.08, second, gap, gap, 99.08, 99.08, (second, third))
+    monkeypatch.setattr(layers, "best_layer", lambda *_: found)
+    opened(app, "layers")
+    (told,) = (one for one in words(app.info) if one.startswith(f"**{best.title}** is the best"))
+    assert f", tied with {second.title} and 1 more: 99.08 → " in told
+    assert f"as high as {second.title} (−0.50 to +0.50)" in told
+    assert lead(layers.SECOND) not in told
+    assert {layers.DEV_TIED, layers.BEST_ON_DEV} <= layer_table(app).keys()
 
 
 def own_set(count=60):
