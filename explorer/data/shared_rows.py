@@ -46,7 +46,7 @@ class SharedRows:
     @property
     def words(self) -> str:
         """`12 of the 240 test pairs are in the dev set too: this score is optimistic.`; "" if none are."""
-        of = f"{self.rows:,} of the {self.of:,} test {self.items}"
+        of = f"{'All' if self.all else f'{self.rows:,} of the'} {self.of:,} test {self.items}"
         return f"{of} are in the {self.where}: this score is optimistic." if self else ""
 
     @property

@@ -43,8 +43,12 @@ def test_a_tuned_model_is_judged_by_its_folds_and_nothing_else_on_these_rows_is_
     assert {cell["significant"] for cell in found["cells"]} == {None}
 
 
+def test_what_tests_the_tuned_model_is_named_where_all_rows_were_trained_on(place, said, text):
+    assert "compare on test rows of run:folds." in said("compare", place.model, "run:folds", "--on", text)[1]
+
+
 def test_scores_say_how_many_rows_were_trained_on(said, answered, text, place):
-    told = f"{ROWS} of the {ROWS} test pairs are in the training text"
+    told = f"All {ROWS} test pairs are in the training text"
     assert told in said("score", "run:folds", "--on", text)[1]
     assert answered("score", "run:folds", "--on", text, "--json")["in_training_text"] == ROWS
     assert "in_training_text" not in json.dumps(answered("score", str(place.model), "--on", text, "--json"))

@@ -94,6 +94,6 @@ def test_only_rows_that_were_trained_on_with_their_scores_leave_no_test():
     sentences = shared_rows.trained_on([Corpus("text", SENTENCES, (("a", "b", "c", "d"),))], test)
     assert (sentences.all, sentences.leave_no_test) == (True, False)
     assert sentences.words == (
-        "2 of the 2 test pairs are in the training text, without their scores: this score is optimistic."
+        "All 2 test pairs are in the training text, without their scores: this score is optimistic."
     )
     assert not shared_rows.trained_on([scored], pairs(("a", "b"), ("c", "x"))).leave_no_test

@@ -155,4 +155,4 @@ def test_rows_that_a_model_was_trained_on_are_pointed_out(furnished, place, tmp_
     text = trainings.scored_pairs(tmp_path, 24)
     trainings.train(trainings.new(place, "cosent", name="of-these", data=(text,), settings={"steps": 2}))
     opened(furnished, "layers", model="run:of-these", sts=sources.label(text))
-    assert "24 of the 24 test pairs are in the training text" in " ".join(words(furnished.warning))
+    assert "All 24 test pairs are in the training text" in " ".join(words(furnished.warning))

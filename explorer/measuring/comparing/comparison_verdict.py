@@ -31,6 +31,7 @@ from explorer.measuring.comparing.comparison import Comparison, Differences, as_
 
 BASE, TUNED = "Base, model default", "Tuned model"
 BASE_AS_TRAINED = "Base, trained layer & pooling"
+TEST_ON = "To judge it by rows that it was not trained on, compare on {}."
 OF_FOLDS = (
     "The verdict is of the run's folds: each row is judged by a model that was not trained on it. All other scores on "
     "these rows are of the model that was then trained on every one of them, so they test nothing."
@@ -48,6 +49,7 @@ class Tuning:
     facts: Mapping[str, str] = field(default_factory=dict)  # further facts of the run, in words by their title
     folds: Verdict | None = None  # on these pairs, each judged by a model that was not trained on it
     folds_by: str = ""  # the measure of that verdict
+    test: str = ""  # the name of the set that tests the tuned model, in the run
 
 
 @dataclass(frozen=True)
@@ -96,13 +98,15 @@ class ComparisonVerdict:
 
     @property
     def why_optimistic(self) -> str:
-        """How many of the pairs chose a model, or were trained on; "" if none were, or all: then there is no verdict.
+        """How many of the pairs chose a model, or were trained on; if all were, what to compare on; "" if none.
 
         Where the verdict is of folds, what else is shown is of the model that was trained on all rows.
         """
         if _is_of_folds(self):
             return OF_FOLDS
-        return " ".join(one.words for one in self.used if one) if self.is_test else ""
+        if self.is_test:
+            return " ".join(one.words for one in self.used if one)
+        return TEST_ON.format(self.tuning.test) if self.score.trained_on and self.tuning and self.tuning.test else ""
 
     def shown(self, differences: Differences) -> Differences:
         """The differences as they are shown: without intervals if the set tests nothing."""

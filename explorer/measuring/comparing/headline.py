@@ -136,7 +136,8 @@ def short(found: Learned) -> str | None:
             parts.append(claim.short + ", ".join(_briefly(found, one) for one in changes))
     if not parts and found.kind not in NO_EVIDENCE:
         parts = ["no certain change"]
-    return capitalised("; ".join([*parts, *["no test"] * found.has_no_test]))
+    untested = found.score is not None and not found.score.is_test
+    return capitalised("; ".join([*parts, *["no test"] * untested]))
 
 
 def name_of(pack: PackChange) -> str:

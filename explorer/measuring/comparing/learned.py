@@ -43,7 +43,9 @@ def sure(found: Learned) -> str:
         parts.append(f"{capitalised(' and '.join(filter(None, (', '.join(listed[:-1]), listed[-1]))))}: not chance.")
     elif found.packs:
         certain = " by training" * any(one.training for one in found.packs)
-        parts.append(f"None of {counted(len(found.packs), 'kind')} of small difference changed{certain} by more than chance.")
+        parts.append(
+            f"None of {counted(len(found.packs), 'kind')} of small difference changed{certain} by more than chance."
+        )
     if others := [one for one in found.packs if one.by_pooling]:
         named = ", ".join(f"{name_of(one)} {in_words.signed(one.points, one.digits)}" for one in others[:SHOWN])
         due = f" ({found.poolings})" * bool(found.poolings)
@@ -56,7 +58,7 @@ def sure(found: Learned) -> str:
         if words := verdict_sentence.parts(score, found.poolings):
             parts.append(f"Of {in_words.signed(score.shown_difference)}, {words}.")
         parts += filter(None, [verdict_sentence.power(score)])
-    elif main and found.has_no_test:
+    elif main and not main.verdict.is_test:
         parts.append(f"{_on(main, main.verdict.before, main.verdict.after)}. {NO_TEST[main.verdict.kind]}")
     return " ".join(parts)
 

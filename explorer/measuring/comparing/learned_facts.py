@@ -45,11 +45,6 @@ class Learned:
         return self.score if self.score is not None and self.score.known else None
 
     @property
-    def has_no_test(self) -> bool:
-        """Whether the only score is on a set that chose the model, or that it was trained on."""
-        return self.score is not None and not self.score.is_test
-
-    @property
     def learned(self) -> tuple[PackChange, ...]:
         """The packs that were learned, the largest change first."""
         found = (one for one in self.packs if one.rose and one.after.low > HALF)
@@ -112,7 +107,7 @@ class Learned:
             return BETTER if good else WORSE
         if self.packs or self.scored(CHANCE):
             return CHANCE
-        return self.score.kind if self.score is not None and self.has_no_test else UNKNOWN
+        return self.score.kind if self.score and not self.score.is_test else UNKNOWN
 
 
 def of_run(

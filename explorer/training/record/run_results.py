@@ -229,7 +229,8 @@ def tuning(found: tuple[Found, Found], pairs: str) -> Tuning | None:
         measured = Learned(verdict.packs, pairs=verdict.pairs, elsewhere=verdict.elsewhere) if verdict else NOTHING
         measured = replace(measured, nothing=status.facts.nothing) if verdict else measured
         trained = status.facts.base_reading or status.facts.reading
-        tuned = Tuning(place, trained, seen, measured, status.facts.listed(REPORT))
+        facts, test = status.facts.listed(REPORT), _test_rows_of(run, status) or recipe.test
+        tuned = Tuning(place, trained, seen, measured, facts, test=sources.shown(str(test or "")))
         if pairs != recipe.digest_of("test") or status.facts.test != sets.CROSS_FITTED:
             return tuned
         of_folds = verdict.test if verdict else None
