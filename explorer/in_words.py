@@ -24,6 +24,7 @@ from typing import Any
 NONE = "none"  # a missing number is never 0
 MINUS, TO = "−", " to "
 MORE_DIGITS = 2  # of an end of an interval that would be shown as 0
+SAME_VECTOR = 1e-5  # a cosine that is below 1 by less is so through rounding
 _UNITS = ("KB", "MB", "GB", "TB")
 Rows = list[dict[str, object]]  # of a table, by column
 
@@ -57,6 +58,27 @@ def percent(share: float, digits: int = 0) -> str:
 def arrow(before: float | None, after: float | None, *, digits: int = 2, signs: bool = False) -> str:
     """`82.31 → 83.44`, or with `signs` `+0.12 → −0.07`."""
     return " → ".join((signed if signs else number)(one, digits) for one in (before, after))
+
+
+def cosine_digits(*cosines: float | None, digits: int = 2) -> int:
+    """As many digits as show that no cosine of two different vectors is 1: of 0.9963 three.
+
+    What differs from 1 only through rounding, by less than 1e-5, is 1 in any of them.
+    """
+    for one in cosines:
+        while one is not None and round(float(one), digits) >= 1 > one + SAME_VECTOR:
+            digits += 1
+    return digits
+
+
+def cosine(value: float | None, digits: int = 2) -> str:
+    """The cosine of two sentences: `0.78`, but `0.996` in place of `1.00`."""
+    return number(value, cosine_digits(value, digits=digits))
+
+
+def cosines(before: float | None, after: float | None, *, digits: int = 2) -> str:
+    """`0.78 → 0.45`, or `0.996 → 0.981`."""
+    return arrow(before, after, digits=cosine_digits(before, after, digits=digits))
 
 
 def gap(before: float, after: float, *, digits: int = 2) -> float:

@@ -89,7 +89,7 @@ class Explanation(Shown):
         most = largest(*self.of.values())
         lines = []
         for side, pair in self.of.items():
-            lines.append(f"<p><b>{escape(side)}</b>, cosine {in_words.number(pair.cosine)}</p>")
+            lines.append(f"<p><b>{escape(side)}</b>, cosine {in_words.cosine(pair.cosine)}</p>")
             for sentence, words, values in zip(self.sentences, pair.words, pair.contributions, strict=True):
                 parts, end = coloured(sentence, words, values, most)
                 spans = (

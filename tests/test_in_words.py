@@ -33,6 +33,24 @@ def test_a_size_can_be_read_back_to_three_digits():
         assert back == pytest.approx(count, rel=0.005, abs=0.5)
 
 
+@pytest.mark.parametrize(
+    ("cosine", "told"),
+    [
+        (0.9963, "0.996"), (0.99496, "0.99"), (0.99997, "0.99997"), (0.999985, "0.99999"), (1.0, "1.00"),
+        (0.9999999, "1.00"), (0.5, "0.50"), (-0.004, "0.00"), (-0.9999, "−1.00"), (None, "none"),
+        (float("nan"), "none"),
+    ],
+)  # fmt: skip
+def test_a_cosine_of_different_sentences_is_not_shown_as_1(cosine, told):
+    assert in_words.cosine(cosine) == told
+    assert in_words.cosines(cosine, cosine) == f"{told} → {told}"
+
+
+def test_both_sides_of_a_change_of_a_cosine_have_as_many_digits():
+    assert in_words.cosines(0.9963, 0.98) == "0.996 → 0.980"
+    assert in_words.cosines(0.5, 0.25, digits=3) == "0.500 → 0.250"
+
+
 def test_no_size_in_a_text_is_divided_by_hand():
     files = [path for place in ("explorer", "pages", "strata") for path in (ROOT / place).rglob("*.py")]
     found = [f"{file.relative_to(ROOT)}: {match[0]}" for file in files

@@ -128,6 +128,27 @@ def test_a_small_change_of_shares_is_inside_its_interval_and_no_change_of_0():
         assert abs(float(points) - 100 * gap) <= 0.5 * 10**-pack.digits or pack.digits == 2
 
 
+@pytest.mark.parametrize(
+    ("cosines", "moved", "told"),
+    [
+        ((0.994, 0.9942), 0.0002, "The cosine is 0.99 under A and B, and no word changed visibly."),
+        ((0.994, 0.9942), 0.3, "The cosine is 0.99 under A and B; “b” changed most, by +0.30 (+0.10 → +0.40)."),
+        (
+            (0.9963, 0.9982),
+            0.3,
+            "Under B the cosine is 0.002 higher (0.996 → 0.998); “b” accounts for +0.300 (+0.100 → +0.400).",
+        ),
+        ((0.6, 0.62), 0.001, "Under B the cosine is 0.02 higher (0.60 → 0.62); no word alone changed visibly."),
+    ],
+)
+def test_a_word_is_named_only_if_it_changed_as_it_is_shown(cosines, moved, told):
+    sides = {}
+    for side, cosine, part in zip("AB", cosines, (0.1, 0.1 + moved), strict=True):
+        parts = np.array([0.2, part]), np.array([0.2, 0.1])
+        sides[side] = WordPair((("a", "b"),) * 2, parts, (0.1, 0.1), cosine, (1, 1))
+    assert word_tables.summary(sides) == told
+
+
 def test_the_words_behind_a_change_of_the_cosine_add_up():
     random = np.random.default_rng(2)
     for _ in range(DRAWS):
@@ -136,7 +157,10 @@ def test_the_words_behind_a_change_of_the_cosine_add_up():
             parts = tuple(random.normal(0, 0.1, 3) for _ in range(2))
             sides[side] = WordPair((("a", "b", "c"),) * 2, parts, (0.1, 0.1), float(random.uniform(-1, 1)), (1, 1))
         text = word_tables.summary(sides)
+        if "changed visibly" in text:
+            continue
         *of_cosine, of_word, word_before, word_after = numbers(text)
+        assert of_word, "a change of 0.00 is not named"
         assert word_after - word_before == of_word
         if "under A and B" not in text:
             gap, before, after = of_cosine

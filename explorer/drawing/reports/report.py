@@ -71,7 +71,7 @@ def _learned(findings: comparison_report.Findings) -> Iterator[str]:
         pairs = []
         for pair in findings.probes.shown_pairs:
             marked = pair_words.differing(pair.first, pair.second)
-            cosines = in_words.arrow(pair.before, pair.after)
+            cosines = in_words.cosines(pair.before, pair.after)
             pairs.append(standalone.pair(pair_words.what_is_right(pair.pack), *marked, cosines))
         yield standalone.side_by_side(*pairs, kind="cards")
         yield note(f"{learned.HOW_SURE} {learned.HOW_CHOSEN}")
@@ -263,7 +263,7 @@ def words_page(explained: Sequence[word_pairs.Explained], reference: str, models
             pictures = [
                 picture(
                     pair_figures.word_matrix(one.pairs[side], matrix, most),
-                    f"{side}: pairs of words, cosine {in_words.number(one.pairs[side].cosine, 3)}",
+                    f"{side}: pairs of words, cosine {in_words.cosine(one.pairs[side].cosine, 3)}",
                     among=len(matrices),
                     least=NAME + CELL * (len(one.pairs[side].words[1]) + 1),
                 )

@@ -43,7 +43,7 @@ def watched_cosines(lines: Lines, pairs: Sequence[WatchedPair], total: int = 0, 
             if known:
                 lowest = min(lowest, *(one.cosines[place] for one in known))
                 last = known[-1]
-                text = in_words.number(last.cosines[place])
+                text = in_words.cosine(last.cosines[place])
                 draft.note(text, x=last.step, y=last.cosines[place], xanchor="left", xshift=6)
     step_axis(draft, lines, total, parts, room=0.1)
     draft.y_axes(title="cosine", zeroline=False, range=[lowest - 0.03, 1.03])

@@ -51,7 +51,7 @@ def by_layer(sides: Sequence[CurvesOfSide]) -> go.Figure:
                 name="the chosen pair",
                 showlegend=column == 1,
                 customdata=[1000 * (column - 1) + layer for layer in layers.tolist()],
-                text=[in_words.number(cosine, 3) for cosine in side.chosen.tolist()],
+                text=[in_words.cosine(cosine, 3) for cosine in side.chosen.tolist()],
                 hovertemplate="layer %{x}: %{text}; click to use it<extra></extra>",
             )
         step = 1 if len(layers) <= 13 else 2

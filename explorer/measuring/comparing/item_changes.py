@@ -211,7 +211,7 @@ def _change(name: str, before: object, after: object) -> str:
     if name == metrics.ACCURACY:
         one, other = (metrics.DECIDED.get(side, "undecided") for side in (before, after))
         return f"{one} → {other}"
-    return f"{name} {in_words.arrow(before, after, digits=3 if name == 'cosine' else 2)}"
+    return f"{name} {in_words.cosines(before, after, digits=3) if name == 'cosine' else in_words.arrow(before, after)}"
 
 
 def _short(text: str) -> str:

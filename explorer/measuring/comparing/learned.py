@@ -77,7 +77,8 @@ def lines(found: Learned, where: str = "") -> list[str]:
     if text is None:
         return []
     shown = [
-        f"{in_words.arrow(one.before, one.after)}  {one.first} / {one.second} ({one.pack})" for one in found.shown_pairs
+        f"{in_words.cosines(one.before, one.after)}  {one.first} / {one.second} ({one.pack})"
+        for one in found.shown_pairs
     ]
     return [
         text.text,

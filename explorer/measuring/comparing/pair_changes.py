@@ -202,7 +202,7 @@ class ItemChanges:
         """`cosine 0.612 → 0.874`; "" if there are none."""
         if self.cosines is None:
             return ""
-        return f"cosine {in_words.arrow(*(side[item] for side in self.cosines), digits=3)}"
+        return f"cosine {in_words.cosines(*(side[item] for side in self.cosines), digits=3)}"
 
     def rows(self, measure: str) -> Rows:
         """A row for each item: first those that improved, most first, then the unchanged, then those that got worse."""

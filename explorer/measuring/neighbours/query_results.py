@@ -232,7 +232,7 @@ def as_text(
         for one in results or ():
             mark = mark_text(one, other)
             lines.append(
-                f"{one.rank:>3}  {in_words.number(one.cosine, 3)}  {mark:<18}  "
+                f"{one.rank:>3}  {in_words.cosine(one.cosine, 3)}  {mark:<18}  "
                 f"{f'… {one.window} …' if one.window else sentences[one.place]}".rstrip()
             )
     if findings.other is not None:
@@ -343,4 +343,4 @@ def answer_as_text(
 
 
 def _hit_text(row: dict[str, object]) -> str:
-    return f"{row['rank']:>3}  {in_words.number(float(str(row['cosine'])), 3)}  {row['sentence']}".rstrip()
+    return f"{row['rank']:>3}  {in_words.cosine(float(str(row['cosine'])), 3)}  {row['sentence']}".rstrip()

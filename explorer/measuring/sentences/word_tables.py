@@ -14,7 +14,9 @@ Models = Mapping[str, Mapping[str, object]]  # what is known of each side's mode
 TITLE = "Which words did it?"
 REST = "(without its words)"
 CHANGED = "Under B the cosine is {} {} ({}); “{}” accounts for {}."
+CHANGED_BY_MANY = "Under B the cosine is {} {} ({}); no word alone changed visibly."
 SAME = "The cosine is {} under A and B; “{}” changed most, by {}."
+SAME_WORDS = "The cosine is {} under A and B, and no word changed visibly."
 MOST = "“{}” adds most to the cosine of {}: {}."
 OTHER_WORDS = "A and B split these sentences into other words, so no change by word is shown."
 CUT = "Only the first {} of {} tokens of the {} sentence took part. The maximum length sets how many."
@@ -50,20 +52,25 @@ def summary(pairs: Pairs) -> str:
             for word, value in zip(words, values, strict=True)
         ]
         value, most = max(every, default=(0.0, ""))
-        return MOST.format(most, in_words.number(pair.cosine), signed(value)) if every else ""
+        return MOST.format(most, in_words.cosine(pair.cosine), signed(value)) if every else ""
     before, after = sides
     if before.words != after.words:
         return OTHER_WORDS
     found = changes(before, after)
     if not found:
         return ""
-    shown = in_words.gap(before.cosine, after.cosine)
+    digits = in_words.cosine_digits(before.cosine, after.cosine)
+    shown = in_words.gap(before.cosine, after.cosine, digits=digits)
+    # of the words, too, only what can be seen in the digits of the cosine
+    found = tuple(one for one in found if in_words.gap(one.before, one.after, digits=digits))
     if not shown:
-        return SAME.format(in_words.number(before.cosine), *_numbers(found[0]))
+        same = in_words.number(before.cosine, digits)
+        return SAME.format(same, *_numbers(found[0], digits)) if found else SAME_WORDS.format(same)
     # the word that moved the cosine most in the direction in which it went
-    word = next((one for one in found if one.gap * shown > 0), found[0])
-    direction, cosines = "lower" if shown < 0 else "higher", in_words.arrow(before.cosine, after.cosine)
-    return CHANGED.format(in_words.number(abs(shown)), direction, cosines, *_numbers(word))
+    word = next((one for one in found if one.gap * shown > 0), next(iter(found), None))
+    cosines = in_words.arrow(before.cosine, after.cosine, digits=digits)
+    change = in_words.number(abs(shown), digits), "lower" if shown < 0 else "higher", cosines
+    return CHANGED.format(*change, *_numbers(word, digits)) if word else CHANGED_BY_MANY.format(*change)
 
 
 def edits_of(pairs: Pairs) -> dict[str, EditCosts]:
@@ -102,10 +109,11 @@ def missed_notes(pairs: Pairs) -> list[str]:
     ]
 
 
-def _numbers(change: WordChange) -> tuple[str, str]:
+def _numbers(change: WordChange, digits: int) -> tuple[str, str]:
     """A word and its change: `−0.19 (+0.12 → −0.07)`."""
     sides = change.before, change.after
-    return change.word, f"{signed(in_words.gap(*sides))} ({in_words.arrow(*sides, signs=True)})"
+    by = signed(in_words.gap(*sides, digits=digits), digits)
+    return change.word, f"{by} ({in_words.arrow(*sides, digits=digits, signs=True)})"
 
 
 def word_rows(pairs: Pairs) -> Rows:
@@ -192,7 +200,7 @@ def as_text(sentences: tuple[str, str], models: Models, pairs: Pairs) -> str:
     edits = edits_of(pairs)
     lines = [*(edit_tables.lines(edits) if edits else ()), summary(pairs), *cut_notes(pairs), *missed_notes(pairs), ""]
     for side, pair in pairs.items():
-        cosine = in_words.number(pair.cosine, 3)
+        cosine = in_words.cosine(pair.cosine, 3)
         lines.append(f"{side}: {models[side]['model']}, {models[side]['reading']}. Cosine {cosine}")
     for number, sentence in enumerate(sentences):
         lines += ["", f"{sentence}  ({', '.join(pairs)})"]

@@ -176,7 +176,7 @@ def examples(compared: Compared) -> None:
             st.markdown("  \n".join(messages.plain(messages.shortened(sentence, 120)) for sentence in pair))
             st.caption(
                 f"Human score {pairs.gold[place]:.2f}  \n"
-                f"Cosine {in_words.arrow(before[place], after[place], digits=3)}  \n"
+                f"Cosine {in_words.cosines(before[place], after[place], digits=3)}  \n"
                 f"Rank error {in_words.arrow(100 * errors.one[place], 100 * errors.other[place], digits=1)} %"
             )
             pair_words.words_button(pair_words.COMPARE, f"open {kind}", *pair)

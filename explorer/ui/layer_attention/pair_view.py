@@ -55,7 +55,7 @@ def answer(side: Side, sentences: tuple[str, str]) -> str:
     if not np.isfinite(contributions).all():
         return ""
     most, last = int(np.argmax(np.abs(contributions))), float(pair.cosines[-1, pair.poolings.index("mean")])
-    cosine, part = in_words.number(last), in_words.signed(contributions[most])
+    cosine, part = in_words.cosine(last), in_words.signed(contributions[most])
     return ADDS_MOST.format(side.name, most, part, cosine)
 
 
@@ -76,7 +76,7 @@ def figure(side: Side, sentences: tuple[str, str], span: tuple[float, float]) ->
     messages.warn_of_cuts(sentences, pair.cut, pair.max_length)
     last = len(pair.cosines) - 1
     sums = ", ".join(
-        f"{in_words.number(pair.cosines[last, pair.poolings.index(name)], 3)} under {name}" for name in DRAWN
+        f"{in_words.cosine(pair.cosines[last, pair.poolings.index(name)], 3)} under {name}" for name in DRAWN
     )
     st.markdown(f"**{side.name}** {messages.plain(shown_name(side))}", help=BARS.format(last, sums, last))
     downloads.draw(

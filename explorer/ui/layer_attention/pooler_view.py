@@ -120,7 +120,7 @@ def _cosines(sides: Sequence[Side], sentences: tuple[str, str]) -> list[str]:
         encoded = cached.vectors(side.found, sentences, side.choice.reading_of(side.found.folder), settings)
         if encoded is None:
             return []  # they are being computed, and the page says so
-        cosine = in_words.number(sentence_vectors.similarities(encoded)[0, 1], 3)
+        cosine = in_words.cosine(sentence_vectors.similarities(encoded)[0, 1], 3)
         found.append(f"{cosine} under {side.name}")
     return found
 

@@ -42,7 +42,7 @@ def closest(described: Sentences, near: Neighbourhoods) -> None:
     pair = [quoted(texts[at]) for at in (first, int(near.places[first, 0]))]
     st.markdown(
         f"Of {len(texts):,} sentences the closest are {' and '.join(pair)}: **cosine "
-        f"{in_words.number(1 - float(near.distances[first, 0]))}**.",
+        f"{in_words.cosine(1 - float(near.distances[first, 0]))}**.",
         help=ON_VECTORS,
     )
 

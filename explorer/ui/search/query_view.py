@@ -150,7 +150,7 @@ def show_results(
             mark = BADGES[result.mark].format(query_results.mark_text(result, other_side)) if result.mark else ""
             answers = ":green-badge[:material/done_all: relevant]" if result.place in relevant else ""
             meaning = cosine_meaning.note(side, result.cosine)
-            cosine = ": ".join(filter(None, (f"cosine {in_words.number(result.cosine, 3)}", meaning)))
+            cosine = ": ".join(filter(None, (f"cosine {in_words.cosine(result.cosine, 3)}", meaning)))
             note = f":small[{cosine}] {mark} {answers}".rstrip()
             item(f"{side} {result.place}", result.rank, sentences[result.place], note, query, result.window)
     rows = query_results.found_rows(results, sentences, other_side)
@@ -162,7 +162,7 @@ def nearest(results: query_results.SearchResults, sentences: Sequence[str]) -> N
     if results.one:
         first = results.one[0]
         text = messages.plain(f"A finds “{messages.shortened(sentences[first.place], 80)}” nearest: cosine ")
-        st.markdown(f"{text}**{in_words.number(first.cosine, 3)}**.")
+        st.markdown(f"{text}**{in_words.cosine(first.cosine, 3)}**.")
 
 
 def summary(results: query_results.SearchResults, count: int) -> None:
@@ -253,7 +253,7 @@ def _show_hits(corpus: VectorCorpus, choice: sidebar_choice.Choice, query: str, 
     for row in rows:
         sentence, rank = str(row["sentence"]), int(str(row["rank"]))
         cosine = float(str(row["cosine"]))
-        note = ": ".join(filter(None, (f"cosine {in_words.number(cosine, 3)}", cosine_meaning.note("A", cosine))))
+        note = ": ".join(filter(None, (f"cosine {in_words.cosine(cosine, 3)}", cosine_meaning.note("A", cosine))))
         item(f"vector {row['row']}", rank, sentence, f":small[{note}]")
     downloads.rows(rows, messages.shortened(query, 40), "Results (CSV)")
 

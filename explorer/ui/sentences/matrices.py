@@ -127,19 +127,21 @@ def answer(seen: Seen) -> None:
     means = [None if of is None else of.of(side.reading)[0] for side, of in zip(seen.sides, seen.random, strict=True)]
     if other is None:
         where = f"; random pairs have {in_words.number(means[0])}" if means[0] is not None else ""
-        cosine = in_words.number(float(one[places]))
+        cosine = in_words.cosine(float(one[places]))
         st.markdown(messages.plain(f"Of {count:,} pairs, A finds {pair} most similar: ") + f"**{cosine}**{where}.")
         if sidebar_choice.model_b() is None:
             st.caption(sidebar_choice.ASK_FOR_B)
         return
-    gap = in_words.gap(float(one[places]), float(other[places]))
+    cosines = float(one[places]), float(other[places])
+    digits = in_words.cosine_digits(*cosines)
+    gap = in_words.gap(*cosines, digits=digits)
     changes = sentence_vectors.apart(other - one)
     mean = float(np.nanmean(changes)) if np.isfinite(changes).any() else None
     how = "more" if gap > 0 else "less"
-    arrow = in_words.arrow(float(one[places]), float(other[places]))
+    arrow = in_words.arrow(*cosines, digits=digits)
     st.markdown(
         messages.plain(f"Most changed: B finds {pair} {how} similar, ")
-        + f"**{arrow} ({in_words.signed(gap)})**. All {count:,} pairs: {in_words.signed(mean)} on average"
+        + f"**{arrow} ({in_words.signed(gap, digits)})**. All {count:,} pairs: {in_words.signed(mean)} on average"
         + (f"; random pairs {in_words.arrow(*means)}." if None not in means else ".")
     )
 

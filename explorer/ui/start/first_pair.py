@@ -162,7 +162,7 @@ def _cosines(sides: Sequence[Reader], pair: tuple[str, str]) -> str:
         if sidebar_choice.loaded(side.found, side.settings) is None:
             return ""  # progress or an error is shown
         cosines.append(cosine(side.found, tuple(pair), side.reading, side.settings))
-    shown = in_words.arrow(*cosines) if len(cosines) > 1 else in_words.number(cosines[0])
+    shown = in_words.cosines(*cosines) if len(cosines) > 1 else in_words.cosine(cosines[0])
     return f"The cosine is {shown}."
 
 
@@ -185,7 +185,7 @@ def _what_if(sides: Sequence[Reader], pair: tuple[str, str]) -> None:
         if sidebar_choice.loaded(side.found, side.settings) is None:
             return  # progress or an error is shown
         cosines = (cosine(side.found, (pair[0], one), side.reading, side.settings) for one in (pair[1], typed))
-        lines.append(f"{in_words.arrow(*cosines)} under {side.name}")
+        lines.append(f"{in_words.cosines(*cosines)} under {side.name}")
     edited = between(pair[1], typed)
     names = ", ".join(map(str, edited.edits)) if edited and edited.edits else f"“{typed}”"
     st.markdown(messages.plain(ANSWER.format(names, " and ".join(lines))))

@@ -109,7 +109,7 @@ def coloured_words(
     most = pair_figures.largest(*pairs.values())
     rules = []
     for side in sides:
-        pair, cosine = pairs[side.name], in_words.number(pairs[side.name].cosine)
+        pair, cosine = pairs[side.name], in_words.cosine(pairs[side.name].cosine)
         with st.container(gap=None):
             st.markdown(f"**{side.name}** {messages.plain(runs.model_title(side.found.name))}, cosine **{cosine}**")
             for number, (sentence, words, values) in enumerate(

@@ -69,15 +69,16 @@ def _cosines(pairs: Pairs, first: str, second: str) -> None:
     for sentence in (first, second):
         st.markdown(f"> {messages.plain(messages.shortened(sentence, 300))}")
     cards = st.container(horizontal=True)
+    digits = in_words.cosine_digits(*(pair.cosine for _, pair in pairs.values()), digits=3)
     for name, (side, pair) in pairs.items():
-        cosine = in_words.number(pair.cosine, 3)
+        cosine = in_words.number(pair.cosine, digits)
         messages.number(cards, f"Cosine {name}", cosine, side.reading.title, border=True, help=COSINE)
     if len(pairs) == 2:
-        change = in_words.gap(pairs["A"][1].cosine, pairs["B"][1].cosine, digits=3)
+        change = in_words.gap(pairs["A"][1].cosine, pairs["B"][1].cosine, digits=digits)
         messages.number(
             cards,
             "B − A",
-            in_words.signed(change, 3),
+            in_words.signed(change, digits),
             "more similar in B" if change > 0 else "less similar in B" if change < 0 else "as similar in B",
             help="Change of the cosine. Good if it moves towards the meaning of the pair.",
             border=True,

@@ -125,7 +125,7 @@ def _matrices(
         most = pair_figures.widest(*matrices.values())
         for column, (name, matrix) in zip(st.columns(len(matrices), gap="medium"), matrices.items(), strict=True):
             with column:
-                st.markdown(f"**{name}**, cosine {in_words.number(pairs[name].cosine, 3)}")
+                st.markdown(f"**{name}**, cosine {in_words.cosine(pairs[name].cosine, 3)}")
                 downloads.draw(
                     pair_figures.word_matrix(whole[name], matrix, most),
                     key=f"word pairs {where} {name}",
@@ -192,7 +192,7 @@ def pairs_that_show(changes: Sequence[PairChange], sides: str = "base → tuned"
             st.caption(messages.plain(what_is_right(pair.pack)))
             st.markdown(f"{messages.marked(first)}  \n{messages.marked(second)}")
             with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-                st.markdown(f"**{in_words.arrow(pair.before, pair.after)}**", width="content")
+                st.markdown(f"**{in_words.cosines(pair.before, pair.after)}**", width="content")
                 if page:
                     words_button(page, f"of pair {number}", pair.first, pair.second)
 
