@@ -38,10 +38,9 @@ MEAN_UNDER_TWO = "In the mean of {} pairs, what differs costs {} under A and {} 
 
 def summary(sides: Sides) -> str:
     """One sentence: what differs, and what it costs under each side. The costs add up to 1 minus the cosine shown."""
-    shown = _shown(sides)
-    totals = [number(sum(costs)) for costs in shown.values()]
-    cosines = [1 - one.total for one in sides.values()]
-    cosine = in_words.arrow(*cosines) if len(cosines) > 1 else number(cosines[0])
+    shown, digits = _shown(sides), _digits(sides)
+    totals = [number(sum(costs), digits) for costs in shown.values()]
+    cosine = _arrow([1 - one.total for one in sides.values()], digits)
     first = next(iter(sides.values()))
     if first.edits[0].kind == REWORDED:
         return (WHOLE_UNDER_TWO if len(sides) > 1 else WHOLE).format(*totals, cosine)
@@ -50,10 +49,10 @@ def summary(sides: Sides) -> str:
         return (ONE_UNDER_TWO if len(sides) > 1 else ONE).format(name, *totals, cosine)
     largest = order(sides)
     few = largest if len(largest) <= NAMED + 1 else largest[:NAMED]
-    parts = [f"{first.edits[at]} {_arrow([costs[at] for costs in shown.values()])}" for at in few]
+    parts = [f"{first.edits[at]} {_arrow([costs[at] for costs in shown.values()], digits)}" for at in few]
     if rest := largest[len(few) :]:
         others = [sum(costs[at] for at in rest) for costs in shown.values()]
-        parts.append(f"{OTHERS.format(len(rest))} {_arrow(others)}")
+        parts.append(f"{OTHERS.format(len(rest))} {_arrow(others, digits)}")
     text = SEVERAL_UNDER_TWO if len(sides) > 1 else SEVERAL
     return text.format(len(first.edits), *totals, cosine, ", ".join(parts))
 
@@ -151,18 +150,29 @@ def mean_rows(found: MeanCosts) -> Rows:
 
 def lines(sides: Sides) -> list[str]:
     """The costs as lines of text: the sentence of `summary`, the notes, and, of several, each difference."""
-    first, shown = next(iter(sides.values())), _shown(sides)
+    first, shown, digits = next(iter(sides.values())), _shown(sides), _digits(sides)
     found = [summary(sides), *notes(sides)]
     if len(first.edits) > 1:
         for at in order(sides):
-            found.append("  ".join([*(f"{number(costs[at]):>8}" for costs in shown.values()), str(first.edits[at])]))
+            found.append(
+                "  ".join([*(f"{number(costs[at], digits):>8}" for costs in shown.values()), str(first.edits[at])])
+            )
     return found
 
 
 def _shown(sides: Sides) -> dict[str, list[float]]:
     """The costs of each side as they are shown: they add up to 1 minus the shown cosine."""
-    return {side: in_words.adding_up(one.costs, 1 - round(1 - one.total, 2)) for side, one in sides.items()}
+    digits = _digits(sides)
+    return {
+        side: in_words.adding_up(one.costs, 1 - round(1 - one.total, digits), digits=digits)
+        for side, one in sides.items()
+    }
 
 
-def _arrow(values: Sequence[float]) -> str:
-    return in_words.arrow(*values) if len(values) > 1 else number(values[0])
+def _digits(sides: Sides) -> int:
+    """The digits of the cosines, which the costs have too."""
+    return in_words.cosine_digits(*(1 - one.total for one in sides.values()))
+
+
+def _arrow(values: Sequence[float], digits: int) -> str:
+    return in_words.arrow(*values, digits=digits) if len(values) > 1 else number(values[0], digits)

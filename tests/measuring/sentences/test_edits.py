@@ -223,18 +223,26 @@ def made(costs, layers=3):
 
 def test_costs_that_are_shown_add_up_to_1_minus_the_cosine_that_is_shown():
     draw = np.random.default_rng(0)
-    for _ in range(300):
+    for mean in [0.05] * 300 + [0.001] * 20:
         count = int(draw.integers(1, 12))
-        one, other = (made(draw.normal(0.05, 0.05, count)) for _ in "AB")
+        one, other = (made(draw.normal(mean, mean, count)) for _ in "AB")
         text = edit_tables.summary({"A": one, "B": other})
-        shown = re.findall(r"[−]?\d\.\d\d", text)
+        shown = re.findall(r"[−]?\d\.\d+", text)
+        digits = len(shown[0].partition(".")[2])
         numbers = [float(number.replace("−", "-")) for number in shown]
         cost_a, cost_b, cosine_a, cosine_b, *parts = numbers
-        assert round(1 - cosine_a, 2) == cost_a
-        assert round(1 - cosine_b, 2) == cost_b
+        assert round(1 - cosine_a, digits) == cost_a
+        assert round(1 - cosine_b, digits) == cost_b
         if count > 1:
-            assert round(sum(parts[::2]), 2) == cost_a
-            assert round(sum(parts[1::2]), 2) == cost_b
+            assert round(sum(parts[::2]), digits) == cost_a
+            assert round(sum(parts[1::2]), digits) == cost_b
+
+
+def test_a_cosine_just_below_1_and_its_costs_have_the_digits_that_show_it():
+    text = edit_tables.summary({"A": made([0.0025, 0.0012])})
+    assert "differences cost 0.004, and the cosine is 0.996" in text
+    assert "0.003" in text
+    assert "0.001" in text
 
 
 def test_the_mean_of_pairs_has_the_change_with_its_interval():
