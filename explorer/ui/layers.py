@@ -60,7 +60,7 @@ def headline(
         count = np.isfinite(scores.table(metric, aggregate)).sum() + (best == OWN)
         why = layer_scores.why_missing(scores, best or scores.grid[0], metric, aggregate)
         if best is None or why:
-            st.warning(f"No layer & pooling has a score: {messages.plain(why)}.", icon=":material/block:")
+            st.warning(layer_scores.NO_SCORES.format(messages.plain(why)), icon=":material/block:")
         else:
             score = layer_scores.text_of(scores.score(best, metric, aggregate))
             tied = layer_scores.tied_text(scores.ties(best, metric, aggregate))
@@ -205,7 +205,9 @@ def warn_of_silent_parts(scores: layer_scores.LayerScores, aggregate: str) -> No
 
 
 def show(scores: layer_scores.LayerScores, metric: str, aggregate: str, reading: Reading, pairs: ItemSet) -> None:
-    """The clickable grid, and the same numbers as lines."""
+    """The clickable grid, and the same numbers as lines; nothing without a score: `headline` says why."""
+    if not scores.has_any(metric, aggregate):
+        return
     left, right = st.columns([2, 3], gap="medium")
     with left:
         downloads.draw(

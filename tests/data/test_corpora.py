@@ -31,7 +31,8 @@ BROUGHT = GradedPairs("mine.csv", ("a", "b", "c"), ("d", "e", "a"), (1.0, 2.0, 3
 FILES: dict[Kind, str] = {
     SENTENCES: "text\nOne two.\nThree four.\nOne two.\n",
     PAIRS: "anchor\tpositive\nOne two.\tOne and two.\nThree four.\tOne two.\n",
-    SCORED_PAIRS: "score\tsentence1\tsentence2\n5\tOne two.\tOne and two.\n0\tThree four.\tOne two.\n2\tA b.\tA c.\n",
+    SCORED_PAIRS: "score\tsentence1\tsentence2\n5\tOne two.\tOne and two.\n0\tThree four.\tOne two.\n2\tA b.\tA c.\n"
+    "1\tA d.\tA b.\n3\tA c.\tA d.\n",
     TRIPLETS: "anchor\tpositive\tnegative\nOne two.\tOne and two.\tNone.\nThree four.\tOne two.\tNone.\n",
     BACK_TRANSLATIONS: "sentence\tback_translation\nOne two.\tOne and two.\nThree four.\tThree four.\nFive.\t5.\n",
     LABELLED_TEXTS: "label\ttext\n1\tOne two.\n0\tThree four.\n1\tOne two.\n",
@@ -100,9 +101,11 @@ def test_the_dev_and_test_split_of_a_published_set_belong_to_its_train_split(nam
 
 
 def test_scores_of_each_source_are_scaled_by_its_own_range_and_names_of_sets_give_pairs_to_train_on(folder):
-    one = _file(folder, "score\tsentence1\tsentence2\n3\ta\tb\n5\tc\td\n4\te\tf\n", "one.tsv")
-    rows, reports = corpus([one, _file(folder, "a,b,rating\nx,y,-0.5\nz,w,0\nu,v,1.5\n", "two.csv")], SCORED_PAIRS)
-    assert rows.columns == (("a", "c", "e", "x", "z", "u"), ("b", "d", "f", "y", "w", "v"), (0, 1, 0.5, 0, 0.25, 1))
+    one = _file(folder, "score\tsentence1\tsentence2\n3\ta\tb\n5\tc\td\n4\te\tf\n4\tg\th\n3\ti\tj\n", "one.tsv")
+    rows, reports = corpus(
+        [one, _file(folder, "a,b,rating\nx,y,-0.5\nz,w,0\nu,v,1.5\ns,t,0\nq,r,1.5\n", "two.csv")], SCORED_PAIRS
+    )
+    assert rows.columns == (tuple("acegixzusq"), tuple("bdfhjywvtr"), (0, 1, 0.5, 0.5, 0, 0, 0.25, 1, 0.25, 1))
     assert [report.score_range for report in reports] == [(3, 5), (-0.5, 1.5)]
     assert _columns(sets.keep(BROUGHT).written, SCORED_PAIRS) == (BROUGHT.first, BROUGHT.second, (0.0, 0.5, 1.0))
     train = _columns("SICK-R train", SCORED_PAIRS)
@@ -139,7 +142,7 @@ ONE, TWO, THREE = "One two.", "One and two.", "Three four."
 GIVEN: dict[tuple[Kind, Kind], Columns] = {
     (SENTENCES, SENTENCES): ((ONE, THREE),),
     (PAIRS, SENTENCES): ((ONE, THREE, TWO),),
-    (SCORED_PAIRS, SENTENCES): ((ONE, THREE, "A b.", TWO, "A c."),),
+    (SCORED_PAIRS, SENTENCES): ((ONE, THREE, "A b.", "A d.", "A c.", TWO),),
     (TRIPLETS, SENTENCES): ((ONE, THREE, TWO, "None."),),
     (BACK_TRANSLATIONS, SENTENCES): ((ONE, THREE, "Five."),),  # not the machine's
     (LABELLED_TEXTS, SENTENCES): ((ONE, THREE),),
@@ -150,7 +153,11 @@ GIVEN: dict[tuple[Kind, Kind], Columns] = {
     (BACK_TRANSLATIONS, BACK_TRANSLATIONS): ((ONE, THREE, "Five."), (TWO, THREE, "5.")),
     (SENTENCES, DOCUMENTS): ((ONE, THREE, ONE),),
     (LABELLED_TEXTS, DOCUMENTS): ((ONE, THREE, ONE),),
-    (SCORED_PAIRS, SCORED_PAIRS): ((ONE, THREE, "A b."), (TWO, ONE, "A c."), (1.0, 0.0, 0.4)),
+    (SCORED_PAIRS, SCORED_PAIRS): (
+        (ONE, THREE, "A b.", "A d.", "A c."),
+        (TWO, ONE, "A c.", "A b.", "A d."),
+        (1.0, 0.0, 0.4, 0.2, 0.6),
+    ),
 }
 
 
@@ -230,7 +237,9 @@ def test_people_choose_the_columns(folder):
     assert _columns(source, BACK_TRANSLATIONS, **chosen) == (("c d e", "i j k"), ("1 a b", "f g h"))
     assert serves(source, chosen)[BACK_TRANSLATIONS] == ""
     assert _columns(source, PAIRS, first="text", second="other")[1] == ("c d e", "i j k")
-    assert _columns(_file(folder, FILES[SCORED_PAIRS]), SENTENCES, sentence="sentence2") == ((TWO, ONE, "A c."),)
+    assert _columns(_file(folder, FILES[SCORED_PAIRS]), SENTENCES, sentence="sentence2") == (
+        GIVEN[SCORED_PAIRS, SCORED_PAIRS][1],
+    )
     source = _file(folder, "a\tb\tc\nOne two.\tOne and two.\tx\nThree four.\tNone.\ty\n")
     assert _columns(source, SENTENCES, text="b", label="c") == ((TWO, "None."),)
     assert _columns(source, SENTENCES, text="b", label="c", second="a") == ((TWO, "None.", ONE, THREE),)

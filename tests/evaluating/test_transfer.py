@@ -18,7 +18,7 @@ from explorer.data.labelled.labelled_sets import LabelledSet
 from explorer.data.text_sets import Labelled
 from explorer.errors import BadChoice, TooFewRows
 from explorer.evaluating.encoded import Encoded, encoded, titles_of
-from explorer.evaluating.probes import ProbeData, Rows, logistic, pair_features, senteval
+from explorer.evaluating.probes import ProbeData, Rows, folds, logistic, pair_features, senteval
 from explorer.evaluating.probes.senteval import Network, TrainedNetwork, first_weights, trained
 from explorer.evaluating.tasks import transfer as module
 from explorer.evaluating.tasks.transfer import SEEDS, TASKS, estimate, transfer
@@ -232,6 +232,33 @@ def _accuracy(train: Rows, places, held, strength: float) -> int:
 def _predicted(train: Rows, places, x, strength: float):
     model = make_pipeline(StandardScaler(), LogisticRegression(C=strength, max_iter=5000))
     return model.fit(train.x[places], train.y[places]).predict(x)
+
+
+def test_a_class_with_few_rows_is_predicted_from_rows_of_other_folds_and_a_single_row_never_is():
+    rows = _rows(103, noise=0.1)
+    y = rows.y.copy()
+    y[:3], y[3] = 2, 3
+    x = rows.x + 500 * np.eye(12)[y].astype(np.float32)
+    few = Rows(x, y)
+    right = finish(logistic.predictions(ProbeData(few, None, None, 4), 1)) == y
+    assert right[4:].mean() > 0.9
+    assert not right[3]
+    assert (
+        len(finish(senteval.predictions(ProbeData(few, None, None, 4), 1, Network(epoch_size=1, max_epoch=0)))) == 103
+    )
+    assert logistic.strength(ProbeData(few, None, None, 4), 1) in logistic.STRENGTHS
+    held = [out for _, out in folds(y, 1)]
+    assert sorted(np.concatenate(held)) == list(range(103))
+    assert max(np.isin(out, [0, 1, 2]).sum() for out in held) == 1, "each row of a class is in another fold"
+
+
+def test_without_a_class_of_ten_rows_there_are_as_many_folds_as_the_largest_has():
+    y = np.arange(120) % 15
+    y[:1] = 1
+    parts = [out for _, out in folds(y, 1)]
+    assert len(parts) == 9
+    assert len(finish(logistic.predictions(ProbeData(Rows(_rows(120, 12).x, y), None, None, 15), 1))) == 120
+    assert len(folds(np.arange(120) % 2, 1)) == 10
 
 
 def test_nested_folds_equal_plain_loops_over_all_pairs_of_folds():

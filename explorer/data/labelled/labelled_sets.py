@@ -26,6 +26,7 @@ from explorer.places import given_path
 # names of files without their ending; within a split the names are equivalent
 SPLITS = {"train": ("train", "training"), "dev": ("dev", "validation", "valid", "val"), "test": ("test",)}
 FOLDS = 10
+LEAST_OF_CLASS = 3  # rows of the two largest classes: while two folds are held out, one is left to fit on
 LEAST_ROWS = 10  # rows of a fold, below which its accuracy moves by more than 10 points with one row
 TEXTS, LABELLED_PAIRS = "label text", "label sentence1 sentence2"  # columns of published sets
 MORE = "Add rows, or give a folder with a train, a dev and a test file, which needs no folds."
@@ -134,12 +135,11 @@ def check(given: LabelledSet, folds: bool = True) -> LabelledSet:
         rows, least = given.train, FOLDS * LEAST_ROWS
         if len(rows) < least:
             raise TooFewRows(f"{rows.name} has {len(rows)} rows; {FOLDS} folds need at least {least}. {MORE}")
-        counts = Counter(rows.labels)
-        rare = [f"{label!r} {counts[label]}" for label in rows.classes if counts[label] < FOLDS]
-        if rare:
+        second, count = Counter(rows.labels).most_common(2)[1]
+        if count < LEAST_OF_CLASS:
             raise TooFewRows(
-                f"{rows.name} has classes with fewer than {FOLDS} rows, one for each of {FOLDS} folds: "
-                f"{shown(rare)}. Add rows of them, or remove these classes."
+                f"{rows.name} has one class with at least {LEAST_OF_CLASS} rows; folds need two. The next one, "
+                f"{second!r}, has {count}. Add rows of another class."
             )
     return given
 

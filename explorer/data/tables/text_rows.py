@@ -1,6 +1,7 @@
 """Read sentences, pairs, triplets and scored pairs from a table, with a report on dropped rows."""
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import eq
@@ -19,6 +20,7 @@ from explorer.errors import TooFewRows, WrongColumns
 
 EMPTY = "empty sentence"
 NO_LABEL = "label missing"
+FEW_OF_CLASS = 10  # rows of a class, of which each of ten folds has one
 MOST_CLASSES = 20  # with more, a class that occurs less than twice on average is none
 AGAIN = "sentence seen before"
 SAME = "both sentences are the same"
@@ -59,6 +61,7 @@ class Report:
     most_words: int
     set_aside: tuple[str, ...]  # columns of lists, objects or bytes
     same_twice: int = 0  # rows of scored pairs whose two sentences are the same
+    rare: tuple[tuple[str, int], ...] = ()  # classes with few rows, and how many
 
     def __str__(self) -> str:
         lines = [f"{self.rows_kept} of {self.rows_read} rows kept", *map(str, self.dropped)]
@@ -66,6 +69,8 @@ class Report:
             lines.append(f"exact duplicates: {self.duplicates}")
         if self.same_twice:
             lines.append(f"the same sentence in both columns: {self.same_twice}")
+        if self.rare:
+            lines.append(f"classes with fewer than {FEW_OF_CLASS} rows: {self.rare_text}")
         if self.score_range:
             lines.append("scores {:g} to {:g}".format(*self.score_range))
         lines.append(
@@ -75,6 +80,12 @@ class Report:
         if self.set_aside:
             lines.append(f"columns set aside (lists, objects or bytes): {', '.join(self.set_aside)}")
         return "\n".join(lines)
+
+    @property
+    def rare_text(self) -> str:
+        """The classes with few rows: `'ABBR' 3, 'LOC' 9`, at most so many by name."""
+        named = [f"{label!r} {count}" for label, count in self.rare[:SHOWN]]
+        return ", ".join([*named, *[f"and {len(self.rare) - SHOWN} more"] * (len(self.rare) > SHOWN)])
 
 
 def dropped_rows(table: Table, faults: Sequence[str]) -> tuple[Dropped, ...]:
@@ -205,14 +216,16 @@ def labelled(table: Table, roles: ColumnRoles, name: str = "") -> tuple[Labelled
     cells = tuple(map(squeezed, table.column(label)))
     faults = _faults(table, text_sets.LABELLED_TEXTS, columns, ["" if cell else NO_LABEL for cell in cells])
     labels, (first, *second) = _kept(cells, faults), (_kept(column, faults) for column in columns)
-    count = len(set(labels))
+    counts = Counter(labels)
+    count = len(counts)
     if count > MOST_CLASSES and 2 * count > len(labels):
         raise WrongColumns(
             f"{table.name}: {label!r} has {count} different values in {len(labels)} rows, so it holds no classes. "
             f"{table.inventory()} Choose another column for label."
         )
     rows = tuple(zip(first, *second, labels, strict=True))
-    report = report_on(table, faults, rows, sum(second, first))
+    rare = tuple(one for one in sorted(counts.items()) if one[1] < FEW_OF_CLASS)
+    report = replace(report_on(table, faults, rows, sum(second, first)), rare=rare)
     attributes = further(table, roles, faults)
     return Labelled(name or table.name, first, labels, *second, attributes=attributes), report
 
@@ -263,7 +276,7 @@ def _faults(table: Table, kind: Kind, columns: Columns, others: Sequence[str]) -
         why = "; ".join(map(str, dropped_rows(table, faults))) or "nothing was dropped"
         raise TooFewRows(
             f"{table.name} has too few usable rows: {kept}. "
-            f"{kind.name.capitalize()} need at least {kind.least}; {why}. Add rows, or choose other columns."
+            f"{kind.title.capitalize()} need at least {kind.least}; {why}. Add rows, or choose other columns."
         )
     return faults
 

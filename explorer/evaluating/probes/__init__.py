@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,12 +59,19 @@ def pair_features(first: Features, second: Features) -> Features:
     return np.concatenate((np.abs(first - second), first * second), axis=1)
 
 
+def fold_count(labels: Iterable[Hashable]) -> int:
+    """How many stratified folds there are: ten, or fewer where no class has ten rows."""
+    return min(FOLDS, max(Counter(labels).values()))
+
+
 def folds(classes: Classes, seed: int) -> list[tuple[Places, Places]]:
-    """The rows to train on and to test on, for each of some stratified folds."""
+    """The rows to train on and to test on, for each of some stratified folds; of a small class some have no row."""
     from sklearn.model_selection import StratifiedKFold
 
-    splitter = StratifiedKFold(n_splits=FOLDS, shuffle=True, random_state=seed)
-    return list(splitter.split(np.zeros(len(classes)), classes))
+    splitter = StratifiedKFold(n_splits=fold_count(classes.tolist()), shuffle=True, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)  # the file's report says so
+        return list(splitter.split(np.zeros(len(classes)), classes))
 
 
 def order_of(rows: Labelled) -> NDArray[np.intp]:

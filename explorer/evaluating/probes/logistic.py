@@ -82,17 +82,17 @@ def _nested(rows: Rows, seed: int) -> Work[Classes]:
     A model without the folds i and j chooses C for both of them: for i by its accuracy on j, and the reverse.
     """
     parts = [test for _, test in folds(rows.y, seed)]
-    right = np.zeros((FOLDS, len(STRENGTHS)), dtype=np.intp)  # (fold that C is for, C)
-    pairs = list(combinations(range(FOLDS), 2))
+    right = np.zeros((len(parts), len(STRENGTHS)), dtype=np.intp)  # (fold that C is for, C)
+    pairs = list(combinations(range(len(parts)), 2))
     for done, (one, other) in enumerate(pairs):
-        yield Progress(STAGE, done, len(pairs) + FOLDS)
+        yield Progress(STAGE, done, len(pairs) + len(parts))
         held = parts[one], parts[other]
         for place, (first, second) in enumerate(path(_without(rows, *held), [rows.x[part] for part in held])):
             right[other, place] += (first == rows.y[parts[one]]).sum()
             right[one, place] += (second == rows.y[parts[other]]).sum()
     found = np.empty(len(rows), dtype=np.intp)
     for fold, part in enumerate(parts):
-        yield Progress(STAGE, len(pairs) + fold, len(pairs) + FOLDS)
+        yield Progress(STAGE, len(pairs) + fold, len(pairs) + len(parts))
         ((found[part],),) = path(_without(rows, part), [rows.x[part]], (STRENGTHS[_best(right[fold])],))
     return found
 

@@ -14,7 +14,7 @@ from explorer.data.labelled import labelled_sets
 from explorer.data.labelled.labelled_sets import FOLDS, LabelledSet, check_scored
 from explorer.encoding.read.pooling import MODEL_DEFAULT
 from explorer.evaluating.encoded import FLOAT, TaskCost, checked_titles, encoded, seconds_of, width_of
-from explorer.evaluating.probes import Classes, ProbeData, Rows, logistic, order_of, probe_data, senteval
+from explorer.evaluating.probes import Classes, ProbeData, Rows, fold_count, logistic, order_of, probe_data, senteval
 from explorer.evaluating.probes.class_scores import macro_f1_ends
 from explorer.evaluating.results import scored_task
 from explorer.evaluating.tasks import Subject, Suite, Task
@@ -159,7 +159,8 @@ def _counted(work: Work[Classes], title: str, done: int, total: int) -> Work[Cla
 def _setting(
     encoder: Encoder, task: LabelledSet, probe: str, seeds: Sequence[int], max_length: int | None
 ) -> dict[str, scored_task.Setting]:
-    folds = f"nested {FOLDS}" if task.test is None else f"{FOLDS}" if task.dev is None else "none"
+    count = fold_count(task.train.labels)
+    folds = f"nested {count}" if task.test is None else f"{count}" if task.dev is None else "none"
     about: dict[str, scored_task.Setting] = {
         "folds": folds,
         "seeds": ", ".join(map(str, seeds)),

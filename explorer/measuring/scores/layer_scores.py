@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from explorer.encoding.read.encoder import Encoder
 
 NO_SCORE = "n/a"  # in the place of a score
+NO_SCORES = "No layer & pooling has a score: {}."
 NO_CORRELATION = "no {}: {} has no correlation ({})"
 # scores × 100 that differ by less are of the same layer & pooling, computed twice
 ROUNDING = 0.01
@@ -119,6 +120,11 @@ class LayerScores(GridCosines):
         parts = tuple(self.parts[row] for row in at)
         also = {one: cosines[at] for one, cosines in self.also.items()}
         return replace(self, cosines=self.cosines[..., at], own=own, also=also, gold=self.gold[at], parts=parts)
+
+    def has_any(self, metric: str = "Spearman", aggregate: str = "all") -> bool:
+        """Whether any layer & pooling of the grid, or the model default, has a score."""
+        own = self.own_score(metric, aggregate)
+        return bool(np.isfinite(self.table(metric, aggregate)).any()) or (own is not None and math.isfinite(own))
 
     def best(self, metric: str = "Spearman", aggregate: str = "all") -> Reading | None:
         """The layer & pooling with the highest score: optimistic, since it is chosen on the same pairs."""

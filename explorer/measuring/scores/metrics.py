@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.data.set_items import PAIR, QUERY, TRIPLET
+from explorer.data.text_sets import SCORED_PAIRS
 from explorer.errors import BadChoice
 from explorer.measuring.scores import correlation
 
@@ -28,10 +29,7 @@ AVERAGE_PRECISION, F1, BEST_ACCURACY = "average precision", "F1", "best accuracy
 # the measures of scored pairs, triplets and probe packs; those of retrieval sets are others, of queries
 SPEARMAN, ACCURACY, DISTINGUISHED = "Spearman", "accuracy", "share distinguished"
 DECIDED = {0.0: "wrong", 100.0: "right"}  # the accuracy × 100 of an item
-# The fewest pairs that have a score. Two points always correlate with 1 or -1, and three with one of four values; of
-# four even a perfect order, upwards or downwards, comes by chance in 2 of 24 cases (8 %). Of five it does in 2 of 120,
-# so five are the fewest of which any score differs from chance (p < 0.05).
-LEAST_PAIRS = 5
+LEAST_PAIRS = SCORED_PAIRS.least  # that have a score
 HIGH = 90.0  # a score × 100 from which training can hardly show an improvement
 TOO_FEW, ALL_EQUAL, NOT_TWO = "too few", "all equal", "not two values"  # why pairs have no score
 _WHY = {

@@ -312,6 +312,10 @@ def of_a_alone(choice: Choice) -> None:
     if shown is None:
         return
     metric = shown.scores.metrics[0]
+    if not shown.scores.has_any(metric):
+        why = layer_scores.why_missing(shown.scores, shown.scores.grid[0])
+        st.warning(layer_scores.NO_SCORES.format(messages.plain(why)), icon=":material/block:")
+        return
     model = messages.plain(runs.model_title(shown.found.name))
     st.markdown(f"**A**: every layer & pooling of {model}", help=controls.what_is_good(metric))
     downloads.draw(

@@ -12,6 +12,7 @@ import streamlit as st
 
 from explorer.data import corpora, sources, splitting, text_sets, uploads
 from explorer.data.graded import sets
+from explorer.data.labelled import labelled_sets
 from explorer.data.set_items import counted
 from explorer.data.tables import columns, text_rows
 from explorer.data.tables.table import ColumnRoles, Table
@@ -30,6 +31,10 @@ SCORES = "Scores"
 SAME_TWICE = (
     "Rows that hold the same sentence twice: {:,}. Every model gives such a row a cosine of 1: check the columns, or "
     "delete those whose score is not the highest."
+)
+RARE = (
+    "Classes with fewer than {} rows: {}. Their rows are often predicted wrongly, since a classifier sees few others "
+    "of the class; a single row always is. Add rows of these classes, or remove them."
 )
 LAYERS, TRAIN, SEARCH, MAP = "pages/layers.py", "pages/train.py", "pages/search.py", "pages/map.py"
 PLANS = "pages/plans.py"
@@ -229,15 +234,17 @@ def show(name: str, data: bytes, table: Table, kind: text_sets.Kind) -> None:
     _too_long(
         kind, len(used_columns), len(table.rows), digest, lambda: [one_line(cell) for cell in chain(*used_columns)]
     )
+    unscored = _why_unscored(table, roles) if kind == text_sets.LABELLED_TEXTS else ""
     scored, parted = kind in set_choice.SCORED, kind not in (text_sets.BACK_TRANSLATIONS, text_sets.DOCUMENTS)
 
-    def button(label: str, icon: str, page: str, choose: Callable[[str], dict[str, str]]) -> None:
+    def button(label: str, icon: str, page: str, choose: Callable[[str], dict[str, str]], why_not: str = "") -> None:
         def keep() -> None:
             page_list.open_page(page, choose(uploads.keep(name, data)))
 
         likely = page == (LAYERS if scored else TRAIN)
         shape: Literal["primary", "secondary"] = "primary" if likely else "secondary"
-        controls.callback_button(label, keep, key=f"file to {page}", icon=icon, type=shape)
+        how = {"disabled": bool(why_not), "help": messages.plain(why_not) or None}
+        controls.callback_button(label, keep, key=f"file to {page}", icon=icon, type=shape, **how)
 
     def evaluate(path: str) -> dict[str, str]:
         sidebar.choose_set(sources.uploaded(path))
@@ -245,7 +252,7 @@ def show(name: str, data: bytes, table: Table, kind: text_sets.Kind) -> None:
 
     with st.container(horizontal=True):
         if scored:
-            button("Find the best layer for it", ":material/layers:", LAYERS, evaluate)
+            button("Find the best layer for it", ":material/layers:", LAYERS, evaluate, unscored)
         button("Train on it", ":material/model_training:", TRAIN, partial(page_list.train_on_file, kind=kind))
         if kind != text_sets.DOCUMENTS:  # which no set of Strata judges
             button(page_list.SHOULD_I, ":material/help:", PLANS, page_list.advise_on)
@@ -255,11 +262,24 @@ def show(name: str, data: bytes, table: Table, kind: text_sets.Kind) -> None:
     st.caption("The file is kept on this machine, and every page offers it.")
 
 
+def _why_unscored(table: Table, roles: ColumnRoles) -> str:
+    """Why models cannot be scored on labelled texts, "" if they can; shows the reason, or the classes with few rows."""
+    try:
+        rows, report = text_rows.labelled(table, roles)
+        labelled_sets.check(labelled_sets.LabelledSet(rows.name, rows))
+    except StrataError as error:
+        st.warning(messages.plain(str(error)), icon=":material/block:")
+        return str(error)
+    if report.rare:
+        st.warning(messages.plain(RARE.format(text_rows.FEW_OF_CLASS, report.rare_text)), icon=":material/balance:")
+    return ""
+
+
 def offer_pairs(pairs: text_sets.GradedPairs) -> None:
     """What the pairs are split into, and what can be done with them."""
     split = cached_texts.split_summary(pairs)
     st.markdown(_split_in_words(pairs, split))
-    few = corpora.LEAST <= len(pairs) < corpora.FEW  # all of them are trained on
+    few = len(pairs) < corpora.FEW  # all of them are trained on
     why_not = split.no_halves if few else split.no_halves or split.no_parts
     if why_not:
         st.warning(messages.plain(why_not), icon=":material/call_split:")

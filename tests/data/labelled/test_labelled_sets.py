@@ -78,7 +78,8 @@ ENOUGH = {"yes": 60, "no": 40}
          r"test split .* has the labels 'Yes', which no row of its train .*: 'no', 'yes'"),
         ({"mine": {"yes": 25, "no": 25}}, TooFewRows,
          r"mine\.tsv has 50 rows; 10 folds need at least 100\. Add rows, or give a fol"),
-        ({"mine": {"a": 100, "b": 9, "c": 1}}, TooFewRows, "with fewer than 10 rows.*: 'b' 9, 'c' 1. Add rows"),
+        ({"mine": {"a": 100, "b": 2, "c": 1}}, TooFewRows,
+         "one class with at least 3 rows; folds need two. The next one, 'b', has 2. Add rows"),
         ({"mine": {"yes": 200}}, DataError,
          r"Every row of the all split of mine\.tsv has the label 'yes'.*two classes"),
     ],
@@ -87,6 +88,15 @@ def test_a_file_or_folder_that_cannot_be_scored_is_refused(tmp_path, files, erro
     paths = [_file(tmp_path, f"{name}.tsv", **classes) for name, classes in files.items()]
     with pytest.raises(error, match=why):
         load(str(paths[0] if "mine" in files else tmp_path))
+
+
+def test_classes_with_few_rows_are_scored_and_named_in_the_report(tmp_path):
+    found, (report,) = load(str(_file(tmp_path, "mine.tsv", a=100, b=9, c=1)))
+    assert (len(found.scored), report.rare) == (110, (("b", 9), ("c", 1)))
+    assert "classes with fewer than 10 rows: 'b' 9, 'c' 1" in str(report)
+    _, (report,) = load(str(_file(tmp_path, "enough.tsv", a=100, b=10)))
+    assert report.rare == ()
+    assert "classes" not in str(report)
 
 
 def test_a_folder_with_the_name_of_a_published_set_is_given_by_a_path(tmp_path, monkeypatch):

@@ -26,6 +26,7 @@ from explorer.errors import BadScores, TooFewRows, UnreadableFile, WrongColumns
 
 HEADER = "score\tsentence1\tsentence2\tsource\n"
 GOOD = "5\tA man.\tA guy.\tnews\n0\tA sea.\tA car.\tforum\n2.5\tA dog.\tA cat.\tnews\n"
+GOOD += "1\tA pen.\tA bus.\tforum\n4\tA bed.\tA cot.\tnews\n"
 
 
 def _graded(rows: str, header: str = HEADER) -> tuple[GradedPairs, Report]:
@@ -37,42 +38,43 @@ def test_graded_pairs_are_the_rows_in_order_with_single_spaces_and_duplicates():
     pairs, report = _graded(GOOD)
     assert pairs == GradedPairs(
         "a.tsv",
-        ("A man.", "A sea.", "A dog."),
-        ("A guy.", "A car.", "A cat."),
-        (5.0, 0.0, 2.5),
-        ("news", "forum", "news"),
+        ("A man.", "A sea.", "A dog.", "A pen.", "A bed."),
+        ("A guy.", "A car.", "A cat.", "A bus.", "A cot."),
+        (5.0, 0.0, 2.5, 1.0, 4.0),
+        ("news", "forum", "news", "forum", "news"),
     )
-    assert (report.rows_read, report.rows_kept, report.dropped, report.duplicates) == (3, 3, (), 0)
+    assert (report.rows_read, report.rows_kept, report.dropped, report.duplicates) == (5, 5, (), 0)
     assert report.score_range == (0.0, 5.0)
-    pairs, _ = _graded("1\ta\tb\n2\tc\td\n3\te\tf\n", header="score\tsentence1\tsentence2\n")
-    assert pairs.parts == ("", "", "")
+    pairs, _ = _graded("1\ta\tb\n2\tc\td\n3\te\tf\n4\tg\th\n5\ti\tj\n", header="score\tsentence1\tsentence2\n")
+    assert pairs.parts == ("",) * 5
     pairs, _ = _graded(GOOD + "1\t  A \u00a0 big   dog \t A\u2003cat\tnews\n")
     assert (pairs.first[-1], pairs.second[-1]) == ("A big dog", "A cat")
     pairs, report = _graded(GOOD + GOOD)
-    assert len(pairs) == 6
-    assert report.duplicates == 3
+    assert len(pairs) == 10
+    assert report.duplicates == 5
 
 
 def test_every_bad_row_is_dropped_for_its_own_reason():
     pairs, report = _graded(GOOD + "nan\ta\tb\t\n\ta\tb\t\nhigh\ta\tb\t\n3\t\tb\t\n3\ta\t  \t\n3\ta\tb\n")
-    assert len(pairs) == 3
+    assert len(pairs) == 5
     assert report.dropped == (
-        Dropped("score missing, NaN or infinite", 2, (5, 6)),
-        Dropped("score is text", 1, (7,)),
-        Dropped("empty sentence", 2, (8, 9)),
-        Dropped("ragged row", 1, (10,)),
+        Dropped("score missing, NaN or infinite", 2, (7, 8)),
+        Dropped("score is text", 1, (9,)),
+        Dropped("empty sentence", 2, (10, 11)),
+        Dropped("ragged row", 1, (12,)),
     )
-    assert report.rows_read == 9
+    assert report.rows_read == 11
 
 
 @pytest.mark.parametrize(
     ("rows", "error", "fault"),
     [
-        ("5\tA man.\tA guy.\tnews\n", TooFewRows, r"a\.tsv has too few usable rows: 1\. Graded pairs need at least 3"),
+        ("5\tA man.\tA guy.\tnews\n", TooFewRows, r"a\.tsv has too few usable rows: 1\. Scored pairs need at least 5"),
         ("5\ta\tb\t\n4\t\tb\t\n4\ta\t\t\n2\tc\td\t\n", TooFewRows,
          r"rows: 2\. .*; 2 dropped: empty sentence \(line 3, 4\)\. Add rows"),
+        (GOOD[: GOOD.index("4\tA bed")], TooFewRows, "rows: 4. Scored pairs need at least 5; nothing was dropped"),
         ("", TooFewRows, r"a\.tsv has column names and no rows"),
-        ("3\ta\tb\t\n3\tc\td\t\n3.0\te\tf\t\n", BadScores, "every score in 'score' is 3"),
+        ("3\ta\tb\t\n3\tc\td\t\n3.0\te\tf\t\n3\tg\th\t\n3\ti\tj\t\n", BadScores, "every score in 'score' is 3"),
         ("nan\ta\tb\t\nNaN\tc\td\t\n\te\tf\t\n", BadScores, "every score in 'score' is missing, NaN or infinite"),
     ],
 )  # fmt: skip
@@ -139,7 +141,7 @@ def test_no_kind_is_made_of_nothing(kind):
     make = {SENTENCES: text_rows.sentences, SCORED_PAIRS: graded_pairs, LABELLED_TEXTS: text_rows.labelled}.get(
         kind, text_rows.texts
     )
-    with pytest.raises(TooFewRows, match=f"{kind.name.capitalize()} need at least {kind.least};"):
+    with pytest.raises(TooFewRows, match=f"{kind.title.capitalize()} need at least {kind.least};"):
         make(table, mapping)
 
 
@@ -174,10 +176,10 @@ def test_a_file_of_graded_pairs_is_read_in_one_go(tmp_path):
     path = tmp_path / "mine.tsv"
     path.write_text(HEADER + GOOD, encoding="utf-8")
     pairs, _ = read_graded_pairs(path)
-    assert pairs.gold == (5.0, 0.0, 2.5)
+    assert pairs.gold == (5.0, 0.0, 2.5, 1.0, 4.0)
     swapped, _ = read_graded_pairs(path, {"first": "sentence2", "second": "sentence1", "part": None})
     assert (swapped.first, swapped.second) == (pairs.second, pairs.first)
-    assert swapped.parts == ("", "", "")
+    assert swapped.parts == ("",) * 5
     for name in ("mine.txt", "mine.tsv"):
         (tmp_path / name).write_text(HEADER + GOOD, encoding="utf-8")
     (text_pairs, _), (pairs, _) = (read_graded_pairs(tmp_path / name) for name in ("mine.txt", "mine.tsv"))
@@ -186,10 +188,10 @@ def test_a_file_of_graded_pairs_is_read_in_one_go(tmp_path):
 
 def test_the_same_sentence_on_both_sides_is_counted_and_refused_where_all_rows_are_so():
     pairs, report = _graded("5\ta b\ta  b\tnews\n" + GOOD)
-    assert len(pairs) == 4
+    assert len(pairs) == 6
     assert report.same_twice == 1
-    with pytest.raises(WrongColumns, match=r"in all 3 rows 'sentence1' and 'sentence2' hold the same sentence.*Choose"):
-        _graded("5\ta\ta\tnews\n4\tb\tb\tnews\n3\tc\tc\tnews\n")
+    with pytest.raises(WrongColumns, match=r"in all 5 rows 'sentence1' and 'sentence2' hold the same sentence.*Choose"):
+        _graded("".join(f"{row}\t{row} a\t{row} a\tnews\n" for row in range(5)))
 
 
 TABLE = Table("a.csv", ("text",), (("a b",), ("",), ("c",), ("",)), (2, 3, 5, 6), ragged=(4,), set_aside=("v",))

@@ -448,9 +448,11 @@ def test_a_sub_corpus_without_a_correlation_is_named(furnished, tmp_path, monkey
     }
 
 
-@pytest.mark.parametrize("page", ["layers", "compare", "size"])
-def test_a_set_of_too_few_pairs_has_no_score_and_says_why(furnished, place, page):
-    state = {"beside": f"{place.model}", "other": "mean of layer 0"} if page == "compare" else {}
+@pytest.mark.parametrize(
+    ("page", "with_b"), [("layers", False), ("compare", False), ("compare", True), ("size", False)]
+)
+def test_a_set_of_too_few_pairs_has_no_score_and_says_why(furnished, place, page, with_b):
+    state = {"beside": f"{place.model}", "other": "mean of layer 0"} if with_b else {}
     app = opened(furnished, page, sts="Sample pairs, 3 items", **state)
     if page == "size":
         pressed(app, size_view.START)
@@ -458,6 +460,8 @@ def test_a_set_of_too_few_pairs_has_no_score_and_says_why(furnished, place, page
                                                        *(card.delta or "" for card in app.metric)])  # fmt: skip
     assert not [card for card in app.metric if card.value in ("100.00", "−100.00", "50.00", "−50.00")]
     assert not [*app.success, *app.error]
+    if page == "layers" or (page == "compare" and not with_b):
+        assert not app.get("plotly_chart"), "a figure without a number"
 
 
 def test_what_bfloat16_cannot_measure_is_empty_with_its_reason(app, tmp_path):

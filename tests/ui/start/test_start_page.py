@@ -11,10 +11,11 @@ from explorer.data import corpora, sources, splitting, uploads
 from explorer.data.graded import sets
 from explorer.data.graded.sets import SetIdentity
 from explorer.data.sources import identity
-from explorer.data.tables import files
+from explorer.data.tables import files, text_rows
 from explorer.data.text_sets import SCORED_PAIRS, GradedPairs
 from explorer.encoding.locate.lookup import BUNDLED
 from explorer.encoding.locate.model_names import find
+from explorer.measuring.scores.metrics import LEAST_PAIRS
 from explorer.training.record import runs
 from explorer.ui import layers
 from explorer.ui.runs import training_form
@@ -289,11 +290,38 @@ def test_a_file_too_small_to_split_can_be_trained_on_and_looked_at(fresh, nothin
     assert fresh.title[0].value == "Layers"
 
 
-def test_a_file_too_small_for_folds_says_so(fresh):
-    upload(fresh, lines(corpora.LEAST - 1))
-    assert words(fresh.warning) == [error_of(lambda: halves(corpora.LEAST - 1))]
-    assert fresh.button(key=TRAIN).disabled
-    assert not fresh.button(key=FIND).disabled
+def test_a_file_too_small_for_a_score_says_so_and_offers_nothing(fresh):
+    upload(fresh, lines(LEAST_PAIRS - 1))
+    (told,) = words(fresh.error)
+    assert f"too few usable rows: {LEAST_PAIRS - 1}. Scored pairs need at least {LEAST_PAIRS}" in told
+    assert not {FIND, TRAIN, USE} & {*buttons(fresh)}
+
+
+FIND_CLASSES = "file to pages/layers.py"
+
+
+def labelled(**classes):
+    rows = (f"{label} question {row},{label}" for label, count in classes.items() for row in range(count))
+    return "\n".join(["text,label", *rows]).encode()
+
+
+def test_a_labelled_file_names_its_small_classes_and_is_scored_all_the_same(fresh):
+    upload(fresh, labelled(HUM=60, LOC=57, ABBR=3))
+    (told,) = words(fresh.warning)
+    assert told == own_pairs_form.RARE.format(text_rows.FEW_OF_CLASS, "'ABBR' 3")
+    assert not fresh.button(key=FIND_CLASSES).disabled
+
+
+def test_a_labelled_file_with_enough_rows_of_each_class_has_no_caution(fresh):
+    upload(fresh, labelled(HUM=60, LOC=40))
+    assert words(fresh.warning) == []
+
+
+def test_a_labelled_file_that_cannot_be_scored_says_so_before_the_next_page(fresh):
+    upload(fresh, labelled(HUM=40, LOC=40))
+    (told,) = words(fresh.warning)
+    assert "has 80 rows; 10 folds need at least 100" in told
+    assert fresh.button(key=FIND_CLASSES).disabled
 
 
 BAD = {
