@@ -27,6 +27,8 @@ SAME = "both sentences are the same"
 SAME_NEGATIVE = "the negative is the anchor or the positive"
 RAGGED = "ragged row"  # found when the file was read
 SHOWN = 5  # lines named for each reason
+# Scores are outliers if they are at most one in so many, and further from all others than so many times their range.
+OUTLIERS_IN, OUTLIER_TIMES = 20, 10
 
 Cell = TypeVar("Cell")
 Columns = tuple[tuple[str, ...], ...]  # (role, row)
@@ -61,6 +63,8 @@ class Report:
     most_words: int
     set_aside: tuple[str, ...]  # columns of lists, objects or bytes
     same_twice: int = 0  # rows of scored pairs whose two sentences are the same
+    contradicting: int = 0  # rows of scored pairs whose two sentences have another score in another row
+    outliers: tuple[tuple[int, float], ...] = ()  # scores far from all others, with their lines
     rare: tuple[tuple[str, int], ...] = ()  # classes with few rows, and how many
 
     def __str__(self) -> str:
@@ -69,6 +73,10 @@ class Report:
             lines.append(f"exact duplicates: {self.duplicates}")
         if self.same_twice:
             lines.append(f"the same sentence in both columns: {self.same_twice}")
+        if self.contradicting:
+            lines.append(f"rows whose pair has another score in another row: {self.contradicting}")
+        if self.outliers:
+            lines.append(f"scores far from all others: {self.outliers_text}")
         if self.rare:
             lines.append(f"classes with fewer than {FEW_OF_CLASS} rows: {self.rare_text}")
         if self.score_range:
@@ -83,9 +91,18 @@ class Report:
 
     @property
     def rare_text(self) -> str:
-        """The classes with few rows: `'ABBR' 3, 'LOC' 9`, at most so many by name."""
-        named = [f"{label!r} {count}" for label, count in self.rare[:SHOWN]]
-        return ", ".join([*named, *[f"and {len(self.rare) - SHOWN} more"] * (len(self.rare) > SHOWN)])
+        """The classes with few rows: `'ABBR' 3, 'LOC' 9`."""
+        return _listed([f"{label!r} {count}" for label, count in self.rare])
+
+    @property
+    def outliers_text(self) -> str:
+        """The scores far from all others: `9e+09 (line 17)`."""
+        return _listed([f"{score:g} (line {line})" for line, score in self.outliers])
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """The first of some texts, and how many more there are."""
+    return ", ".join([*texts[:SHOWN], *[f"and {len(texts) - SHOWN} more"] * (len(texts) > SHOWN)])
 
 
 def dropped_rows(table: Table, faults: Sequence[str]) -> tuple[Dropped, ...]:
@@ -206,7 +223,28 @@ def graded_pairs(
     parts = _kept(map(squeezed, table.column(part)), faults) if part else ("",) * len(gold)
     report = report_on(table, faults, tuple(zip(first, second, gold, strict=True)), first + second, gold)
     pairs = GradedPairs(name or table.name, first, second, gold, parts, attributes=further(table, roles, faults))
-    return pairs, replace(report, same_twice=same)
+    lines = _kept(table.lines, faults)
+    outliers = tuple((lines[place], gold[place]) for place in _outliers(gold))
+    return pairs, replace(report, same_twice=same, contradicting=_contradicting(pairs), outliers=outliers)
+
+
+def _contradicting(pairs: GradedPairs) -> int:
+    """How many rows hold two sentences, in either order, that have another score in another row."""
+    scores: dict[tuple[str, ...], list[float]] = {}
+    for first, second, score in zip(pairs.first, pairs.second, pairs.gold, strict=True):
+        scores.setdefault(pairs.identity_of((first, second)), []).append(score)
+    return sum(len(found) for found in scores.values() if len(set(found)) > 1)
+
+
+def _outliers(gold: Sequence[float]) -> list[int]:
+    """The places of the few highest, or lowest, scores that are far from all others; none if all others are equal."""
+    ascending = sorted(range(len(gold)), key=gold.__getitem__)
+    for order in (ascending, ascending[::-1]):
+        for count in range(1, max(1, len(gold) // OUTLIERS_IN) + 1):
+            ends = gold[order[0]], gold[order[-count - 1]]  # of all others
+            if abs(gold[order[-count]] - ends[1]) > OUTLIER_TIMES * abs(ends[1] - ends[0]) > 0:
+                return sorted(order[-count:])
+    return []
 
 
 def labelled(table: Table, roles: ColumnRoles, name: str = "") -> tuple[Labelled, Report]:

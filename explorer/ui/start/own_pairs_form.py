@@ -32,6 +32,14 @@ SAME_TWICE = (
     "Rows that hold the same sentence twice: {:,}. Every model gives such a row a cosine of 1: check the columns, or "
     "delete those whose score is not the highest."
 )
+CONTRADICTING = (
+    "{:,} rows hold two sentences that have another score in another row. Keep one row of each pair: no model agrees "
+    "with both."
+)
+OUTLIERS = (
+    "Far from all other scores: {}. Correct or delete it: training scales scores by their range, so that all others "
+    "would be almost equal."
+)
 RARE = (
     "Classes with fewer than {} rows: {}. Their rows are often predicted wrongly, since a classifier sees few others "
     "of the class; a single row always is. Add rows of these classes, or remove them."
@@ -41,6 +49,8 @@ PLANS = "pages/plans.py"
 NONE_CUT = "Every text is read to its end: none is longer than {:,} tokens."
 SPLIT_PAIRS = "**{}** in {} (pairs that share a sentence stay together)"
 HALVES = "{:,} in the dev half, {:,} in the test half"
+CROSS_FITTED = "All pairs are trained on, and each is judged by a model that was not trained on it"
+APART, PARTS_APART = "No sentence is in both halves", ", nor in both parts"
 CHOSEN = "Kept on this machine and chosen in the sidebar: {}."
 FORGET = (
     "Deletes Strata's copy. A run that was trained or tested on it keeps its scores, but cannot be resumed or repeated."
@@ -142,6 +152,10 @@ def _from_table(table: Table) -> None:
             st.caption(messages.plain(f"Columns set aside (lists, objects or bytes): {', '.join(report.set_aside)}"))
         if report.same_twice:
             st.warning(SAME_TWICE.format(report.same_twice), icon=":material/content_copy:")
+        if report.contradicting:
+            st.warning(CONTRADICTING.format(report.contradicting), icon=":material/difference:")
+        if report.outliers:
+            st.warning(messages.plain(OUTLIERS.format(report.outliers_text)), icon=":material/straighten:")
         offer_pairs(pairs)
 
 
@@ -326,12 +340,14 @@ def _split_in_words(pairs: text_sets.GradedPairs, split: splitting.Summary) -> s
     words = SPLIT_PAIRS.format(counted(len(pairs), pairs.item), counted(split.families, "family"))
     if split.no_halves:
         return f"{words}."
+    apart = APART
     words += f": {HALVES.format(split.sizes[splitting.DEV_HALF], split.sizes[splitting.TEST_HALF])}"
     if len(pairs) < corpora.FEW:
-        words += ". All of them are trained on, and each is judged by a model that was not trained on it"
+        words += f". {CROSS_FITTED}"
     elif not split.no_parts:
         words += (
             f". For training, the dev half is split again: train part {split.sizes[splitting.TRAIN_PART]:,}, "
             f"dev part {split.sizes[splitting.DEV_PART]:,}"
         )
-    return f"{words}. No sentence is in two of them."
+        apart += PARTS_APART
+    return f"{words}. {apart}."

@@ -194,6 +194,33 @@ def test_the_same_sentence_on_both_sides_is_counted_and_refused_where_all_rows_a
         _graded("".join(f"{row}\t{row} a\t{row} a\tnews\n" for row in range(5)))
 
 
+@pytest.mark.parametrize(
+    ("scores", "far"),
+    [
+        (["0", "5", "2.5", "1", "4", "9e9"], [6]),
+        (["0", "5", "2.5", "-9e9", "4", "3"], [4]),
+        ([*"012345" * 10, "9e9", "8e9"], [61, 62]),
+        (["0", "1", "2", "50", "97", "100"], []),  # a scale with gaps
+        ([*["0", "1", "5"] * 5, *["100"] * 5], []),  # too many to be outliers
+        (["0"] * 9 + ["1"], []),  # two labels
+        (["1", "2", "3", "4", "5", "54"], [6]),  # 49 from the others, whose range is 4
+        (["1", "2", "3", "4", "5", "44"], []),
+    ],
+)
+def test_scores_far_from_all_others_are_named_with_their_lines(scores, far):
+    _, report = _graded("".join(f"{score}\tone {row}\tother {row}\t\n" for row, score in enumerate(scores)))
+    assert report.outliers == tuple((row + 1, float(scores[row - 1])) for row in far)
+    assert ("far from all others" in str(report)) == bool(far)
+
+
+def test_rows_that_score_one_pair_differently_are_counted_in_either_order():
+    _, report = _graded(GOOD + "3\tA guy.\tA man.\tnews\n5\tA man.\tA guy.\tnews\n2\tA dog.\tA fox.\tnews\n")
+    assert (report.contradicting, report.duplicates) == (3, 1)
+    assert "rows whose pair has another score in another row: 3" in str(report)
+    _, report = _graded(GOOD + GOOD)
+    assert (report.contradicting, report.outliers) == (0, ())
+
+
 TABLE = Table("a.csv", ("text",), (("a b",), ("",), ("c",), ("",)), (2, 3, 5, 6), ragged=(4,), set_aside=("v",))
 
 

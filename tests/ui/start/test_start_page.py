@@ -190,6 +190,7 @@ def test_odd_names_and_decimal_commas_are_read_the_splits_are_told_and_a_click_u
         one for one in words(fresh.markdown) if own_pairs_form.SPLIT_PAIRS.format("60 pairs", "60 families") in one
     )
     assert own_pairs_form.HALVES.format(30, 30) in told
+    assert told.endswith(f"{own_pairs_form.CROSS_FITTED}. {own_pairs_form.APART}.")
     assert words(fresh.error) == words(fresh.warning) == []
     assert list(fresh.dataframe[0].value.columns) == ["wie_aehnlich", "phrase_left", "phrase_right"]
     pressed(fresh, USE)
@@ -274,6 +275,7 @@ def test_of_many_pairs_the_train_part_is_trained_on_beside_dev_part_and_test_hal
 ):
     monkeypatch.setattr(corpora, "FEW", few)
     upload(fresh, lines())
+    assert any(own_pairs_form.PARTS_APART in told for told in words(fresh.markdown)) == (few == 1)
     fresh.button(key=TRAIN).click().run()
     own = identity(kept())
     train, dev = (one.written for one in sets.parts(own))
@@ -346,6 +348,14 @@ def test_what_cannot_be_used_says_what_to_do_and_offers_nothing(fresh, data, tol
 def test_rows_with_one_sentence_twice_are_warned_of(fresh):
     upload(fresh, lines() + b"\nwe sing a song;we sing a song;2\n")
     assert own_pairs_form.SAME_TWICE.format(1) in words(fresh.warning)
+
+
+def test_an_outlying_score_and_pairs_with_two_scores_are_warned_of(fresh):
+    upload(fresh, lines() + b"\nwe sing a song;they hum a tune;2\nthey hum a tune;we sing a song;9e9\n")
+    shown = words(fresh.warning)
+    assert own_pairs_form.CONTRADICTING.format(2) in shown
+    (told,) = (one for one in shown if one.startswith(own_pairs_form.OUTLIERS.partition("{")[0]))
+    assert "9e+09 (line " in told
 
 
 def test_pairs_of_one_family_say_what_to_do(fresh):
