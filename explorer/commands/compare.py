@@ -80,7 +80,7 @@ def compare(options: argparse.Namespace) -> int:
 
 
 def _gated(options: argparse.Namespace, names: list[str]) -> int:
-    """A line for each set; the exit code is that of the gate if it is asked for."""
+    """A line for each set; without `--fail-if-worse` a worse model does not change the exit code."""
     readings, limits = flags.read(options, ComparedReadings), flags.read(options, GateOptions)
     given = {"--dev": options.dev, "--geometry": options.geometry, "--report": options.report, "--split": options.split}
     for flag, stated in given.items():
@@ -92,6 +92,7 @@ def _gated(options: argparse.Namespace, names: list[str]) -> int:
         sides, by = readings.of_both(*models), flags.read(options, ScoredBy)
         about = names, sides, _settings(options), by.metric, by.aggregate, by.seed, limits.by
         outcome = output.shown(gate(models, *about, online=options.online, corpus=corpus))
+        outcome = replace(outcome, keeps_out=options.fail_if_worse)
         if options.junit:
             page = outcome.junit()
             write_whole(options.junit, lambda file: file.write(page), "Choose another path for the JUnit file.")
@@ -101,7 +102,7 @@ def _gated(options: argparse.Namespace, names: list[str]) -> int:
         output.say(error)  # an exit code of 1 would read as worse
         return UNMEASURED
     print(json.dumps(outcome.as_json(), indent=1, ensure_ascii=False) if options.json else "\n".join(outcome.lines()))
-    return outcome.exit_code if options.fail_if_worse else 0
+    return outcome.exit_code
 
 
 def _models(options: argparse.Namespace) -> tuple[Found, Found]:

@@ -132,12 +132,13 @@ class Gate:
 
     models: tuple[str, str]
     outcomes: tuple[SetOutcome, ...]
+    keeps_out: bool = True  # whether a worse model is an error
 
     @property
     def exit_code(self) -> int:
-        """1 if a set fails, else 2 if one was not measured, else 0."""
+        """1 if a set fails and that is an error, else 2 if one was not measured, else 0."""
         states = {one.state for one in self.outcomes}
-        return 1 if FAILED in states else UNMEASURED if NOT_MEASURED in states else 0
+        return 1 if self.keeps_out and FAILED in states else UNMEASURED if NOT_MEASURED in states else 0
 
     @property
     def average(self) -> Average | None:

@@ -55,6 +55,9 @@ def test_the_exit_code_says_worse_missing_or_passed(said, place, other, sets):
     found, out, _ = said("compare", place.model, other, *better, *worse)
     assert found == 0, "without --fail-if-worse nothing fails"
     assert len([line for line in out.splitlines() if line.startswith(("passed: ", "failed: "))]) == 2
+    for further in (better, worse):
+        found, out, _ = said("compare", place.model, other, *further, "--on", "no such set", "--json")
+        assert found == json.loads(out)["exit_code"] == 2, "what was not measured is never passed over"
 
 
 def test_a_model_that_is_not_there_is_not_measured(said, place, other, sets):
