@@ -1,10 +1,12 @@
 """Replay a run: its map moves from step to step, with what changed up to the best one; the rest is in tabs."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.errors import StreamlitAPIException
 
 from explorer import errors, in_words, run_folder
 from explorer.drawing.scores import run_figures
@@ -185,6 +187,8 @@ def _run(row: DeltaGenerator) -> runs.Run | None:
     names = list(dict.fromkeys([*first, *found]))
     if linked := st.query_params.pop(training_form.RUN, ""):  # as Train calls it
         st.session_state[RUN] = linked
+        with suppress(StreamlitAPIException):  # already bound to the menu: Streamlit does the same itself
+            st.query_params[RUN] = linked
     with row:
         name: str = controls.menu("Run", controls.with_current(names, RUN), default=names[0], key=RUN, width=320)
     if name not in found:

@@ -236,6 +236,7 @@ def test_a_run_that_a_link_names_as_train_does_is_replayed(app):
         by_link(app, run=name)
         assert app.selectbox(key="replayed").value == name
         assert "run" not in app.query_params, "else two keys would name it"
+        assert app.query_params["replayed"] in (name, [name]), "a reload shows the same"
     by_link(app, run="gone")
     assert "gone" in app.error[0].value
 
