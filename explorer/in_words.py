@@ -153,11 +153,16 @@ def verb(count: int, one: str, many: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """`8 s`, `4 min`, `2 h 05 min`."""
+    """`8 s`, `4 min`, `2 h 05 min`, `9 days 4 h`, `72 years`."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"
+    if minutes < 90:
+        return f"{minutes} min"
+    hours, days = minutes // 60, minutes // (24 * 60)
+    if days < 3:
+        return f"{hours} h {minutes % 60:02} min"
+    return f"{days} days {hours % 24} h" if days < 730 else f"{days / 365.25:,.0f} years"
 
 
 def size(count: float) -> str:

@@ -106,6 +106,15 @@ def test_an_amount_is_told_in_its_unit():
 
 
 @pytest.mark.parametrize(
+    ("hours", "shown"),
+    [(2, "2 h 00 min"), (71.9, "71 h 54 min"), (72, "3 days 0 h"), (17_519, "729 days 23 h"), (17_520, "2 years"),
+     (631_969.4, "72 years"), (10**8, "11,408 years")],
+)  # fmt: skip
+def test_a_time_of_many_hours_is_told_in_days_and_years(hours, shown):
+    assert in_words.duration(3600 * hours) == shown
+
+
+@pytest.mark.parametrize(
     ("value", "shown"), [(0.81, "0.9"), (0.9, "0.9"), (1.2000000001, "1.2"), (0.0, "0.0"), (3, "3.0")]
 )
 def test_an_upper_bound_is_rounded_upwards(value, shown):

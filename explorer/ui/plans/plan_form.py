@@ -124,10 +124,10 @@ def _tasks_and_budget() -> tuple[tuple[str, ...], PlanBudget | None]:
             "column for each. Their files are read from the folder that STRATA_DATA names.",
         )
     with middle:
-        from_0 = replace(limits["minutes"], low=None)  # else its arrows would count from the least, 0.000001
-        minutes = controls.draw("", from_0, key=MINUTES, step=10.0, format="%g", width="stretch")
+        limit = controls.unbounded(limits["minutes"])  # else its arrows would count from the least, too: 0.000001
+        minutes = controls.draw("", limit, key=MINUTES, step=10.0, format="%g", width="stretch")
     with right:
-        steps = controls.draw("", limits["steps"], key=MOST_STEPS, step=100, width="stretch")
+        steps = controls.draw("", controls.unbounded(limits["steps"]), key=MOST_STEPS, step=100, width="stretch")
     with messages.errors_shown():
         return tuple(tasks), PlanBudget(minutes=minutes, steps=steps)
     return tuple(tasks), None

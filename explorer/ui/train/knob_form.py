@@ -167,8 +167,10 @@ def _field(card: MethodCard, knob: Knob) -> bool | int | float | str:
         shown = replace(shown, choices=choices, default=choices[0])
     elif knob.kind is not int:  # as text: a number field would round 5e-05
         shown = replace(shown, default="")
-    found: bool | int | float | str = controls.draw("", shown, key=key, menu=True, width="stretch")
-    return found
+    found: bool | int | float | str | None = controls.draw(
+        "", controls.unbounded(shown), key=key, menu=True, width="stretch"
+    )
+    return "" if found is None else found  # a number field that was emptied
 
 
 def _shown(knob: Knob, value: bool | int | float | str) -> int | str:

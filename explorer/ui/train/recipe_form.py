@@ -183,7 +183,8 @@ def _settings(card: training_form.MethodCard, rows: int | None) -> knobs.Values 
             with boxes:
                 controls.draw("recipe", training_form.setting(name), key=key, menu=True, width=220)
         with boxes:
-            controls.draw("recipe", training_form.setting("elsewhere_most"), key=MOST_ELSEWHERE, width=220)
+            most = controls.unbounded(training_form.setting("elsewhere_most"))
+            controls.draw("recipe", most, key=MOST_ELSEWHERE, width=220)
         with boxes:
             controls.draw("recipe", training_form.setting("prompt"), key=PROMPT, width=220)
     return None if few is None or rest is None else {**card.of_encoders, **few, **rest}

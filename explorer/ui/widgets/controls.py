@@ -96,9 +96,20 @@ def draw(
         return st.slider(label, low, high, default, **how)
     how = {"width": WIDTH, "placeholder": knob.empty or None, **how}
     if knob.kind in (int, float) and not knob.many:
-        value: Any = "min" if _is_filled(how) and None not in (default, low) else default
+        value: Any = default
+        if default is not None and _is_filled(how):
+            value = None if low is None else "min"
         return st.number_input(label, low, high, value, **{"step": knob.kind(1), **how})
     return st.text_input(label, None if default is None else Knob.text(default), **how)
+
+
+def unbounded(knob: Knob) -> Knob:
+    """The setting for a field whose value is checked where it is used, with the error that disables the button there.
+
+    Streamlit keeps to itself a number outside of the bounds of its field, which is red and shows it, while the page
+    goes on with the last one inside.
+    """
+    return replace(knob, low=None, high=None)
 
 
 def _is_filled(how: Mapping[str, Any]) -> bool:

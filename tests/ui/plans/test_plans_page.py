@@ -161,6 +161,10 @@ def test_a_budget_of_seconds_is_copied_too(app, plan):
     assert form.number_input(key=plan_form.MINUTES).value == 0.5
     form.number_input(key=plan_form.MINUTES).set_value(0.0).run()
     assert any("minutes cannot be 0" in error for error in words(form.error))
+    assert not form.number_input(key=plan_form.MOST_STEPS).proto.has_min, "a browser would keep a lower one to itself"
+    form.number_input(key=plan_form.MINUTES).set_value(None)
+    form.number_input(key=plan_form.MOST_STEPS).set_value(-1).run()
+    assert any("steps cannot be -1" in error for error in words(form.error))
 
 
 @pytest.mark.parametrize("settings", [{"steps": "2"}, {"steps": 0}, {"batch_size": 4.0}])

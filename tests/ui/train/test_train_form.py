@@ -28,7 +28,7 @@ from explorer.ui.access import jobs, set_choice
 from explorer.ui.runs import training_form
 from explorer.ui.train import knob_form, method_form, recipe_form, start_form
 from tests import named_texts, trainings
-from tests.train_visits import PAGE, START, refusals, say
+from tests.train_visits import PAGE, START, field, refusals, say
 from tests.visits import by_link, error_of, fetches, lead, wait_until, words
 
 PRESET = "preset sg-opt"
@@ -124,6 +124,19 @@ def test_the_form_of_a_link_can_be_started_as_it_stands_and_a_nonsense_setting_i
         assert words(app.error) == [refused], rate
         assert "1e-07 to 0.01" in refused
         assert app.button(key=START).disabled, rate
+
+
+def test_a_number_outside_of_its_bounds_reaches_the_form_and_keeps_the_run_from_starting(app):
+    checked = training_form.methods()["sg-opt"].knobs["batch_size"].checked
+    batch = field(app.run(), "batch_size").proto
+    assert (batch.has_min, batch.has_max) == (False, False), "a browser would keep such a number to itself"
+    for size, typed in ((5000, 5000), (1, 1), (None, "")):
+        say(app, batch_size=size)
+        assert refusals(app) == [error_of(partial(checked, typed))], size
+    say(app, batch_size=8, steps=999_999_999)
+    assert refusals(app) == [], "there is no most of steps"
+    app.number_input(key=recipe_form.MOST_ELSEWHERE).set_value(-1).run()
+    assert refusals(app) == [error_of(partial(training_form.setting("elsewhere_most").checked, -1))]
 
 
 def test_seeds_are_read_however_they_are_parted_and_nonsense_keeps_the_run_from_starting(app, place):
