@@ -139,9 +139,8 @@ def run_page(run: runs.Run, status: Status) -> bytes:
     evaluations = [one for one in run.metrics() if isinstance(one, run_folder.Evaluation)]
     if evaluations:
         parts = facts.folds.parts if facts.folds else ()
-        measure = facts.measure_of("dev")
-        curve = run_figures.dev_scores(evaluations, status.base, measure=measure, parts=parts)
-        body += [standalone.heading("Training"), standalone.picture(curve, f"{measure} on the dev set by step", DEV)]
+        curve = run_figures.dev_scores(evaluations, status.base, measure=facts.step_measure, parts=parts)
+        body += [standalone.heading("Training"), standalone.picture(curve, f"{facts.step_score} by step", DEV)]
     if about := [{"": title, "value": words} for title, words in facts.listed(REPORT).items()]:
         body.append(standalone.table(about))
     body += [*_settings(run), standalone.heading("To repeat it"), *_commands(run)]

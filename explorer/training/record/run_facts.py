@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer import typed_json
 from explorer.data import shared_rows, sources
-from explorer.data.graded.sets import UNNAMED, SetIdentity
+from explorer.data.graded.sets import CROSS_FITTED, UNNAMED, SetIdentity
 from explorer.data.set_items import counted
 from explorer.data.shared_rows import SharedRows
 from explorer.data.watched_pairs import WatchedPair
@@ -224,6 +224,22 @@ class RunFacts(EvaluationFacts):
         page="{words}",
         card="{words}; added to the weights of the base",
     )
+
+    @property
+    def is_cross_fitted(self) -> bool:
+        """Whether folds judge, in place of a dev set; known before the run begins, other than what they are."""
+        return self.dev == CROSS_FITTED
+
+    @property
+    def step_measure(self) -> str:
+        """The name of the score that each evaluation step has: on the dev set, or of folds on their rows."""
+        return self.measure_of("test" if self.is_cross_fitted else "dev")
+
+    @property
+    def step_score(self) -> str:
+        """What judges the evaluation steps: `Spearman on the dev set`."""
+        judges = "the rows that each fold leaves out" if self.is_cross_fitted else "the dev set"
+        return f"{self.step_measure} on {judges}"
 
     @property
     def methods(self) -> str:

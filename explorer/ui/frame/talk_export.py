@@ -168,15 +168,9 @@ def _last_run(theme: str) -> Shown | None:
         text = headline.line(status.learned)
         if status.live or text is None or not any(isinstance(line, Evaluation) for line in lines):
             continue
-        measure = status.facts.measure_of("dev")
-        drawn = [
-            (
-                f"**{measure} on the dev set**",
-                run_figures.dev_scores(
-                    lines, status.base, 0, same_reading=run_curves.same_reading(status), measure=measure
-                ),
-            )
-        ]
+        facts, same_reading = status.facts, run_curves.same_reading(status)
+        scores = run_figures.dev_scores(lines, status.base, 0, same_reading=same_reading, measure=facts.step_measure)
+        drawn = [(f"**{facts.step_score}**", scores)]
         pairs = status.facts.watched
         if pairs and any(isinstance(line, Evaluation) and line.cosines for line in lines):
             drawn.append(("**Cosines of watched pairs**", watched.watched_cosines(lines, pairs, 0)))

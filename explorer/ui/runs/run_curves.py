@@ -36,6 +36,7 @@ WATCHED = (
     "a role swap of the probe packs. Where two sentences differ in meaning, lower is better."
 )
 NOT_WATCHED = "Not recorded: this run was made before cosines of pairs were. Train it again to see them."
+NOT_SCORED, NOT_YET = "No step has a score.", "The scores of steps are drawn here once the run has made them."
 PRESENTED = 270  # pixels of the figures of lines in presentation mode
 BLENDED = "Steps are evaluated as they are trained; the tuned model is blended with the base at α = {:g}."
 Line = TypeVar("Line", bound=run_folder.MetricLine)
@@ -149,21 +150,12 @@ def curves(lines: Sequence[run_folder.MetricLine], status: statuses.Status, name
     left, right = st.columns(2, gap="medium")
     with left:
         reading = status.facts.reading.words if status.facts.reading else ""
-        measure = status.facts.measure_of("dev")
         notes = [ROUNDED] * (status.facts.precision == "bfloat16")
         if status.facts.blend is not None:
             notes.append(BLENDED.format(status.facts.blend))
-        title = f"**{measure} on the dev set**" + (f", {messages.plain(reading)}" * bool(reading))
+        title = f"**{status.facts.step_score}**" + (f", {messages.plain(reading)}" * bool(reading))
         st.markdown(title, help=" ".join(notes) or None)
-        downloads.draw(
-            run_figures.dev_scores(
-                lines, status.base, total, same_reading=same_reading(status), measure=measure, parts=parts
-            ),
-            presented=PRESENTED,
-            key=f"dev {name}",
-            config=downloads.config("run"),
-            alt="The dev score by step, with the base's scores as horizontal lines. The log holds the numbers.",
-        )
+        _scores(lines, status, total, parts, name)
     with right:
         st.markdown("**Cosines of watched pairs**", help=WATCHED)
         pairs = status.facts.watched
@@ -177,6 +169,26 @@ def curves(lines: Sequence[run_folder.MetricLine], status: statuses.Status, name
             config=downloads.config("run"),
             alt="The cosine of each watched pair by step. `train --json` prints the numbers.",
         )
+
+
+def _scores(
+    lines: Sequence[run_folder.MetricLine], status: statuses.Status, total: int, parts: Sequence[str], name: str
+) -> None:
+    """The score by step; a line in place of an empty figure: before the first step of a fold there is no score."""
+    scored = any(isinstance(line, run_folder.Evaluation) and line.selection_score is not None for line in lines)
+    if (lines or status.facts.is_cross_fitted) and not scored:
+        st.caption(NOT_YET if status.live else NOT_SCORED)
+        return
+    measure = status.facts.step_measure
+    downloads.draw(
+        run_figures.dev_scores(
+            lines, status.base, total, same_reading=same_reading(status), measure=measure, parts=parts
+        ),
+        presented=PRESENTED,
+        key=f"dev {name}",
+        config=downloads.config("run"),
+        alt="The score by step, with the base's scores as horizontal lines. The log holds the numbers.",
+    )
 
 
 def loss_and_geometry(run: runs.Run) -> None:

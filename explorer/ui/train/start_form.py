@@ -154,11 +154,12 @@ def _scoring(recipe: Recipe | None) -> jobs.Job | None:
 
 def _preview(recipe: Recipe | None, job: jobs.Job | None, total: int) -> None:
     """The dev score and the cosines of the base, where the run will begin; empty without them."""
-    status = statuses.Status(state=statuses.WAITING, total=total)
+    facts = RunFacts() if recipe is None else RunFacts(dev=recipe.dev)
+    status = statuses.Status(state=statuses.WAITING, total=total, facts=facts)
     lines: list[run_folder.MetricLine] = []
     found: FirstPoint | None = None if job is None else job.result
     if found is not None and recipe is not None:
-        facts = RunFacts(watched=found.pairs, measures={"dev": found.measure})
+        facts = replace(facts, watched=found.pairs, measures=dict.fromkeys(("dev", "test"), found.measure))
         status = replace(status, base=found.dev, facts=facts)
         lines = [run_folder.Evaluation(1, recipe.seeds[0], 0, dev=found.dev, cosines=found.cosines)]
     run_curves.curves(lines, status, "of the form")

@@ -20,16 +20,18 @@ from explorer.knobs import Knob
 from explorer.measuring.comparing.comparison import default_reading
 from explorer.measuring.scores.layer_scores import score_layers
 from explorer.progress import finish
+from explorer.studies import gallery
 from explorer.training import generator
 from explorer.training.loop.judging import under_heads
 from explorer.training.record import runs
+from explorer.training.record import status as statuses
 from explorer.training.text_defaults import demonstration
 from explorer.ui.access import jobs, set_choice
-from explorer.ui.runs import training_form
+from explorer.ui.runs import run_curves, set_fields, training_form
 from explorer.ui.train import knob_form, method_form, recipe_form, start_form
 from tests import named_texts, trainings
-from tests.train_visits import PAGE, START, field, refusals, say
-from tests.visits import by_link, error_of, fetches, lead, wait_until, words
+from tests.train_visits import PAGE, START, ended, field, refusals, say, started
+from tests.visits import by_link, error_of, fetches, lead, measured, wait_until, words
 
 PRESET = "preset sg-opt"
 
@@ -475,6 +477,27 @@ def test_before_the_start_the_figure_has_the_score_and_the_cosines_of_the_base(t
     scores = finish(score_layers(encoder, read_graded_pairs(place.dev)[0]))
     assert found.dev == pytest.approx(scores.score(default_reading(scores)), abs=0.01)
     assert len(tiny.get("plotly_chart")) == 2
+
+
+def test_of_cross_fitted_rows_the_figure_is_of_the_folds_and_there_is_none_before_their_first_step(
+    app, place, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(start_form, "PREVIEWED", 100)
+    pairs, title = trainings.scored_pairs(tmp_path, 20), "Spearman on the rows that each fold leaves out"
+    for name, value in {"steps": 2, "batch_size": 4, "learning_rate": "0.001"}.items():
+        app.session_state[f"knob cosent {name}"] = value
+    app.session_state[set_fields.ELSEWHERE] = []
+    measured(app, model=str(place.model), method="cosent", data=pairs)
+    assert f"**{title}**" in words(app.markdown)
+    assert run_curves.NOT_YET in words(app.caption)
+    assert len(app.get("plotly_chart")) == 1, "that of the watched pairs"
+    run = started(app)
+    assert not any("on the dev set**" in told for told in words(app.markdown)), "nor while it waits"
+    assert ended(run).state == statuses.FINISHED
+    app.run()
+    assert any(told.startswith(f"**{title}**") for told in words(app.markdown))
+    assert len(app.get("plotly_chart")) == 2
+    assert title in gallery.run_page(run, run.status()).decode()
 
 
 def test_a_method_whose_settings_are_no_papers_says_so(app):
