@@ -15,6 +15,7 @@ from explorer.data import sample, sources, text_sets
 from explorer.data.graded import published_sets, question_pairs, sets
 from explorer.data.graded.sets import SetIdentity, SetKind
 from explorer.data.labelled import labelled_sets, training_rows
+from explorer.data.set_items import GoldScale
 from explorer.data.sources import is_file
 from explorer.data.splitting import linked
 from explorer.data.tables import text_rows
@@ -73,7 +74,15 @@ def corpus(
     joined: Columns = tuple(tuple(chain.from_iterable(column)) for column in zip(*parts, strict=True))
     if wanted == text_sets.SENTENCES and not keep_duplicates:
         joined = (tuple(dict.fromkeys(map(str, joined[0]))),)
-    return Corpus(" + ".join(names), wanted, joined), reports
+    return Corpus(" + ".join(names), wanted, joined, scale=_scale(wanted, reports)), reports
+
+
+def _scale(wanted: Kind, reports: Sequence[Report]) -> GoldScale | None:
+    """The scale that the scores of all sources have; 0 to 1 if they have several."""
+    if wanted != text_sets.SCORED_PAIRS:
+        return None
+    ranges = {report.score_range for report in reports}
+    return GoldScale(*(next(iter(ranges)) or ())) if len(ranges) == 1 else GoldScale()
 
 
 def serves(given: SetIdentity, columns: Mapping[str, str] | None = None) -> dict[Kind, str]:

@@ -24,7 +24,7 @@ def of_pairs(pairs: GradedPairs) -> Sentences:
     """The sentences of scored pairs, with sub-corpus, length, and mean score of their pairs."""
     parts: dict[str, str] = {}
     scores: dict[str, list[float]] = defaultdict(list)
-    for first, second, gold, part in zip(pairs.first, pairs.second, pairs.gold, pairs.parts, strict=True):
+    for first, second, gold, part in zip(pairs.first, pairs.second, pairs.own_gold, pairs.parts, strict=True):
         for text in {first, second}:
             parts.setdefault(text, part)
             scores[text].append(gold)
@@ -59,7 +59,7 @@ def extremes(pairs: GradedPairs, seed: int, count: int = EXTREMES) -> Sentences:
     ranked = sorted(drawn.tolist(), key=lambda place: pairs.gold[place])  # a stable sort keeps the random order of ties
     ends: dict[str, list[int]] = {}  # by the range of their scores: `scored 5`, `scored 0 to 0.2`
     for end in (ranked[-count:], ranked[:count]):
-        golds = [pairs.gold[at] for at in end]
+        golds = [pairs.own_gold[at] for at in end]
         low, high = min(golds), max(golds)
         ends[f"scored {low:g}" if low == high else f"scored {low:.3g} to {high:.3g}"] = end
     groups: dict[str, str] = {}  # a sentence of both ends is of the first

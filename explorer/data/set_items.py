@@ -25,6 +25,21 @@ def word_count(text: str) -> int:
 
 
 @dataclass(frozen=True)
+class GoldScale:
+    """The lowest and the highest gold score of a text, whose scores a training scales to 0 (lowest) to 1 (highest)."""
+
+    low: float = 0.0
+    high: float = 1.0
+
+    def __str__(self) -> str:
+        return f"{self.low:g} to {self.high:g}"
+
+    def own(self, gold: Iterable[float]) -> tuple[float, ...]:
+        """The scores of the text, of scaled ones; nine digits, since 0.48 of 5 is 2.4000000000000004."""
+        return tuple(float(f"{self.low + score * (self.high - self.low):.9g}") for score in gold)
+
+
+@dataclass(frozen=True)
 class Attribute:
     """An attribute of each sentence or item: numbers, NaN if missing, or names."""
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import chain
 from typing import ClassVar, Literal, cast
 
-from explorer.data.set_items import PAIR, ROW, TRIPLET, Attribute, ItemSet, PairSet
+from explorer.data.set_items import PAIR, ROW, TRIPLET, Attribute, GoldScale, ItemSet, PairSet
 
 Columns = tuple[tuple[str, ...] | tuple[float, ...], ...]  # (column, row): sentences or labels, or scores
 # what the sentences of a column mean, compared with those of the first column; "" is the first column itself
@@ -58,9 +58,8 @@ class Triplets(ItemSet):
     anchors: tuple[str, ...]
     positives: tuple[str, ...]
     negatives: tuple[str, ...]
-    attributes: tuple[Attribute, ...] = field(
-        default=(), compare=False, kw_only=True
-    )  # further columns; not used in scores
+    # further columns; not used in scores
+    attributes: tuple[Attribute, ...] = field(default=(), compare=False, kw_only=True)
     item: ClassVar[str] = TRIPLET
 
     @cached_property
@@ -90,10 +89,15 @@ class GradedPairs(PairSet):
     gold: tuple[float, ...]
     parts: tuple[str, ...]  # the sub-corpus of each row, "" if it has none
     tags: tuple[str, ...] = ()  # another label of each row, such as SICK's entailment; not used in scores
-    attributes: tuple[Attribute, ...] = field(
-        default=(), compare=False, kw_only=True
-    )  # further columns; not used in scores
+    # further columns; not used in scores
+    attributes: tuple[Attribute, ...] = field(default=(), compare=False, kw_only=True)
+    scale: GoldScale | None = field(default=None, compare=False, kw_only=True)  # of their text, if these are scaled
     item: ClassVar[str] = PAIR
+
+    @cached_property
+    def own_gold(self) -> tuple[float, ...]:
+        """The gold scores as they are in their text, to be shown."""
+        return self.scale.own(self.gold) if self.scale else self.gold
 
     @cached_property
     def digest(self) -> str:
@@ -135,9 +139,8 @@ class Labelled(ItemSet):
     texts: tuple[str, ...]
     labels: tuple[str, ...]
     second: tuple[str, ...] = ()  # the second sentence of each row, if a row is a pair
-    attributes: tuple[Attribute, ...] = field(
-        default=(), compare=False, kw_only=True
-    )  # further columns; not used in scores
+    # further columns; not used in scores
+    attributes: tuple[Attribute, ...] = field(default=(), compare=False, kw_only=True)
     item: ClassVar[str] = ROW
 
     @cached_property
@@ -166,6 +169,7 @@ class Corpus(ItemSet):
     validation: Corpus | None = None  # rows that choose the checkpoint, and rows to test on, of labelled texts
     test: Corpus | None = None
     division: str = ""  # how the rows were divided, in words
+    scale: GoldScale | None = field(default=None, compare=False)  # of the scores before they were scaled
     item: ClassVar[str] = ROW
 
     @cached_property
@@ -344,10 +348,8 @@ SCORED_PAIRS = Kind(
         Score("score", "Score", "Human similarity score; higher is more similar."),
         Part("part", "Sub-corpus", "The sub-corpus of a pair, for scores by sub-corpus.", required=False),
     ),
-    # Two points always correlate with 1 or -1, and three with one of four values; of four even a perfect order, upwards
-    # or downwards, comes by chance in 2 of 24 cases (8 %). Of five it does in 2 of 120, so five are the fewest of which
-    # any score differs from chance (p < 0.05).
-    least=5,
+    # Of four pairs a perfect order, upwards or downwards, comes by chance in 2 of 24 cases (8 %), of five in 2 of 120:
+    least=5,  # the fewest of which a score can differ from chance (p < 0.05)
     shown="scored pairs",
 )
 TRIPLETS = Kind(

@@ -107,6 +107,9 @@ def test_scores_of_each_source_are_scaled_by_its_own_range_and_names_of_sets_giv
     )
     assert rows.columns == (tuple("acegixzusq"), tuple("bdfhjywvtr"), (0, 1, 0.5, 0.5, 0, 0, 0.25, 1, 0.25, 1))
     assert [report.score_range for report in reports] == [(3, 5), (-0.5, 1.5)]
+    assert str(rows.scale) == "0 to 1", "both have it in common"
+    rows, _ = corpus([one], SCORED_PAIRS)
+    assert (str(rows.scale), rows.scale.own(rows.scores)) == ("3 to 5", (3, 5, 4, 4, 3))
     assert _columns(sets.keep(BROUGHT).written, SCORED_PAIRS) == (BROUGHT.first, BROUGHT.second, (0.0, 0.5, 1.0))
     train = _columns("SICK-R train", SCORED_PAIRS)
     assert [len(column) for column in train] == [4500] * 3

@@ -147,14 +147,14 @@ def _figures(findings: comparison_report.Findings, pooling: str) -> Iterator[str
         yield note(comparison.why_no_cells)
     yield standalone.side_by_side(*pieces)
     yield from map(note, not_measured(comparison))
-    graded = isinstance(findings.pairs, GradedPairs)
-    yield heading("By layer, and by gold score" if graded else "By layer")
+    graded = findings.pairs if isinstance(findings.pairs, GradedPairs) else None
+    yield heading("By layer" if graded is None else "By layer, and by gold score")
     lines = curves.compared_by_layer(comparison, pooling, metric, aggregate, of_cells)
-    by_layer = picture(lines, f"{metric} × 100 by layer, {pooling}", among=2 if graded else 1)
-    if not graded:
+    by_layer = picture(lines, f"{metric} × 100 by layer, {pooling}", among=1 if graded is None else 2)
+    if graded is None:
         yield by_layer
         return
-    bins = comparison.gold_bins()
+    bins = comparison.gold_bins(graded)
     by_gold = picture(distributions.cosines_by_gold(bins), "Cosines by gold score", gold_bins.HOW_TO_READ, among=2)
     yield standalone.side_by_side(by_layer, by_gold)
     yield table(gold_bins.median_rows(bins), usual_digits=3)

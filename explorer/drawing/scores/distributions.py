@@ -38,10 +38,11 @@ def cosine_by_gold(scores: LayerScores, pairs: GradedPairs, reading: Reading) ->
     """A box of cosines for every fifth of the scale, and a point with hover text for every pair."""
     cosines = scores.cosines_of(reading)
     colour = pooling_colour(reading.pooling)
-    edges = np.linspace(scores.gold.min(), scores.gold.max(), BINS + 1)
-    bins = np.clip(np.digitize(scores.gold, edges) - 1, 0, BINS - 1)
+    gold = np.array(pairs.own_gold)
+    edges = np.linspace(gold.min(), gold.max(), BINS + 1)
+    bins = np.clip(np.digitize(gold, edges) - 1, 0, BINS - 1)
     draft = Draft()
-    points = {"x": scores.gold, "y": cosines, "marker": {"size": 5, "color": QUIET, "opacity": 0.45}, "name": "pairs"}
+    points = {"x": gold, "y": cosines, "marker": {"size": 5, "color": QUIET, "opacity": 0.45}, "name": "pairs"}
     _add_pairs(draft, pairs, range(len(pairs)), "gold score: %{x:.2f}", **points)
     for place in range(BINS):
         inside = cosines[bins == place]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from explorer import in_words
+from explorer.data.text_sets import GradedPairs
 from explorer.encoding.read.pooling import OWN, Reading, Row
 from explorer.errors import BadChoice
 from explorer.in_words import Rows, rounded
@@ -124,9 +125,9 @@ class Comparison:
         """The rank errors of each pair, on both sides."""
         return rank_errors(self.one.gold, *self._sides())
 
-    def gold_bins(self) -> GoldBins:
-        """The cosines of both sides, grouped by gold score."""
-        return gold_bins(self.one.gold, self._sides())
+    def gold_bins(self, pairs: GradedPairs) -> GoldBins:
+        """The cosines of both sides, grouped by the gold scores of the pairs as their text has them."""
+        return gold_bins(np.array(pairs.own_gold), self._sides())
 
     def _sides(self) -> tuple[Floats, Floats]:
         """The cosines (pair) of both sides."""

@@ -193,7 +193,7 @@ def as_json(findings: Findings) -> str:
         content["split"] = splits.as_json(findings.split)
     content["cells"] = findings.cells()
     if isinstance(findings.pairs, GradedPairs):
-        content["cosines_by_grade"] = median_rows(findings.comparison.gold_bins())
+        content["cosines_by_grade"] = median_rows(findings.comparison.gold_bins(findings.pairs))
     if geometry is not None:
         content["geometry"] = {
             "pooling": geometry.pooling,

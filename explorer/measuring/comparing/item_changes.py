@@ -169,7 +169,7 @@ def pair_rows(
         {
             "first": pairs.first[place],
             "second": pairs.second[place],
-            "gold score": pairs.gold[place],
+            "gold score": pairs.own_gold[place],
             "cosine A": round(float(one[place]), 4),
             "cosine B": round(float(other[place]), 4),
             "rank error A": round(float(errors.one[place]), 4),

@@ -239,7 +239,7 @@ def set_of_rows(
         return replace(rows, name=name)
     if isinstance(rows.kind.answer, Score):
         first, second = rows.texts
-        return GradedPairs(name, first, second, rows.scores, ("",) * len(rows))
+        return GradedPairs(name, first, second, rows.scores, ("",) * len(rows), scale=rows.scale)
     own = dict.fromkeys(chain(*rows.texts[1:]))  # also what contradicts a first text
     others = [text for text in dict.fromkeys(chain(*(whole or rows).texts[1:], more)) if text not in own]
     if len(others) > (left := max(0, most - len(own))):

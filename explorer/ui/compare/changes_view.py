@@ -165,6 +165,7 @@ def examples(compared: Compared) -> None:
     st.markdown("**Example pairs**", help=EXAMPLES_MEAN)
     about = compared.about
     cosines = about.one.cosines_of(about.one_reading), about.other.cosines_of(about.other_reading)
+    scale = f" ({pairs.scale})" if pairs.scale else ""
     before, after = cosines[1 - compared.after], cosines[compared.after]
     for column, (kind, place) in zip(st.columns(3, gap="medium"), places.items(), strict=True):
         with column.container(border=True, gap="xsmall"):
@@ -175,7 +176,7 @@ def examples(compared: Compared) -> None:
             pair = pairs.first[place], pairs.second[place]
             st.markdown("  \n".join(messages.plain(messages.shortened(sentence, 120)) for sentence in pair))
             st.caption(
-                f"Human score {pairs.gold[place]:.2f}  \n"
+                f"Human score {pairs.own_gold[place]:.2f}{scale}  \n"
                 f"Cosine {in_words.cosines(before[place], after[place], digits=3)}  \n"
                 f"Rank error {in_words.arrow(100 * errors.one[place], 100 * errors.other[place], digits=1)} %"
             )
@@ -194,10 +195,11 @@ def chosen_pair(compared: Compared, changes: Learned | None) -> None:
 
 def cosines_by_gold(compared: Compared) -> None:
     """Histograms of the cosines of A and B by gold score, with their file; nothing unless the set is scored pairs."""
-    if compared.sides[0].graded is None:
+    pairs = compared.sides[0].graded
+    if pairs is None:
         return
     st.markdown("**Cosines by gold score**", help=gold_bins.HOW_TO_READ)
-    bins = compared.comparison.gold_bins()
+    bins = compared.comparison.gold_bins(pairs)
     downloads.draw(
         distributions.cosines_by_gold(bins),
         config=downloads.config("cosines"),

@@ -257,8 +257,15 @@ def show(name: str, data: bytes, table: Table, kind: text_sets.Kind) -> None:
 
         likely = page == (LAYERS if scored else TRAIN)
         shape: Literal["primary", "secondary"] = "primary" if likely else "secondary"
-        how = {"disabled": bool(why_not), "help": messages.plain(why_not) or None}
-        controls.callback_button(label, keep, key=f"file to {page}", icon=icon, type=shape, **how)
+        controls.callback_button(
+            label,
+            keep,
+            key=f"file to {page}",
+            icon=icon,
+            type=shape,
+            disabled=bool(why_not),
+            help=messages.plain(why_not) or None,
+        )
 
     def evaluate(path: str) -> dict[str, str]:
         sidebar.choose_set(sources.uploaded(path))

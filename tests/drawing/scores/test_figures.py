@@ -345,7 +345,8 @@ def test_numbers_of_rows_are_on_a_logarithmic_axis_whose_labels_do_not_overlap()
 
 @pytest.fixture
 def found():
-    return made_up.findings().comparison.gold_bins()
+    made = made_up.findings()
+    return made.comparison.gold_bins(made.pairs)
 
 
 def test_a_row_for_every_fifth_with_the_lowest_at_the_bottom(found):

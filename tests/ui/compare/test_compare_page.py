@@ -5,6 +5,7 @@ import json
 import random
 import re
 from contextlib import redirect_stdout
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
@@ -428,6 +429,29 @@ def test_compare_with_base_opens_on_the_rows_that_the_run_held_out(app, own):
     found, shown = own.status().verdict.test, scores(app)
     assert shown[BASE] == f"{found.before:.2f}"
     assert shown[TUNED] == f"{found.after:.2f}"
+
+
+def test_scored_rows_that_a_run_held_out_are_shown_on_the_scale_of_their_file(app, place):
+    text = place.folder / "scored.csv"
+    graded = trainings.graded_lines(random.Random(3), 60)
+    text.write_text("\n".join(["score,sentence1,sentence2", *graded]) + "\n", encoding="utf-8")
+    in_file = {(first, second): float(score) for score, first, second in (row.split(",") for row in graded)}
+    what = {"data": (str(text),), "dev": HELD_OUT, "test": HELD_OUT, "settings": {"steps": 2}}
+    run = trainings.train(trainings.new(place, "cosent", name="scored", **what))
+    rows = run_results.load_test_rows(SetIdentity(SetKind.TEST_ROWS, "scored"))
+    wanted = [in_file[pair] for pair in zip(rows.first, rows.second, strict=True)]
+    assert rows.own_gold == tuple(wanted)
+    assert max(rows.gold) <= 1 < max(wanted)
+    assert rows.digest == run.recipe().digest_of("test") == replace(rows, scale=None).digest
+    opened(app, "compare", sts=rows.name, beside="run:scored", tab=PAIRS)
+    told = [one for one in words(app.caption) if one.startswith("Human score")]
+    assert told
+    for one in told:
+        score, scale = re.match(r"Human score (\d\.\d\d) \((.*?)\)", one).groups()
+        assert (float(score) in wanted, scale) == (True, "0 to 4")
+    (figure,) = (chart for chart in app.get("plotly_chart") if "gold score" in chart.proto.spec)
+    assert f"gold score {min(wanted):g} to below" in figure.proto.spec
+    assert f"to {max(wanted):g}" in figure.proto.spec
 
 
 def test_the_report_of_queries_can_be_made_and_downloaded(app, own):
