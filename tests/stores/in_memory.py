@@ -42,7 +42,7 @@ from explorer.ui.results import table_view
 from explorer.ui.runs import run_curves, training_queue
 from explorer.ui.search import neighbours
 from explorer.ui.size import serving, size_export, size_view
-from explorer.ui.start import first_pair, own_pairs_form
+from explorer.ui.start import file_cautions, first_pair
 from explorer.ui.widgets import cosine_meaning, differences, microscope, pair_words
 from tests.evaluating.results_by_hand import result
 from tests.stores import drawn
@@ -330,10 +330,10 @@ def metrics(desk: Desk, x: Any) -> Hashable:
 def texts_cut(desk: Desk, x: Any) -> Hashable:
     of = (x.model, x.pairs.digest, x.settings, x.most, x.use)
     desk.patch.setattr(loaded_encoders, "encoder", lambda *_: SimpleNamespace(max_length=256))
-    desk.patch.setattr(own_pairs_form.cut_texts, "count", lambda *_: of)
+    desk.patch.setattr(file_cautions.cut_texts, "count", lambda *_: of)
     pairs = named(x.pairs, x)
     given = pairs.digest, lambda: pairs.sentences, x.settings, x.most, x.use
-    return own(own_pairs_form.cut_texts_of(found(x), *given), of)
+    return own(file_cautions.cut_texts_of(found(x), *given), of)
 
 
 def two(draw: Any) -> Any:

@@ -14,7 +14,7 @@ from explorer.data.graded.sets import SetIdentity
 from explorer.data.set_items import ItemSet
 from explorer.data.shared_rows import NONE_SHARED, SharedRows
 from explorer.data.text_sets import Corpus
-from explorer.errors import StrataError
+from explorer.errors import SetNotFound, StrataError
 from explorer.training.record import runs
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def in_training_text(found: Iterable[Found], given: ItemSet) -> SharedRows:
         while run is not None:
             try:
                 recipe = run.recipe()
-                every.append(_trained_on(_Question(run.name, str(recipe.made_with), given.digest, given)))
+                every.append(_trained_on(_Question(run.name, repr(recipe), given.digest, given)))
             except StrataError:
                 break
             run = _named(recipe.model) if recipe.model.startswith(run_folder.RUN) else None
@@ -75,29 +75,29 @@ def in_training_text(found: Iterable[Found], given: ItemSet) -> SharedRows:
 
 @dataclass(frozen=True)
 class _Question:
-    """Which rows of a set a run was trained on; the same question has the same run, text and set."""
+    """Which rows of a set a run was trained on; the same recipe, with the digests of its texts, has the same answer."""
 
     run: str
-    made_with: str
+    recipe: str
     digest: str
     given: ItemSet = field(compare=False)
 
 
 @lru_cache(maxsize=256)
 def _trained_on(asked: _Question) -> SharedRows:
-    """A page asks anew whenever it is drawn, and a text may have a million rows."""
+    """A page asks anew whenever it is drawn, and a text may have a million rows. An error is not kept."""
     return shared_rows.trained_on(_texts(runs.find(asked.run)), asked.given)
 
 
 def _texts(run: runs.Run) -> Iterator[Corpus]:
-    """The rows of every training of a run; none of a text that has changed since."""
+    """The rows of every training of a run; an error if a text has changed since."""
     from explorer.training.loop import training_texts
 
     recipe = run.recipe()
     texts = training_texts.read_texts(recipe)
     now = {"data_digest": texts.corpus.digest, **texts.stage_digests()}
     if any(recipe.made_with.get(name) != digest for name, digest in now.items()):
-        return
+        raise SetNotFound(f"The training text of the run '{run.name}' was changed since. Restore it.")
     for own, corpus in zip(recipe.chain, (*(one.corpus for one in texts.stages), texts.corpus), strict=True):
         if own.kind.learns():
             count = training_texts.drawn_count(own, corpus)

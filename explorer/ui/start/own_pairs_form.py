@@ -1,8 +1,7 @@
 """The form for an uploaded file: what it holds, a report on its rows, and the pages that can use it."""
 
 import hashlib
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -12,41 +11,21 @@ import streamlit as st
 
 from explorer.data import corpora, sources, splitting, text_sets, uploads
 from explorer.data.graded import sets
-from explorer.data.labelled import labelled_sets
 from explorer.data.set_items import counted
 from explorer.data.tables import columns, text_rows
 from explorer.data.tables.table import ColumnRoles, Table
-from explorer.encoding.locate.model_names import Found
 from explorer.errors import StrataError
 from explorer.escaping import one_line
-from explorer.measuring.scores.measure import Settings
-from explorer.measuring.sentences import cut_texts
 from explorer.ui import messages
-from explorer.ui.access import cached_texts, loaded_encoders, set_choice, sidebar_choice
+from explorer.ui.access import cached_texts, set_choice, sidebar_choice
 from explorer.ui.frame import page_list, sidebar
+from explorer.ui.start import file_cautions
 from explorer.ui.widgets import controls
 
 NONE = "(none)"
 SCORES = "Scores"
-SAME_TWICE = (
-    "Rows that hold the same sentence twice: {:,}. Every model gives such a row a cosine of 1: check the columns, or "
-    "delete those whose score is not the highest."
-)
-CONTRADICTING = (
-    "{:,} rows hold two sentences that have another score in another row. Keep one row of each pair: no model agrees "
-    "with both."
-)
-OUTLIERS = (
-    "Far from all other scores: {}. Correct or delete it: training scales scores by their range, so that all others "
-    "would be almost equal."
-)
-RARE = (
-    "Classes with fewer than {} rows: {}. Their rows are often predicted wrongly, since a classifier sees few others "
-    "of the class; a single row always is. Add rows of these classes, or remove them."
-)
 LAYERS, TRAIN, SEARCH, MAP = "pages/layers.py", "pages/train.py", "pages/search.py", "pages/map.py"
 PLANS = "pages/plans.py"
-NONE_CUT = "Every text is read to its end: none is longer than {:,} tokens."
 SPLIT_PAIRS = "**{}** in {} (pairs that share a sentence stay together)"
 HALVES = "{:,} in the dev half, {:,} in the test half"
 CROSS_FITTED = "All pairs are trained on, and each is judged by a model that was not trained on it"
@@ -145,17 +124,8 @@ def _from_table(table: Table) -> None:
         messages.number(cards, SCORES, f"{low:g} to {high:g}")
         messages.number(cards, "Words a sentence", f"{report.median_words:g}", f"at most {report.most_words}")
         messages.number(cards, "Exact duplicates", f"{report.duplicates:,}")
-        _too_long(text_sets.SCORED_PAIRS, 2, len(pairs), pairs.digest, lambda: pairs.sentences)
-        for dropped in report.dropped:
-            st.warning(messages.plain(str(dropped)), icon=":material/filter_alt:")
-        if report.set_aside:
-            st.caption(messages.plain(f"Columns set aside (lists, objects or bytes): {', '.join(report.set_aside)}"))
-        if report.same_twice:
-            st.warning(SAME_TWICE.format(report.same_twice), icon=":material/content_copy:")
-        if report.contradicting:
-            st.warning(CONTRADICTING.format(report.contradicting), icon=":material/difference:")
-        if report.outliers:
-            st.warning(messages.plain(OUTLIERS.format(report.outliers_text)), icon=":material/straighten:")
+        file_cautions.too_long(text_sets.SCORED_PAIRS, 2, len(pairs), pairs.digest, lambda: pairs.sentences)
+        file_cautions.of_scores(report)
         offer_pairs(pairs)
 
 
@@ -199,36 +169,6 @@ def _kept_files() -> None:
             controls.callback_button("Forget", partial(forget, one), place=line, key=f"forget {name}", help=FORGET)
 
 
-def _too_long(kind: text_sets.Kind, texts: int, rows: int, digest: str, read: Callable[[], Sequence[str]]) -> None:
-    """How many texts are longer than what the model and the method that fits the rows read, before either begins.
-
-    `texts` are in a row, and `digest` is that of what `read` gives.
-    """
-    from explorer.methods import load, suggested
-
-    method = suggested(kind, texts, rows)
-    longest = load(method).schedule.max_length if method and load(method).trains() else None
-    choice = sidebar_choice.chosen()
-    with suppress(StrataError):  # the encoder has troubles of its own, which the top of the page tells
-        found = choice.found()
-        measured = cut_texts_of(found, digest, read, choice.settings, choice.settings.max_length, cut_texts.EVALUATION)
-        trained = cut_texts_of(found, digest, read, choice.settings, longest, cut_texts.TRAINING)
-        of_method = (f"With {method}: {line}" for line in trained.lines if line not in measured.lines)
-        if lines := [*measured.lines, *of_method]:
-            st.warning("\n\n".join(map(messages.plain, lines)), icon=":material/content_cut:")
-        else:
-            st.caption(NONE_CUT.format(trained.used_limit))
-
-
-@cached_texts.by_stamp(lambda found, digest, read, *how: (found.digest, digest, *how), 16, "Counting tokens …")
-def cut_texts_of(
-    _found: Found, _digest: str, _read: Callable[[], Sequence[str]], _settings: Settings, _most: int | None, _use: str
-) -> cut_texts.CutTexts:
-    """How many texts are longer than an encoder reads in a use, which is at most so many tokens."""
-    encoder = loaded_encoders.encoder(_found, _settings)
-    return cut_texts.count(encoder, _read(), _most and min(_most, encoder.max_length), _use)
-
-
 def kind_chosen(table: Table, recognised: text_sets.Kind) -> text_sets.Kind:
     """What the file holds, to be corrected if it was not recognised."""
     titles = {kind.title: kind for kind in KINDS}
@@ -245,10 +185,10 @@ def show(name: str, data: bytes, table: Table, kind: text_sets.Kind) -> None:
     st.dataframe([dict(zip(table.columns, row, strict=True)) for row in table.rows[:PREVIEW]], hide_index=True)
     used_columns = [table.column(column) for text in kind.texts if (column := roles.column(text.role))]
     digest = text_sets.digest_of((hashlib.sha256(data).hexdigest(), used))
-    _too_long(
+    file_cautions.too_long(
         kind, len(used_columns), len(table.rows), digest, lambda: [one_line(cell) for cell in chain(*used_columns)]
     )
-    unscored = _why_unscored(table, roles) if kind == text_sets.LABELLED_TEXTS else ""
+    unscored = file_cautions.why_unscored(table, roles) if kind == text_sets.LABELLED_TEXTS else ""
     scored, parted = kind in set_choice.SCORED, kind not in (text_sets.BACK_TRANSLATIONS, text_sets.DOCUMENTS)
 
     def button(label: str, icon: str, page: str, choose: Callable[[str], dict[str, str]], why_not: str = "") -> None:
@@ -281,19 +221,6 @@ def show(name: str, data: bytes, table: Table, kind: text_sets.Kind) -> None:
         if parted:
             button("Map it", ":material/scatter_plot:", MAP, lambda path: {"mapped": "a file", "map_file": path})
     st.caption("The file is kept on this machine, and every page offers it.")
-
-
-def _why_unscored(table: Table, roles: ColumnRoles) -> str:
-    """Why models cannot be scored on labelled texts, "" if they can; shows the reason, or the classes with few rows."""
-    try:
-        rows, report = text_rows.labelled(table, roles)
-        labelled_sets.check(labelled_sets.LabelledSet(rows.name, rows))
-    except StrataError as error:
-        st.warning(messages.plain(str(error)), icon=":material/block:")
-        return str(error)
-    if report.rare:
-        st.warning(messages.plain(RARE.format(text_rows.FEW_OF_CLASS, report.rare_text)), icon=":material/balance:")
-    return ""
 
 
 def offer_pairs(pairs: text_sets.GradedPairs) -> None:

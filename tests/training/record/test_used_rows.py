@@ -88,3 +88,4 @@ def test_of_a_text_that_was_changed_nothing_is_known(pairs, text, place):
         assert used("run:changed", pairs) == (0, None)
     finally:
         Path(text).write_text(before, encoding="utf-8")
+    assert used("run:changed", pairs) == (ROWS, TRAINED), "the text is there again"

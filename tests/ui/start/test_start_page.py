@@ -19,7 +19,7 @@ from explorer.measuring.scores.metrics import LEAST_PAIRS
 from explorer.training.record import runs
 from explorer.ui import layers
 from explorer.ui.runs import training_form
-from explorer.ui.start import own_pairs_form, ways_in
+from explorer.ui.start import file_cautions, own_pairs_form, ways_in
 from explorer.ui.train import text_form
 from tests import trainings
 from tests.visits import buttons, cards, error_of, layer_table, measured, opened, pressed, tab, words
@@ -310,7 +310,7 @@ def labelled(**classes):
 def test_a_labelled_file_names_its_small_classes_and_is_scored_all_the_same(fresh):
     upload(fresh, labelled(HUM=60, LOC=57, ABBR=3))
     (told,) = words(fresh.warning)
-    assert told == own_pairs_form.RARE.format(text_rows.FEW_OF_CLASS, "'ABBR' 3")
+    assert told == file_cautions.RARE.format(text_rows.FEW_OF_CLASS, "'ABBR' 3")
     assert not fresh.button(key=FIND_CLASSES).disabled
 
 
@@ -347,14 +347,14 @@ def test_what_cannot_be_used_says_what_to_do_and_offers_nothing(fresh, data, tol
 
 def test_rows_with_one_sentence_twice_are_warned_of(fresh):
     upload(fresh, lines() + b"\nwe sing a song;we sing a song;2\n")
-    assert own_pairs_form.SAME_TWICE.format(1) in words(fresh.warning)
+    assert file_cautions.SAME_TWICE.format(1) in words(fresh.warning)
 
 
 def test_an_outlying_score_and_pairs_with_two_scores_are_warned_of(fresh):
     upload(fresh, lines() + b"\nwe sing a song;they hum a tune;2\nthey hum a tune;we sing a song;9e9\n")
     shown = words(fresh.warning)
-    assert own_pairs_form.CONTRADICTING.format(2) in shown
-    (told,) = (one for one in shown if one.startswith(own_pairs_form.OUTLIERS.partition("{")[0]))
+    assert file_cautions.CONTRADICTING.format(2) in shown
+    (told,) = (one for one in shown if one.startswith(file_cautions.OUTLIERS.partition("{")[0]))
     assert "9e+09 (line " in told
 
 
