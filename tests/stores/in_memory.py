@@ -365,8 +365,8 @@ STORES: Mapping[str, Store | tuple[Store, ...]] = {
         encoders,
     ),
     "Texts and sets": Store(
-        {"scores": one_of((1.0, 2.0, 3.0), (3.0, 2.0, 1.0), (1.0, 3.0, 2.0)), "text": one_of("one", "two"),
-         "relevant": one_of(0, 1)},
+        {"scores": one_of(*(tuple(map(float, digits)) for digits in ("12345", "54321", "13245"))),
+         "text": one_of("one", "two"), "relevant": one_of(0, 1)},
         SECONDS,
         sources,
         bases=5,

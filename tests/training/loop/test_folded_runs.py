@@ -144,8 +144,10 @@ def test_rows_that_all_share_sentences_or_leave_a_fold_without_a_batch_are_refus
     linked = few(tmp_path, *(f"{number},a dog {number},a dog {number + 1}" for number in range(6)))
     with pytest.raises(TooFewRows, match=r"The 6 rows of few\.csv cannot be divided .* name another dev set and test"):
         train(new(place, "cosent", **given(linked)))
-    # of four rows three are linked: the model that judges these has one to train on
-    uneven = few(tmp_path, "1,a dog,a man", "2,a dog,a train", "3,a train,the park", "0,no,red ball")
+    # of five rows four are linked: the model that judges these has one to train on
+    uneven = few(
+        tmp_path, "1,a dog,a man", "2,a dog,a train", "3,a train,the park", "4,the park,a cat", "0,no,red ball"
+    )
     run = new(place, "cosent", **given(uneven, batch_size=2))
     message = r"few\.csv without the rows of fold \d of 2 has 1 row to train on, but a batch takes 2\. Use more rows\."
     with pytest.raises(TooFewRows, match=message):
