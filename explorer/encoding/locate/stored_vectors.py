@@ -24,6 +24,8 @@ def are_in(folder: Path) -> bool:
 
 def is_named(source: str) -> bool:
     """Whether a source names vectors. A folder with a model in it is one of a model, whatever else it holds."""
+    if not source.strip():  # as a path, it would be the current folder
+        return False
     with suppress(OSError, StrataError):
         return opening.is_vectors(source) and not (given_path(source) / "config.json").is_file()
     return False

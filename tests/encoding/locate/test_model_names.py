@@ -8,6 +8,7 @@ import socket
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from explorer.encoding.load.loading import load
@@ -85,6 +86,15 @@ def test_what_cannot_name_a_model_is_refused_in_words(cache, kind, name):
     _, error, words = NO_NAMES[kind]
     with pytest.raises(error, match=words.replace("{name}", name)):
         find(name)
+
+
+@pytest.mark.parametrize("name", ["", " \n"])
+@pytest.mark.parametrize("online", [False, True])
+def test_an_empty_name_is_not_the_current_folder(tmp_path, monkeypatch, name, online):
+    np.save(tmp_path / "vectors.npy", np.eye(2))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadChoice, match=r"^No model is named\. Give 'all-MiniLM-L6-v2', a folder, or a name"):
+        find(name, online)
 
 
 def test_a_file_is_not_a_folder(bert):
