@@ -14,7 +14,7 @@ from explorer.errors import BadChoice
 from explorer.places import given_path
 from explorer.studies.blend import blending
 from explorer.studies.blend.blend_curve import DEV, POINTS, BlendCurve
-from strata.models import Model, ModelLike, load
+from strata.models import Model, ModelLike, load, source_of
 from strata.runs import Run
 from strata.shown import Shown
 
@@ -98,7 +98,7 @@ def blend(
     """
     given = blending.BlendOptions(alpha, points)
     if tuned is None:
-        run = base if isinstance(base, Run) else Run.open(base.source if isinstance(base, Model) else base)
+        run = base if isinstance(base, Run) else Run.open(source_of(base))
         if dev is not None or tests is not None:
             raise BadChoice("A run is blended on its own evaluation sets. Leave out dev and tests, or name two models.")
         weights, curve = output.shown(blending.of_runs([run.engine], given.shares))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -117,7 +117,7 @@ def evaluate(
     `titles` (layers & poolings), `corpus`, `again` and `online`. A result that is saved is not measured again. An
     interrupt keeps what was measured; the same call goes on from there.
     """
-    listed = [models] if isinstance(models, str | PathLike | Model) else list(models)
+    listed = [models] if isinstance(models, str) or not isinstance(models, Iterable) else list(models)
     given = tuple(map(load, listed))
     named: list[str] = []
     for task in [tasks] if isinstance(tasks, str | PathLike) else tasks:

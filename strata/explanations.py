@@ -16,7 +16,7 @@ from explorer.errors import BadChoice
 from explorer.measuring.sentences import edit_tables
 from explorer.measuring.sentences.word_pairs import WordPair, measured
 from explorer.measuring.sentences.word_tables import REST, cut_notes, edits_of, missed_notes, side_by_side, summary
-from strata.models import ModelLike, load, loaded_like
+from strata.models import ModelLike, load, loaded_like, text
 from strata.shown import Shown
 
 if TYPE_CHECKING:
@@ -123,6 +123,7 @@ def explain(
     """
     if reference not in REFERENCES:
         raise BadChoice(f"'{reference}' replaces no words. Choose one of {', '.join(REFERENCES)}.")
+    pair = text(first, "first"), text(second, "second")
     one = load(model)
     sides = {"A": one, **({} if model_b is None else {"B": loaded_like(model_b, one)})}
     found = {}
@@ -130,7 +131,7 @@ def explain(
         reading, settings = named(layer_and_pooling, of.found.folder), of.settings
         work = measured(
             of.found,
-            (first, second),
+            pair,
             reading,
             partial(getattr, of, "differentiable"),
             reference,
@@ -139,4 +140,4 @@ def explain(
             matrix=True,
         )
         found[side] = output.shown(work)
-    return Explanation((first, second), reference, found)
+    return Explanation(pair, reference, found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from explorer.commands.parts import output
 from explorer.encoding.load import chosen_prompts, declared, loading
 from explorer.encoding.locate import layout, model_names, stored_vectors
+from explorer.encoding.locate.lookup import BUNDLED
 from explorer.encoding.read.attention import EAGER
+from explorer.errors import BadChoice, DataError
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from strata.shown import Shown
@@ -82,6 +84,7 @@ class Model(Shown):
         return f"<Model {self.name}: {self.default}>"
 
 
+SHOWN = 80  # characters of a value in an error
 ModelLike = str | PathLike[str] | Model  # how every function takes a model
 
 
@@ -103,10 +106,22 @@ def load(
     """
     if isinstance(model, Model):
         return model
-    source = str(model)
+    source = source_of(model)
     settings = Settings(precision, device, max_length)
     found = output.shown(model_names.fetch(source)) if online else model_names.find(source)
     return Model(source, chosen_prompts.after(found, prompt), settings)
+
+
+def source_of(model: ModelLike) -> str:
+    """The name of a model, as it was given."""
+    if isinstance(model, Model):
+        return model.source
+    if isinstance(model, str | PathLike):
+        return str(model)
+    raise BadChoice(
+        f"{shown_value(model)} is no model. Give a name such as '{BUNDLED}', a folder, a hub id, run:NAME, or what "
+        "strata.load gives; the model of a run is its .model."
+    )
 
 
 def loaded_like(model: ModelLike, other: Model) -> Model:
@@ -121,6 +136,31 @@ def loaded_like(model: ModelLike, other: Model) -> Model:
     )
 
 
+def text(value: object, name: str) -> str:
+    """A text, or an error that names its place and what is there instead."""
+    if isinstance(value, str):
+        return value
+    raise DataError(
+        f"{name} is {shown_value(value)}, and only text (str) can be encoded. Leave it out, as .dropna() does in a "
+        "column of pandas, or turn it into text with str()."
+    )
+
+
+def texts(values: object, name: str) -> list[str]:
+    """The texts of a list, an array or a column."""
+    # a table or a mapping would give the names of its columns, and bytes would give numbers
+    table = isinstance(values, Mapping) or getattr(values, "ndim", 1) != 1
+    if table or isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        kind = type(values).__name__
+        raise DataError(f"{name} is of type {kind}, not a list of texts. Give a list, or one column of a table.")
+    return [text(value, f"{name}[{place}]") for place, value in enumerate(values)]
+
+
+def shown_value(value: object) -> str:
+    """A value and its type, on one line."""
+    return f"{' '.join(repr(value).split())[:SHOWN]} ({type(value).__name__})"
+
+
 def encode(
     model: ModelLike, sentences: str | Sequence[str], layer_and_pooling: str | None = None
 ) -> NDArray[np.float32]:
@@ -130,7 +170,7 @@ def encode(
     vectors are those of `SentenceTransformer(model).encode`.
     """
     given = load(model)
-    texts = [sentences] if isinstance(sentences, str) else list(sentences)
+    listed = texts([sentences] if isinstance(sentences, str) else sentences, "sentences")
     reading = declared.named(layer_and_pooling, given.found.folder)
-    vectors = output.shown(of_reading(given.encoder, texts, reading, given.settings.max_length))
+    vectors = output.shown(of_reading(given.encoder, listed, reading, given.settings.max_length))
     return vectors[0] if isinstance(sentences, str) else vectors

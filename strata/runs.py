@@ -16,7 +16,7 @@ from explorer.measuring.comparing import learned
 from explorer.places import given_path, runs_folder
 from explorer.training.record import runs
 from explorer.training.record.status import Status
-from strata.models import Model, ModelLike, load
+from strata.models import Model, ModelLike, load, source_of
 from strata.shown import Shown
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _recipe(
     chosen = method or text_defaults.fitting(data)[0]
     fields: dict[str, Any] = {
         "method": chosen,
-        "model": base.source if isinstance(base, Model) else str(base),
+        "model": source_of(base),
         "data": data,
         "seeds": (seeds,) if isinstance(seeds, int) else tuple(seeds),
     }

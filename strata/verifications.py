@@ -15,7 +15,7 @@ from explorer.errors import BadChoice
 from explorer.studies.serving import given_vectors, verdict, verification
 from explorer.studies.serving.given_vectors import VerifyOptions
 from explorer.studies.size.picture import limited
-from strata.models import ModelLike, load
+from strata.models import ModelLike, load, texts
 from strata.shown import Shown
 
 if TYPE_CHECKING:
@@ -83,6 +83,6 @@ def verify(
     elif sentences is None or isinstance(sentences, str | PathLike):
         raise BadChoice("The vectors are an array, so the sentences are a list, in the same order. Give one.")
     else:
-        served = given_vectors.of_arrays("the vectors", sentences, vectors)
+        served = given_vectors.of_arrays("the vectors", texts(sentences, "sentences"), vectors)
     encoder = limited(given.encoder, given.settings.max_length)
     return Verification(output.shown(verification.verify(given.found, encoder, served, options)))

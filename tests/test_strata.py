@@ -3,6 +3,7 @@
 import ast
 import inspect
 import io
+import math
 import os
 import signal
 import subprocess
@@ -11,6 +12,8 @@ import textwrap
 from itertools import count
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import strata
@@ -20,6 +23,7 @@ from explorer.progress import Progress
 from explorer.training.loop.learner import Learner
 from tests import trainings
 from tests.live import ROOT
+from tests.tiny_models import save_tiny
 
 SLOW = ("torch", "transformers", "streamlit", "numpy", "pandas", "scipy", "sklearn", "plotly")
 SOURCE = ast.parse((ROOT / "strata" / "__init__.py").read_text(encoding="utf-8"))
@@ -30,6 +34,12 @@ def python(code: str, cwd: Path, *first: Path) -> subprocess.CompletedProcess[st
     path = os.pathsep.join(map(str, (*first, ROOT)))
     command = [sys.executable, "-c", textwrap.dedent(code)]
     return subprocess.run(command, cwd=cwd, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    """A tiny model, as every function takes it."""
+    return strata.load(save_tiny("bert", tmp_path_factory.mktemp("model")))
 
 
 def test_importing_it_loads_no_library():
@@ -55,6 +65,39 @@ def test_every_error_is_there_to_be_caught():
     assert known <= {*vars(strata.errors)}
     with pytest.raises(strata.errors.StrataError, match=r"no setting 'temprature'\. Did you mean 'temperature'"):
         strata.train(method="simcse", temprature=1)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda model: strata.encode(model, ["a", None]),
+            r"sentences\[1\] is None \(NoneType\), and only text \(str\)",
+        ),
+        (lambda model: strata.encode(model, pd.Series(["a", "b", math.nan])), r"sentences\[2\] is nan \(float\)"),
+        (lambda model: strata.encode(model, [1]), r"sentences\[0\] is 1 \(int\)"),
+        (
+            lambda model: strata.encode(model, pd.DataFrame({"text": ["a"]})),
+            "sentences is of type DataFrame, not a list",
+        ),
+        (lambda model: strata.encode(model, 3), "sentences is of type int, not a list of texts"),
+        (lambda model: strata.explain(model, "a", None), r"second is None \(NoneType\)"),
+        (lambda model: strata.verify(model, np.eye(2), ["a", 1.5]), r"sentences\[1\] is 1\.5 \(float\)"),
+        (lambda _: strata.load(3), r"3 \(int\) is no model\. Give a name such as 'all-MiniLM-L6-v2', a folder"),
+        (lambda _: strata.evaluate(3), r"3 \(int\) is no model"),
+        (lambda _: strata.blend(3), r"3 \(int\) is no model"),
+        (lambda _: strata.train(3), r"3 \(int\) is no model"),
+    ],
+)
+def test_a_value_of_a_wrong_type_is_named_with_its_place(tiny, call, message):
+    with pytest.raises(strata.errors.StrataError, match=f"^{message}"):
+        call(tiny)
+
+
+def test_a_column_is_encoded_as_a_list_is(tiny):
+    listed = strata.encode(tiny, ["a man", "a dog"])
+    for column in (pd.Series(["a man", "a dog"], index=[7, 3]), np.array(["a man", "a dog"]), iter(("a man", "a dog"))):
+        assert np.array_equal(strata.encode(tiny, column), listed)
 
 
 @pytest.mark.parametrize("where", ["here", "installed", "imported"])
