@@ -60,6 +60,11 @@ def kept_tokens(tokenizer: PreTrainedTokenizerBase) -> list[int]:
     return [number for token, number in every if number not in special and not _PLACEHOLDER.fullmatch(token)]
 
 
+def width(encoder: Encoder, pooling: str) -> int:
+    """The dimension of the vectors of tokens."""
+    return encoder.default_head.width(encoder.width) if pooling == MODEL_DEFAULT else encoder.width
+
+
 def token_vectors(encoder: Encoder, numbers: Sequence[int], pooling: str) -> Work[NDArray[np.float32]]:
     """The vector (token, width) of each token between the special tokens of a sentence, with nothing else."""
     import torch

@@ -38,8 +38,8 @@ class StaticOptions(Knobs):
         256,
         low=0,
         title="Dimensions",
-        help="Principal components of the token vectors; at most the width of the encoder. 0 keeps the vectors without "
-        "PCA.",
+        help="Principal components of the token vectors, at most the width of the encoder; the default is cut to it. "
+        "0 keeps the vectors without PCA.",
     )
     sif: float = knob(
         1e-4,
@@ -70,6 +70,7 @@ def distilled(encoder: Encoder, options: StaticOptions) -> Work[StaticEncoder]:
 
     tokenizer = tokens_alone.bare_tokenizer(encoder)
     numbers = tokens_alone.kept_tokens(tokenizer)
+    _check_dimensions(options.dimensions, tokens_alone.width(encoder, options.pooling), encoder.name)
     vectors = yield from tokens_alone.token_vectors(encoder, numbers, options.pooling)
     yield Progress(Phase.FITTING, 0, 0)
     rows = _reduced(vectors, options.dimensions, encoder.name) * sif_weights(len(numbers), options.sif)[:, None]
@@ -91,8 +92,17 @@ def distilled(encoder: Encoder, options: StaticOptions) -> Work[StaticEncoder]:
     )
 
 
+def _check_dimensions(dimensions: int, width: int, name: str) -> None:
+    """Refuse more dimensions than there are, before tokens are encoded; the default is cut instead."""
+    if dimensions > width and dimensions != StaticOptions.knobs["dimensions"].default:
+        raise BadChoice(
+            f"{dimensions} is not a possible number of dimensions: the token vectors of '{name}' have {width}. Choose "
+            f"1 to {width}, or 0 to keep them without PCA."
+        )
+
+
 def _reduced(vectors: Vectors, dimensions: int, name: str) -> Vectors:
-    """Principal components of the vectors, at most as many as they are wide; the vectors themselves for 0."""
+    """Principal components of the vectors, as many as they are wide if that is less; the vectors for 0."""
     components = min(dimensions, vectors.shape[1])
     if not components:
         return vectors

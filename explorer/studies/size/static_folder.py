@@ -72,19 +72,21 @@ def card(static: StaticEncoder, found: Found, options: StaticOptions) -> str:
     parts = (
         metadata(found),
         f"# {plain(name_of(found))}",
-        *about(found, options),
+        *about(found, options, static.width),
         "## Use",
         fenced("python", source_code.sentence_transformers(static.default_head)),
         "## Size",
-        table(("", ""), [("Tokens with a vector", f"{_count(static):,}"), ("Dimensions", f"{static.width}")]),
+        table(("", ""), [("Tokens with a vector", f"{_count(static):,}")]),
     )
     return "\n\n".join(parts) + "\n"
 
 
-def about(found: Found, options: StaticOptions) -> tuple[str, ...]:
-    """What the encoder is, of which model it was made, and how, as parts of a card."""
+def about(found: Found, options: StaticOptions, width: int) -> tuple[str, ...]:
+    """What the encoder of this width is, of which model it was made, and how, as parts of a card."""
     values = options.by_name()
-    rows = [(one.label, one.titles.get(values[name], one.text(values[name]))) for name, one in options.knobs.items()]
+    texts = {name: one.titles.get(values[name], one.text(values[name])) for name, one in options.knobs.items()}
+    texts["dimensions"] = f"{width}" if options.dimensions else f"{width}, without PCA"
+    rows = [(one.label, texts[name]) for name, one in options.knobs.items()]
     return (
         f"Static embeddings of {plain(found.name)}: one vector for each token of its vocabulary. The vector of a text "
         "is the normalised mean of the vectors of its tokens. Made with Strata by the recipe of model2vec: each token "

@@ -36,8 +36,9 @@ def show(subject: size_view.SizeRequest, picture: Picture) -> None:
         if point.model not in named:  # the same files may have been measured under other names
             raise BadChoice(f"'{point.model}' has another name now. Choose that encoder as model A to export it.")
         found = named[point.model]
-        made = static_folder.about(subject.found, StaticOptions()) if subject.static and found is models[-1] else ()
         (encoder,) = yield from size_view.loaded(subject, [found])
+        static = subject.static and found is models[-1]
+        made = static_folder.about(subject.found, StaticOptions(), encoder.width) if static else ()
         about = picture, point, subject.given, subject.named, subject.text, subject.options, folder, subject.words
         yield from small_encoder.export_measured(encoder, found, *about, made)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,7 @@ def slow_table(folder: Path, kind: str, options: StaticOptions) -> np.ndarray:
     [
         ("bert", FEW),
         ("roberta", StaticOptions(dimensions=8, sif=1e-2, pooling="token")),
-        ("t5", StaticOptions(dimensions=64)),  # more than it is wide
+        ("t5", StaticOptions()),  # the default, which is more than it is wide
         ("gpt2", FEW),
         ("distilbert", StaticOptions(dimensions=0, sif=0, pooling="model default")),
     ],
@@ -103,6 +104,7 @@ def test_its_card_says_of_which_model_it_was_made_and_how(made):
     assert "Static embeddings of source: one vector for each token" in card
     assert of_folder("source", source).digest in card
     assert "| SIF coefficient a | 0.0001 |" in card
+    assert re.findall(r"\| Dimensions \| (.*) \|", card) == ["8"]
     assert f"| Tokens with a vector | {len(kept_tokens(tiny_tokenizer('bert')))} |" in card
 
 
@@ -129,6 +131,20 @@ def test_placeholders_get_no_vector():
     before = kept_tokens(tokenizer)
     tokenizer.add_tokens(["[unused7]", "[unused]"])
     assert kept_tokens(tokenizer) == [*before, tokenizer.convert_tokens_to_ids("[unused]")]
+
+
+@pytest.mark.parametrize(("dimensions", "stated"), [(256, f"{WIDTH}"), (0, f"{WIDTH}, without PCA")])
+def test_its_card_states_the_dimensions_that_it_has(tmp_path, dimensions, stated):
+    source = save_tiny("bert", tmp_path / "source")
+    finish(static_folder.export(of_folder("source", source), StaticOptions(dimensions=dimensions), tmp_path / "static"))
+    card = (tmp_path / "static" / "README.md").read_text()
+    assert re.findall(r"\| Dimensions \| (.*) \|", card) == [stated]
+
+
+def test_more_dimensions_than_there_are_are_refused_before_tokens_are_encoded(tmp_path):
+    encoder = encoder_of(save_tiny("bert", tmp_path / "source"))
+    with pytest.raises(BadChoice, match=r"33 is not a possible number .*'tiny' have 32\. Choose 1 to 32, or 0 to keep"):
+        next(distilled(encoder, StaticOptions(dimensions=WIDTH + 1)))
 
 
 def test_what_no_static_encoder_can_be_made_of_is_refused_in_one_line(made, tmp_path):
