@@ -85,6 +85,14 @@ def parsed(text: str, where: str, next_step: str, same: Mapping[str, str] | None
         raise BadChoice(f"{where} is not YAML ({' '.join(str(error).split())[:200]}). {next_step}") from error
 
 
+def mapping(text: str, where: str, next_step: str, same: Mapping[str, str] | None = None) -> dict[Any, Any]:
+    """The mapping that a text states; a table or a list of lines is also YAML, and is refused without its content."""
+    content = parsed(text, where, next_step, same)
+    if not isinstance(content, dict):
+        raise BadChoice(f"{where} is no YAML mapping, whose lines are 'name: value'. {next_step}")
+    return content
+
+
 def written(content: Any) -> str:
     """The text of a value, which `parsed` reads as the same value."""
     return _dumped(content, 110, _with_numbers)

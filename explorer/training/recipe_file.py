@@ -19,12 +19,11 @@ def read(path: Path) -> Recipe:
 @lru_cache(maxsize=256)  # pages read the recipes of all runs in every rerun
 def from_yaml(text: str, where: str) -> Recipe:
     """The recipe in a file's text."""
-    content = safe_yaml.parsed(text, where, "Give a recipe.yaml.")
-    if isinstance(content, dict):
-        content.setdefault(ELSEWHERE, [])  # in runs of before there was a choice, nothing was scored
-        if isinstance(content.get("made_with"), dict):
-            _check_made_with(content["made_with"], where)
-            _name_as_chosen(content)
+    content = safe_yaml.mapping(text, where, "Give a recipe.yaml.")
+    content.setdefault(ELSEWHERE, [])  # in runs of before there was a choice, nothing was scored
+    if isinstance(content.get("made_with"), dict):
+        _check_made_with(content["made_with"], where)
+        _name_as_chosen(content)
     return Recipe.read(content, where)
 
 

@@ -253,13 +253,17 @@ def bomb(levels: int = 9) -> str:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "mine.yaml cannot be None. Give any of method, model, data"),
+        ("", "mine.yaml is no YAML mapping, whose lines are 'name: value'. Give a recipe.yaml.$"),
         ("method: [sg-opt", "is not YAML.*Give a recipe.yaml"),
         ("\tmethod: sg", "is not YAML"),
         ("method: sg\nmethod", "is not YAML"),
         ("[" * 5000, "is not YAML"),
-        ("- method: sg", r"mine.yaml cannot be \[{'method': 'sg'}\]\. Give any of method"),
-        ("sg-opt", "mine.yaml cannot be 'sg-opt'. Give any of method"),
+        ("- method: sg", "mine.yaml is no YAML mapping"),
+        ("sg-opt", "mine.yaml is no YAML mapping"),
+        (
+            "sentence1,sentence2,score\nA girl is styling her hair.,A girl brushes it.,0.5\n" * 9,
+            "is no YAML mapping, whose",
+        ),
         ("model: x", "mine.yaml: method is missing. There are: method, model"),
         ("method: sg\nsteps: 3", "mine.yaml: There is no setting 'steps'.* There are: .*settings"),
         ("method: sg\n1: 3", "mine.yaml: There is no setting '1'"),

@@ -43,9 +43,7 @@ def from_yaml(text: str, where: str, name: str = "plan") -> Plan:
 
     `name` is its name if it states none. Whether its cells can be trained is checked by `cells`.
     """
-    content = safe_yaml.parsed(text, where, "Give the file of a plan.", SINGULAR)
-    if not isinstance(content, dict):
-        return Plan.read(content, where)  # which refuses it
+    content = safe_yaml.mapping(text, where, "Give the file of a plan.", SINGULAR)
     given = {"name": name, **{SINGULAR.get(key, key): value for key, value in content.items()}}
     if TRAINING_ROWS.name in given:  # a word for a list of the grid
         grid = given.get("grid", {})

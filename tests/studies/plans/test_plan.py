@@ -126,7 +126,8 @@ def test_a_file_says_the_same_as_the_plan_and_single_values_need_no_list(plan):
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("- simcse\n", "there cannot be ['simcse']. Give any of name, methods"),
+        ("- simcse\n", "there is no YAML mapping, whose lines are 'name: value'. Give the file of a plan."),
+        ("sentence1,sentence2,score\nA girl is styling her hair.,A girl brushes it.,0.5\n", "there is no YAML mapping"),
         ("methods: [simcse\n", "not YAML"),
         ("methods: &a [simcse]\nmodels: *a\n", "no aliases"),
         ("methods: simcse\nseedz: 1\n", "there: There is no setting 'seedz'. Did you mean 'seeds'"),
