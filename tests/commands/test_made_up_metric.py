@@ -79,7 +79,8 @@ def test_commands_take_it_in_any_case_and_name_it_among_those_there_are(place, a
     assert told["metric"] == "Concordance"
     err = refused("score", place.model, "--metric", "tau")
     assert (
-        "no metric 'tau'. Choose one of Spearman, Pearson, average precision, F1, best accuracy, Concordance, " in err
+        "no metric 'tau'. Choose one that the set has: of scored pairs Spearman, Pearson, average precision, F1, "
+        "best accuracy, Concordance; of " in err
     )
 
 

@@ -171,7 +171,8 @@ def test_a_kind_has_the_measures_that_it_says_and_text_csv_and_json_agree(place,
         ("queries", "pearson", "There is no metric 'Pearson' of queries.tsv. Choose one of nDCG@10, MRR@10"),
         ("triplets", "nDCG@10", "There is no metric 'nDCG@10' of triplets.tsv. Choose one of accuracy."),
         ("pairs", "accuracy", "There is no metric 'accuracy' of pairs.tsv. Choose one of Spearman, Pearson."),
-        ("labels", "tau", "There is no metric 'tau'. Choose one of Spearman"),
+        ("labels", "tau", "There is no metric 'tau'. Choose one that the set has: of scored pairs Spearman, Pearson,"),
+        ("labels", "tau", "; of queries with passages nDCG@10, MRR@10,"),
     ],
 )
 def test_a_measure_of_another_kind_is_refused_before_anything_is_measured(place, files, refused, kind, metric, message):

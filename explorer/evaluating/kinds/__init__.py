@@ -224,8 +224,11 @@ class MeasureOptions(Knobs):
     def consistent(self) -> None:
         """Write the measure as it is called, of any kind of set; others than any set has are refused."""
         check_aggregate(self.aggregate)
-        known = *(name for name, one in METRICS.items() if one.offered), *explained()
-        object.__setattr__(self, "metric", named(self.metric, known) if self.metric else None)
+        of_pairs = [name for name, one in METRICS.items() if one.offered]
+        by_kind = {kind.in_words: [*kind.explained] or of_pairs for kind in reversed(every())}
+        choices = "that the set has: " + "; ".join(f"of {what} {', '.join(those)}" for what, those in by_kind.items())
+        known = tuple(dict.fromkeys(chain.from_iterable(by_kind.values())))
+        object.__setattr__(self, "metric", named(self.metric, known, choices=choices) if self.metric else None)
 
 
 def only_scored_pairs(

@@ -298,12 +298,15 @@ def measure_in_words(name: str) -> str:
     return metric if aggregate == AGGREGATES[0] else f"{metric}, {aggregate}"
 
 
-def named(written: str, among: Sequence[str] = (), where: str = "") -> str:
-    """The metric with a name, in any case, among those that a set has; by default those of scored pairs."""
+def named(written: str, among: Sequence[str] = (), where: str = "", choices: str = "") -> str:
+    """The metric with a name, in any case, among those that a set has; by default those of scored pairs.
+
+    An error offers them all, or the `choices` in words.
+    """
     among = among or [name for name, metric in METRICS.items() if metric.offered]
     known = {name.lower(): name for name in among}
     if written.lower() not in known:
-        raise BadChoice(f"There is no metric '{written}'{where}. Choose one of {', '.join(among)}.")
+        raise BadChoice(f"There is no metric '{written}'{where}. Choose one {choices or 'of ' + ', '.join(among)}.")
     return known[written.lower()]
 
 
