@@ -200,5 +200,5 @@ def _words(
         return loading.load(model, "float32", settings.device, attention=EAGER)
 
     sides = dict(zip("AB", zip(models, (about.one_reading, about.other_reading), strict=True), strict=True))
-    pairs = [(one.first, one.second) for one in probes.pairs]
+    pairs = [(one.first, one.second) for one in probes.shown_pairs]
     return output.shown(of_pairs(sides, pairs, loaded, settings.max_length, settings.device))

@@ -3,12 +3,15 @@
 import json
 import os
 import signal
+from dataclasses import replace
 from html import unescape
 
 import pytest
 
+from explorer.measuring.scores.judge import PackChange, PairChange, Share
 from explorer.measuring.scores.layer_scores import for_people
 from explorer.measuring.sentences import word_pairs
+from explorer.training.record import status as statuses
 from tests.html_tables import tables
 from tests.html_tables import told as shown
 from tests.spoiling import configure
@@ -99,7 +102,20 @@ def test_an_encoder_of_another_depth_is_compared_by_its_reading(place, tmp_path,
     assert "A has 2 layers and B 1: cell by cell they cannot be compared." in out
 
 
-def test_the_report_holds_the_numbers_of_the_json(place, run, done, answered, tmp_path):
+@pytest.fixture
+def learned(run):
+    """Until the test ends, the run has learned what one of its pairs shows."""
+    status = run.status()
+    sides = Share(0.1, 0.0, 0.2), Share(0.7, 0.6, 0.8)
+    pack = PackChange("negation", 60, *sides, 0.4, 0.8)
+    texts = ("The door is open.", "The door is not open."), ("He left at six.", "At six he went away.")
+    pairs = PairChange("negation", *texts[0], 0.9, 0.2), PairChange("paraphrase", *texts[1], 0.7, 0.7)
+    statuses.write(run.folder, replace(status, verdict=replace(status.verdict, packs=(pack,), pairs=pairs)))
+    yield run
+    statuses.write(run.folder, status)
+
+
+def test_the_report_holds_the_numbers_of_the_json(place, learned, done, answered, tmp_path):
     file = tmp_path / "new folder" / "out.html"
     words = ("compare", place.model, "run:tuned", "--sts", place.test, "--reading", "cls of layer 2", "--pooling=max")
     out, err = done(*words, "--json", "--report", file)
@@ -107,7 +123,7 @@ def test_the_report_holds_the_numbers_of_the_json(place, run, done, answered, tm
     page = file.read_text(encoding="utf-8")
     found = tables(page)
     pairs = numbers["learned"]["pairs"]
-    assert page.count("What each word adds to the cosine, A and B</h3>") == len(pairs) > 0
+    assert page.count("What each word adds to the cosine, A and B</h3>") == len(pairs) == 1, "the one that shows it"
     assert all(f"{one['first']} / {one['second']}" in unescape(page) for one in pairs)
     assert found[0] == numbers["cosines_by_grade"]
     assert found[1] == for_people(numbers["geometry"]["layers"])

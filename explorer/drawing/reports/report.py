@@ -61,6 +61,8 @@ def _learned(findings: comparison_report.Findings) -> Iterator[str]:
     if line is None:
         return
     yield standalone.paragraph((("How sure: ", True), (learned.sure(findings.learned), False)))
+    if findings.probes.packs:
+        yield note(learned.HOW_SURE)
     if findings.where:
         yield standalone.paragraph((("Where: ", True), (findings.where, False)))
     if findings.probes.why_none:
@@ -74,7 +76,7 @@ def _learned(findings: comparison_report.Findings) -> Iterator[str]:
             cosines = in_words.cosines(pair.before, pair.after)
             pairs.append(standalone.pair(pair_words.what_is_right(pair.pack), *marked, cosines))
         yield standalone.side_by_side(*pairs, kind="cards")
-        yield note(f"{learned.HOW_SURE} {learned.HOW_CHOSEN}")
+        yield note(learned.HOW_CHOSEN)
 
 
 def _scores(findings: comparison_report.Findings) -> Iterator[str]:
