@@ -56,12 +56,13 @@ def test_csv_has_an_empty_cell_where_there_is_no_correlation_and_the_table_says_
 
 def test_a_file_is_read_with_the_columns_it_is_told_and_a_set_of_the_menu_by_its_name(capsys, tmp_path, few_pairs):
     path = tmp_path / "pairs.csv"
-    path.write_text("mark,left,right,note\n1,it rains,it pours,a\n5,a cat,one cat,b\n2,go,stay,c\n", encoding="utf-8")
+    rows = ("1,it rains,it pours,a", "5,a cat,one cat,b", "2,go,stay,c", "4,a dog,one dog,d", "3,a sea,a lake,e")
+    path.write_text("\n".join(["mark,left,right,note", *rows]) + "\n", encoding="utf-8")
     arguments = ("--sts", str(path), "--column", "first=left", "--column", "second=right", "--column", "score=mark")
     code, out, err = score("all-MiniLM-L6-v2", *arguments, capsys=capsys)
     assert code == 0
-    assert "3 of 3 rows kept" in err
-    assert "on 3 pairs" in out
+    assert "5 of 5 rows kept" in err
+    assert "on 5 pairs" in out
     own = sets.keep(replace(few_pairs, name="mine.csv"))
     code, out, _ = score("all-MiniLM-L6-v2", "--sts", own.written, capsys=capsys)
     sets.forget(own)
