@@ -47,7 +47,7 @@ def given_path(written: str | Path) -> Path:
     raise BadChoice(f"'{written}' cannot be looked up: {reason}. Write another path, such as a full one.")
 
 
-def check_regular(path: Path) -> None:
+def check_regular(path: Path, next_step: str = "Save its content as a file, and give that one.") -> None:
     """Refuse a named pipe, a socket or a device: opening it could wait for ever, and reading it never end.
 
     A folder, and a path with nothing there, are errors of whoever opens them.
@@ -56,7 +56,20 @@ def check_regular(path: Path) -> None:
         mode = path.stat().st_mode
         for is_kind, words in _NO_FILES:
             if is_kind(mode):
-                raise UnreadableFile(f"{path} is {words}, not a file. Save its content as a file, and give that one.")
+                raise UnreadableFile(f"{path} is {words}, not a file. {next_step}")
+
+
+def file_to_write(written: str | Path) -> Path:
+    """The path of a file that a user wants written, as long work ends with it; an error now if it cannot be one."""
+    path = given_path(written)
+    if path.is_dir():
+        raise BadChoice(f"'{written}' is a folder. Give the path of a file in it, such as {path / 'name.ending'}.")
+    check_regular(path, "Choose another path.")
+    above = next(folder for folder in path.absolute().parents if folder.exists())  # what is missing below is made
+    reason = "is no folder" if not above.is_dir() else "" if os.access(above, os.W_OK) else "cannot be written to"
+    if reason:
+        raise BadChoice(f"'{written}' cannot be written, since {above} {reason}. Choose another path.")
+    return path
 
 
 def is_utf8(name: str | Path) -> bool:

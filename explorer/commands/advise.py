@@ -12,7 +12,7 @@ from explorer import in_words
 from explorer.commands import plans
 from explorer.commands.parts import flags, output
 from explorer.errors import BadChoice, StrataError
-from explorer.places import given_path
+from explorer.places import file_to_write
 
 if TYPE_CHECKING:
     from explorer.studies.plans.advice import Advice, AdviceOptions, Proposal
@@ -38,7 +38,7 @@ def advise_flags(verb: argparse.ArgumentParser) -> None:
         help="After the answer, delete the models that were trained for it, but for the one that it is of; their runs "
         "stay with all scores",
     )
-    verb.add_argument("--html", type=given_path, metavar="FILE", help="Also write the answer as one HTML file")
+    verb.add_argument("--html", type=file_to_write, metavar="FILE", help="Also write the answer as one HTML file")
     verb.add_argument("--json", action="store_true", help="The answer and all numbers, as JSON")
 
 

@@ -18,7 +18,7 @@ from explorer.encoding.locate.model_names import find
 from explorer.evaluating.results import table_formats
 from explorer.knobs import Knob, Values
 from explorer.measuring.scores.measure import Settings
-from explorer.places import given_path
+from explorer.places import file_to_write, given_path
 
 if TYPE_CHECKING:
     from explorer.methods import Method
@@ -164,7 +164,11 @@ def backtranslate_flags(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument("--back", required=True, metavar="MODEL", help="Translates back: a name, a folder, or a hub id")
     verb.add_argument(
-        "--out", required=True, type=given_path, metavar="FILE", help="The TSV to write: sentence and back_translation"
+        "--out",
+        required=True,
+        type=file_to_write,
+        metavar="FILE",
+        help="The TSV to write: sentence and back_translation",
     )
     flags.add(verb, flags.COLUMN, TranslationOptions, Settings.knobs["device"], flags.ONLINE)
 

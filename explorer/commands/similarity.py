@@ -17,7 +17,7 @@ from explorer.measuring.scores import calibration
 from explorer.measuring.scores import similarity as meaning
 from explorer.measuring.scores.measure import Settings, load_encoder, measure
 from explorer.measuring.sentences.sentence_vectors import of_reading
-from explorer.places import given_path, write_whole
+from explorer.places import file_to_write, write_whole
 from explorer.training.record.run_results import named_set
 
 
@@ -27,7 +27,7 @@ def similarity_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("other", nargs="?", metavar="B", help="Another encoder, such as what A was tuned to")
     flags.add(verb, meaning.SimilarityOptions, calibration.MatchOptions, declared.SideReadings, Settings, flags.ONLINE)
     verb.add_argument(
-        "--export", type=given_path, metavar="FILE", help=f"Write {meaning.FILE}, and print the lines that read it"
+        "--export", type=file_to_write, metavar="FILE", help=f"Write {meaning.FILE}, and print the lines that read it"
     )
     verb.add_argument("--json", action="store_true", help="Everything, as JSON")
 

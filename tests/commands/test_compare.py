@@ -140,7 +140,7 @@ def test_a_report_that_cannot_be_written_says_so_and_leaves_nothing(place, run, 
     (tmp_path / "file").write_text("")
     code, _, err = said("compare", place.model, "run:tuned", "--sts", place.test, "--report", tmp_path / "file" / "out")
     assert code == 1
-    assert "Choose another path for the report" in err
+    assert f"cannot be written, since {tmp_path / 'file'} is no folder. Choose another path." in err
 
 
 @pytest.mark.parametrize(

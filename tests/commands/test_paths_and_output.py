@@ -60,6 +60,17 @@ PLACES = [  # of a path among the words of a command
 ]
 
 
+FILES = [  # commands whose work ends with a file, with models and plans that are not there
+    ("compare", "./no", "./no", "--report"),
+    ("explain", "a", "b", "./no", "--html"),
+    ("shrink", "./no", "--report"),
+    ("plan", "./no", "--report"),
+    ("advise", "--html"),
+    ("similarity", "./no", "--export"),
+    ("backtranslate", "./no", "--there", "./no", "--back", "./no", "--out"),
+]
+
+
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     for folder in ("here", "runs"):
@@ -68,6 +79,18 @@ def here(tmp_path, monkeypatch):
     monkeypatch.setenv("STRATA_RUNS", str(tmp_path / "runs"))
     yield
     assert [path.name for path in sorted(tmp_path.rglob("*"))] == ["here", "runs"]
+
+
+@pytest.mark.parametrize("words", FILES, ids=" ".join)
+@pytest.mark.usefixtures("here")
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(words, capsys):
+    for path, reason in (
+        (".", "'.' is a folder. Give the path of a file in it, such as name.ending."),
+        (f"{__file__}/x", f"'{__file__}/x' cannot be written, since {__file__} is no folder. Choose another path."),
+        ("/dev/null", "/dev/null is a device, not a file. Choose another path."),
+    ):
+        assert main([*words, path]) == 1
+        assert capsys.readouterr().err == f"{reason}\n"
 
 
 @pytest.mark.parametrize("words", PLACES, ids=" ".join)

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from explorer.errors import BadChoice
 from explorer.evaluating.results import table_formats
 from explorer.knobs import Knob, Knobs, knob
-from explorer.places import given_path
+from explorer.places import file_to_write
 
 Stated = TypeVar("Stated", bound=Knobs)
 
@@ -124,7 +124,7 @@ def add_estimate(verb: argparse.ArgumentParser, prints: str) -> None:
 
 def add_report(verb: argparse.ArgumentParser, writes: str, *also: str) -> None:
     """Add the flag that names the file of a report; `writes` says what is in it, `also` are other names of the flag."""
-    verb.add_argument("--report", *also, type=given_path, metavar="FILE", help=f"{writes} as one HTML file")
+    verb.add_argument("--report", *also, type=file_to_write, metavar="FILE", help=f"{writes} as one HTML file")
 
 
 def add_forms(verb: argparse.ArgumentParser, json: str = "") -> None:
