@@ -24,6 +24,7 @@ _NO_FILES: tuple[tuple[Callable[[int], bool], str], ...] = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # numbers of errors against which room helps
 _PROJECT = Path(__file__).parent.parent
 _ROOM = "Make room there, or set STRATA_CACHE to a folder that can be written to."
 
@@ -65,11 +66,16 @@ def file_to_write(written: str | Path) -> Path:
     if path.is_dir():
         raise BadChoice(f"'{written}' is a folder. Give the path of a file in it, such as {path / 'name.ending'}.")
     check_regular(path, "Choose another path.")
-    above = next(folder for folder in path.absolute().parents if folder.exists())  # what is missing below is made
+    above = nearest(path.parent)  # what is missing below is made
     reason = "is no folder" if not above.is_dir() else "" if os.access(above, os.W_OK) else "cannot be written to"
     if reason:
         raise BadChoice(f"'{written}' cannot be written, since {above} {reason}. Choose another path.")
     return path
+
+
+def nearest(path: Path) -> Path:
+    """The path, or the nearest above it that is there."""
+    return next(one for one in (path.absolute(), *path.absolute().parents) if one.exists())
 
 
 def is_utf8(name: str | Path) -> bool:
@@ -237,11 +243,15 @@ def whole_file(path: Path, next_step: str = _ROOM, *, durable: bool = True) -> I
 
 
 @contextmanager
-def writing(place: Path, next_step: str) -> Iterator[None]:
-    """Turn an error of the system in this block into one that names the place and the next step."""
+def writing(place: Path, next_step: str, otherwise: str = "") -> Iterator[None]:
+    """Turn an error of the system in this block into one that names the place and the next step.
+
+    `otherwise` is the next step where room would not help, if it is another one.
+    """
     try:
         yield
     except OSError as error:
+        next_step = next_step if error.errno in _FULL else otherwise or next_step
         raise NotWritable(f"{place} cannot be written to: {error.strerror or error}. {next_step}") from error
 
 
@@ -283,17 +293,23 @@ def whole_folder(folder: Path) -> Iterator[Path]:
     except BaseException as error:  # also when the process is stopped: remove the incomplete folder
         with suppress(OSError):
             _remove(part)
-        if isinstance(error, OSError):
-            reason = error.strerror or str(error)
-        else:
-            number = re.search(r"\(os error (\d+)\)", str(error))  # safetensors and tokenizers raise their own errors
-            if not number:
-                raise
-            reason = os.strerror(int(number[1]))
-        raise NotWritable(
-            f"{folder} cannot be written: {reason}. Make room there, or choose a folder on another disk; for runs, "
-            "STRATA_RUNS names it."
-        ) from error
+        number = _number(error)
+        if number is None and not isinstance(error, OSError):
+            raise
+        reason = str(error) if number is None else os.strerror(number)
+        step = "Make room there, or choose a folder on another disk" if number in _FULL else "Choose another folder"
+        raise NotWritable(f"{folder} cannot be written: {reason}. {step}; for runs, STRATA_RUNS names it.") from error
+
+
+def _number(error: BaseException) -> int | None:
+    """The number of an error of the system; None if there is none.
+
+    safetensors and tokenizers write it into errors of their own, and shutil into that of many copies, one for each.
+    """
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno
+    found = re.search(r"\(os error (\d+)\)|\[Errno (\d+)\]", str(error))
+    return int(found[1] or found[2]) if found else None
 
 
 def _remove(part: Path) -> None:

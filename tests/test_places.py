@@ -1,5 +1,6 @@
 """Test that what is written is whole or not there, on a full disk and in a power cut, and has the usual permissions."""
 
+import errno
 import os
 import shutil
 import stat
@@ -289,6 +290,26 @@ def test_a_folder_is_whole_or_not_there(tmp_path):
             assert (target / "inside" / "config").read_bytes() == b"config", at
             break
     assert at >= 4, "the premise"
+
+
+@pytest.mark.parametrize(
+    ("number", "sentence"),
+    [
+        (errno.ENOSPC, "No space left on device. Make room there, or choose a folder on another disk; for runs,"),
+        (errno.EACCES, "Permission denied. Choose another folder; for runs,"),
+    ],
+)
+def test_copies_that_fail_for_one_reason_give_one_reason(tmp_path, number, sentence):
+    (tmp_path / "old").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / "old" / name).write_text(name)
+
+    def fail(_: str, path: str) -> None:
+        raise OSError(number, os.strerror(number), path)
+
+    with pytest.raises(NotWritable) as caught, whole_folder(tmp_path / "new") as part:
+        shutil.copytree(tmp_path / "old", part, dirs_exist_ok=True, copy_function=fail)
+    assert str(caught.value) == f"{tmp_path / 'new'} cannot be written: {sentence} STRATA_RUNS names it."
 
 
 @pytest.mark.parametrize("before", [0, 1])

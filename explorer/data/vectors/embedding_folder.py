@@ -29,6 +29,7 @@ TEXT_ROW, START, END = "text_row", "start", "end"  # of windows, in place of `ro
 KEY = b"strata.key"  # of a file's metadata: which embedding it belongs to
 ABOUT = b"strata"  # model, text and settings as JSON
 ROOM = "Make room there and start the same command again: shards that are whole are kept."
+ELSEWHERE = "Choose another folder for --out."  # where room would not help
 LIBRARIES = ("torch", "transformers", "tokenizers", "numpy", "pyarrow")
 SHA_DIGITS = 64
 LONGEST_CHECKSUM = 1000  # bytes of such a file that are read

@@ -29,7 +29,7 @@ from explorer.evaluating import encoded
 from explorer.knobs import Knobs, knob
 from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.measuring.sentences.sentence_vectors import check_finite
-from explorer.places import PART, writing
+from explorer.places import PART, nearest, writing
 from explorer.progress import Phase, Progress, Work, map_progress
 from explorer.studies.embedding import corpus as corpora
 from explorer.studies.embedding import shard_files
@@ -98,8 +98,8 @@ def embed(request: Request, world: World) -> Work[Embedded | None]:
     """Embed the shards of this process; the main process waits for the others and returns the result."""
     plan = yield from planned(request, world)
     folder, corpus = request.folder, plan.corpus
-    if world.main:
-        check_folder(folder, plan.manifest)
+    if world.main and check_folder(folder, plan.manifest) is None:
+        _check_disk(request, plan)
     world.wait()  # until the folder is checked, nothing is made in it
     with shard_files.held(folder, world):
         yield from _remove_damaged(folder, plan, world)
@@ -196,23 +196,29 @@ def _prepare(request: Request, plan: EmbeddingPlan) -> tuple[str, ...]:
     Returns the libraries of which another release began the folder.
     """
     folder = request.folder
-    with writing(folder, embedding_folder.ROOM):
+    with writing(folder, embedding_folder.ROOM, embedding_folder.ELSEWHERE):
         for place in (folder, folder / embedding_folder.SHARDS, folder / embedding_folder.CHECKSUMS):
             place.mkdir(exist_ok=True)
             for left in place.glob(f"*{PART}"):
                 left.unlink(missing_ok=True)
-        free = shutil.disk_usage(folder).free
-    need = bytes_needed(request, plan)
-    if need + SPARE > free:
-        raise NotWritable(
-            f"The vectors need up to {in_words.size(need + SPARE)} more in {folder}, where {in_words.size(free)} are "
-            "free. Make room there, choose another folder, fewer layers & poolings or --dtype float16, or no --merge."
-        )
+    _check_disk(request, plan)
     there = check_folder(folder, plan.manifest)
     if there is None:
         embedding_folder.write_manifest(folder, plan.manifest)
     versions = there.versions if there else plan.manifest.versions
     return tuple(name for name, version in plan.manifest.versions.items() if versions.get(name) != version)
+
+
+def _check_disk(request: Request, plan: EmbeddingPlan) -> None:
+    """Refuse a disk that the rest does not fit on; the folder need not be there yet."""
+    with writing(request.folder, embedding_folder.ROOM, embedding_folder.ELSEWHERE):
+        disk = shutil.disk_usage(nearest(request.folder))
+    need, free = bytes_needed(request, plan) + SPARE, disk.free
+    if disk.total and need > free:  # /proc has no size: making a folder in it fails
+        raise NotWritable(
+            f"The vectors need up to {in_words.size(need)} more in {request.folder}, where {in_words.size(free)} are "
+            "free. Make room there, choose another folder, fewer layers & poolings or --dtype float16, or no --merge."
+        )
 
 
 def bytes_needed(request: Request, plan: EmbeddingPlan) -> int:

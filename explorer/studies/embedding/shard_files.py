@@ -188,7 +188,7 @@ def held(folder: Path, world: World) -> Iterator[None]:
     """
     import fcntl
 
-    with writing(folder, embedding_folder.ROOM):
+    with writing(folder, embedding_folder.ROOM, embedding_folder.ELSEWHERE):
         folder.mkdir(parents=True, exist_ok=True)
         opened = (folder / embedding_folder.LOCK).open("a+")
     with opened as lock:

@@ -215,10 +215,10 @@ def test_the_room_for_windows_is_that_of_one_for_each_text_and_for_three_bytes_a
     size = [len(line.encode()) for line in lines]
     windows = sum(len(some) + sum(some) // (3 * 8) for some in (size[:4], size[4:8], size[8:]))
     need = 2 * (sum(size) + windows * (32 * 4 + 32))
-    monkeypatch.setattr(module.shutil, "disk_usage", lambda place: usage(0, 0, need + module.SPARE - 1))
+    monkeypatch.setattr(module.shutil, "disk_usage", lambda place: usage(2**40, 0, need + module.SPARE - 1))
     with pytest.raises(NotWritable, match=r"MB are free\. Make room"):
         desk.embed("small", **IN_WINDOWS)
-    monkeypatch.setattr(module.shutil, "disk_usage", lambda place: usage(0, 0, need + module.SPARE))
+    monkeypatch.setattr(module.shutil, "disk_usage", lambda place: usage(2**40, 0, need + module.SPARE))
     desk.embed("small", **IN_WINDOWS)
 
 
@@ -310,12 +310,18 @@ def test_a_text_that_changes_meanwhile_or_grows_after_its_last_shard_is_noticed(
 def test_a_disk_that_is_too_small_is_named_before_the_start(desk, monkeypatch):
     usage = namedtuple("usage", "total used free")
     need = len(LINES) * (32 * 4 + 16) * 2
-    monkeypatch.setattr(module.shutil, "disk_usage", lambda place: usage(0, 0, need + module.SPARE - 1))
+    monkeypatch.setattr(module.shutil, "disk_usage", lambda place: usage(2**40, 0, need + module.SPARE - 1))
     with pytest.raises(NotWritable, match=r"MB are free\. Make room"):
         desk.embed("small")
-    assert desk.shards("small") == []
-    monkeypatch.setattr(module.shutil, "disk_usage", lambda place: usage(0, 0, need + module.SPARE))
+    assert not (desk.folder / "small").exists()
+    monkeypatch.setattr(module.shutil, "disk_usage", lambda place: usage(2**40, 0, need + module.SPARE))
     desk.embed("small")
+
+
+def test_a_folder_that_cannot_be_made_is_not_said_to_lack_room(desk):
+    message = r"^/proc/x cannot be written to: No such file or directory\. Choose another folder for --out\.$"
+    with pytest.raises(NotWritable, match=message):
+        desk.embed("/proc/x")
 
 
 def test_on_a_disk_that_becomes_full_whole_shards_stay(desk, whole, monkeypatch):
