@@ -15,6 +15,7 @@ JOB = "job"  # the number of the job of Slurm that trains it, or waits there to 
 MODEL, STATE, STEPS, PROBE, PREDICTIONS, ITEMS = "model", "state", "steps", "probe", "predictions", "items"  # folders
 PROBE_SENTENCES = "sentences.json"
 
+LISTED = "The page Runs & replay lists every run."
 READABLE = "Check its permissions, or set STRATA_RUNS to another folder."
 RUN = "run:"  # prefix of a run's name, for its model; a checkpoint follows after an @
 _CHECKPOINT = re.compile(r"(seed-[0-9]+-)?step-[0-9]+")

@@ -95,7 +95,7 @@ def _of_run(name: str) -> Path:
         there = ", ".join(run_folder.checkpoints(run)) or "none, since a run keeps them only with '--set keep_steps=on'"
         raise ModelNotFound(f"Run '{run}' has no model of '{checkpoint}'. There are: {there}.")
     there = ", ".join(run_folder.models()[:5]) or "none yet"
-    raise ModelNotFound(f"No run '{run}' has a model. There are: {there}. The Train page lists every run.")
+    raise ModelNotFound(f"No run '{run}' has a model. There are: {there}. {run_folder.LISTED}")
 
 
 def on_hub(name: str) -> tuple[str, str | None]:

@@ -166,7 +166,8 @@ def find(name: str, folder: Path | None = None) -> Run:
         return shipped
     if not _NAME.fullmatch(name) or not (run.folder / RECIPE).is_file():
         there = ", ".join(one.name for one in every(folder)[:5]) or "none yet"
-        raise RunNotFound(f"There is no run '{name}'. There are: {there}.")
+        listed = "" if folder else f" {run_folder.LISTED}"
+        raise RunNotFound(f"There is no run '{name}'. There are: {there}.{listed}")
     return run
 
 

@@ -18,6 +18,7 @@ from explorer.training.record import status as statuses
 from explorer.training.record.run_facts import RunFacts
 from explorer.training.record.runs import Run
 from explorer.training.record.status import FINISHED, STOPPED, WAITING, Status
+from explorer.ui.frame.page_list import PAGES
 from tests.disk_calls import Killed, ReadOnlyDisk, watched
 from tests.kill_points import forked
 from tests.processes import process
@@ -108,8 +109,9 @@ def test_a_name_that_is_taken_is_refused_also_in_the_same_instant_and_its_run_st
 
 
 def test_an_unknown_run_is_refused_with_those_there_are(folder):
-    with pytest.raises(RunNotFound, match=r"no run 'x'\. There are: none yet"):
+    with pytest.raises(RunNotFound, match=rf"no run 'x'\. There are: none yet\. {run_folder.LISTED}$"):
         runs.find("x")
+    assert any(f"The page {page.title} lists" in run_folder.LISTED for page in PAGES)
     idle("first")
     (folder / "x").mkdir()  # a folder without a recipe is no run
     with pytest.raises(RunNotFound, match=r"no run 'x'\. There are: first"):
