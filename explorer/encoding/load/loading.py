@@ -160,7 +160,7 @@ def in_words(name: str, folder: Path) -> Iterator[None]:
     from explorer.encoding.read.tokenising import tokenizer_errors
 
     try:
-        with tokenizer_errors(f"of '{name}'"):
+        with tokenizer_errors(f"of '{name}'"), weights.any_protocol():
             yield
     except errors.StrataError:
         raise

@@ -11,9 +11,10 @@ from __future__ import annotations
 import math
 import re
 import reprlib
+import warnings
 import zipfile
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,10 +83,19 @@ def tensors(path: Path, prefix: str = "") -> dict[str, Tensor]:
             raise _not_weights(path, _refusal(error)) from error
     check_pickled(path)
     try:  # weights_only: load tensors, refuse code in the pickle
-        state = torch.load(path, map_location="cpu", weights_only=True)
+        with any_protocol():
+            state = torch.load(path, map_location="cpu", weights_only=True)
         return {name.removeprefix(prefix): each.float() for name, each in state.items() if name.startswith(prefix)}
     except Exception as error:
         raise refused(path) from error
+
+
+@contextmanager
+def any_protocol() -> Iterator[None]:
+    """Leave out torch's warning about the protocol of a pickle: it reads the file, or the error says why not."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Detected pickle protocol", UserWarning)
+        yield
 
 
 def of_module(place: Path, prefix: str, needed: tuple[str, ...] = ("weight",)) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import gc
 import logging
 import shutil
 import threading
+import warnings
 import weakref
 from pathlib import Path
 
@@ -159,10 +160,15 @@ def test_a_missing_pooler_does_not_matter(bert):
 def test_code_in_a_pickle_is_refused_and_not_run(bert, tmp_path, old):
     (bert / "model.safetensors").unlink()
     weights = {"embeddings.word_embeddings.weight": Malicious(tmp_path / "ran")}
-    torch.save(weights, bert / "pytorch_model.bin", _use_new_zipfile_serialization=not old)
-    with pytest.raises(NotWeights, match=r"pytorch_model.bin .* torch refuses it, since it is broken or holds code"):
+    file = bert / "pytorch_model.bin"
+    torch.save(weights, file, pickle_protocol=4, _use_new_zipfile_serialization=not old)
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        pytest.raises(NotWeights, match=r"pytorch_model.bin .* torch refuses it, since it is broken or holds code"),
+    ):
         encoder_of(bert)
     assert not (tmp_path / "ran").exists()
+    assert caught == []
 
 
 @pytest.mark.parametrize("name", ["ViT", "CLIP"])
