@@ -59,6 +59,14 @@ def test_the_table_of_suites_has_every_suite_in_order():
     assert named == [*suites(), fine_tuning.SUITE]
 
 
+def test_vectors_that_a_command_searches_were_embedded_with_their_text():
+    lines = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8").splitlines()
+    made = {found[1]: line for line in lines if (found := re.search(r"explorer embed .* --out (\S+)", line))}
+    searched = [found[1] for line in lines if (found := re.search(r"explorer search .* --vectors (\./\S+)", line))]
+    assert searched
+    assert all("--with-text" in made[folder] for folder in searched)
+
+
 def test_the_line_below_the_words_has_the_correlations_of_the_deletion_test():
     text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     table = text.split("## Which words did it?")[1].split("\n\n|")[1]  # that of the bundled encoder

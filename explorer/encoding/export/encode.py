@@ -27,6 +27,8 @@ class OnnxEncoder:
 
     def __call__(self, sentences: Sequence[str], prompt: str = "sentence", batch: int = 0) -> "np.ndarray[Any, Any]":
         """The vector of each sentence (sentence, width), after the "query", "document" or "sentence" prompt."""
+        if not len(sentences):
+            return self(["a"])[:0]  # no vector, of the width that any has
         texts = [self.prompts.get(prompt, "") + sentence for sentence in sentences]
         ids = [one.ids for one in self.tokenizer.encode_batch([t.lower() for t in texts] if self.lower_case else texts)]
         shortest_first = sorted(range(len(ids)), key=lambda place: len(ids[place]))

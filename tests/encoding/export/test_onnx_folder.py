@@ -84,6 +84,13 @@ def test_weights_in_8_bits_turn_vectors_a_little_and_the_head_is_exact(served, e
     assert [8, WIDTH] not in [sorted(one.dims) for one in tables], "the dense layer of the head stays in float32"
 
 
+@pytest.mark.parametrize("weights", [FLOAT32, INT8])
+def test_of_no_text_there_is_no_vector_of_the_width_of_others(served, weights):
+    encode = OnnxEncoder(onnx_folder.file_of(weights), served)
+    found, some = encode([]), encode(TEXTS)
+    assert (found.shape, found.dtype) == ((0, some.shape[1]), some.dtype)
+
+
 @pytest.mark.parametrize("weights", [name for name in ONNX_WEIGHTS if name != FLOAT32])
 def test_of_every_format_the_named_tables_are_integers(served, tmp_path, encoder, weights):
     import onnx
