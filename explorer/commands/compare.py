@@ -31,7 +31,7 @@ from explorer.measuring.scores.measure import Settings, load_encoder
 from explorer.measuring.sentences.probe_cosines import probed, sentences_of
 from explorer.measuring.sentences.sentence_vectors import of_reading
 from explorer.measuring.sentences.word_pairs import ExplainedPairs, of_pairs
-from explorer.places import given_path, write_whole
+from explorer.places import file_to_write, given_path, write_whole
 from explorer.studies.gate import GateOptions, ScoredBy, compared, gate
 from explorer.training.record.run_results import known_probes, named_set
 
@@ -87,6 +87,8 @@ def _gated(options: argparse.Namespace, names: list[str]) -> int:
         if stated:
             raise BadChoice(f"{flag} is for one set, without --fail-if-worse, --by and --junit. Leave it out.")
     try:
+        if options.junit:
+            file_to_write(options.junit)  # refused here, and not with the flags, for the exit code of the gate
         models = _models(options)
         corpus = sources.passages(options.corpus) if options.corpus else None
         sides, by = readings.of_both(*models), flags.read(options, ScoredBy)

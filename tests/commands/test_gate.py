@@ -91,6 +91,14 @@ def test_a_loss_that_could_be_chance_fails_beyond_the_points_that_are_allowed(sa
     assert said(*words, "--by", f"{lost - 0.1:.2f}")[0] == 1
 
 
+def test_a_junit_file_that_cannot_be_written_is_refused_before_the_work(said, tmp_path):
+    words = ("compare", "./no", "./no", "--junit", tmp_path)
+    for more, due in (((), 1), (("--fail-if-worse",), 2)):
+        code, out, err = said(*words, *more)
+        assert (code, out) == (due, "")
+        assert f"'{tmp_path}' is a folder. Give the path of a file in it" in err
+
+
 def test_json_and_junit_hold_what_the_lines_say(said, place, other, sets, tmp_path):
     words = ("--on", sets["of A"], "--on", sets["of B"], "--on", "no such set")
     junit = tmp_path / "junit.xml"
