@@ -49,25 +49,15 @@ def headline(
 
     Gives what draws the table of these scores.
     """
-    scores, on = scored.scores, size_of(scored.pairs)
+    scores = scored.scores
     if scores.limit is None:  # vectors, which have no layers to choose among
         score = layer_scores.text_of(scores.score(OWN, metric, aggregate))
-        st.markdown(ONLY.format(DEFAULT, metric, score, on))
+        st.markdown(ONLY.format(DEFAULT, metric, score, size_of(scored.pairs)))
         return partial(_table, scored, {DEFAULT: OWN}, {scored.pairs.name: scores}, metric, aggregate)
     both = splits.dev_and_test(scored, choice)
     if both is None:
-        best = scores.best_of_all(metric, aggregate)
-        count = np.isfinite(scores.table(metric, aggregate)).sum() + (best == OWN)
-        why = layer_scores.why_missing(scores, best or scores.grid[0], metric, aggregate)
-        if best is None or why:
-            st.warning(layer_scores.NO_SCORES.format(messages.plain(why)), icon=":material/block:")
-        else:
-            score = layer_scores.text_of(scores.score(best, metric, aggregate))
-            tied = layer_scores.tied_text(scores.ties(best, metric, aggregate))
-            found = BEST_HERE.format(best.title, metric, count, tied, score, on)
-            st.info(f"{found} {INFLATED}", icon=":material/balance:")
+        rows = _best_here(scored, metric, aggregate)
         _why_no_dev_set(choice.evaluation_set)
-        rows = {BEST_OF_ALL.format(count): best, DEFAULT: OWN, CHOSEN: scored.reading}
         return partial(_table, scored, rows, {scored.pairs.name: scores}, metric, aggregate)
     dev, test = both
     chosen = best_layer((dev.measured, test.measured), metric, aggregate, dev.scores, test.scores)
@@ -83,6 +73,22 @@ def headline(
     rows = {BEST_ON_DEV: best, DEV_TIED if ties else DEV_SECOND: second, DEFAULT: OWN, CHOSEN: scored.reading}
     differences = DIFFERENCES.format(test.name, verdict.CI, comparison_report.INTERVAL_BY) * (chosen is not None)
     return partial(_table, scored, rows, {dev.name: dev.scores, test.name: test.scores}, metric, aggregate, differences)
+
+
+def _best_here(scored: sidebar_choice.ModelScores, metric: str, aggregate: str) -> dict[str, Reading | None]:
+    """The best layer & pooling of a set that chooses and scores it, with a warning; the rows of the table."""
+    scores = scored.scores
+    best = scores.best_of_all(metric, aggregate)
+    count = np.isfinite(scores.table(metric, aggregate)).sum() + (best == OWN)
+    why = layer_scores.why_missing(scores, best or scores.grid[0], metric, aggregate)
+    if best is None or why:
+        st.warning(layer_scores.NO_SCORES.format(messages.plain(why)), icon=":material/block:")
+    else:
+        score = layer_scores.text_of(scores.score(best, metric, aggregate))
+        tied = layer_scores.tied_text(scores.ties(best, metric, aggregate))
+        found = BEST_HERE.format(best.title, metric, count, tied, score, size_of(scored.pairs))
+        st.info(f"{found} {INFLATED}", icon=":material/balance:")
+    return {BEST_OF_ALL.format(count): best, DEFAULT: OWN, CHOSEN: scored.reading}
 
 
 def _verdict(
