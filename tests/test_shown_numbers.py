@@ -187,8 +187,9 @@ def test_the_chosen_cells_of_two_models_add_up():
         tells_from_0(edges, shown[1:])
         words = best_cell.difference_in_words((one.before, one.after), interval, "another")
         if "equal" not in words:
-            size, low, high = numbers(words)
-            assert (-size if "below" in words else size) == shown[0]
+            *size, low, high = numbers(words)
+            assert ("as high as" in words) == (shown[0] == 0) == (not size)
+            assert [-one if "below" in words else one for one in size] == [shown[0]] * len(size)
             assert [low, high] == shown[1:]
 
 
