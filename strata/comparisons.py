@@ -38,7 +38,8 @@ class Comparison(Shown):
     b: Model
     on: ItemSet  # the evaluation set
     metric: str
-    kind: str  # "better", "worse", "chance", "chose" (the set chose one of the models) or "unknown"
+    # "better", "worse", "chance", "unknown", or the set is no test: it chose a model ("chose"), or "trained on"
+    kind: str
     before: ScoredSide  # model, layer & pooling, and score × 100
     after: ScoredSide
     difference: float | None  # after less before, with its 95 % confidence interval

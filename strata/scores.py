@@ -15,6 +15,7 @@ from explorer.evaluating.kinds import judged
 from explorer.measuring.comparing.comparison import default_reading
 from explorer.measuring.scores import layer_scores
 from explorer.measuring.scores.layer_scores import LayerScores
+from explorer.training.record import used_rows
 from explorer.training.record.run_results import named_set
 from strata.models import Model, ModelLike, load
 from strata.shown import Shown
@@ -49,6 +50,11 @@ class Scores(Shown):
         found = self.layers.best_of_all(self.metric)
         return None if found is None else found.title
 
+    @property
+    def trained_on(self) -> int:
+        """How many items of the set are in the training text of the model's run, or of its base's."""
+        return used_rows.in_training_text([self.model.found], self.on).rows
+
     def score(self, layer_and_pooling: str, metric: str | None = None) -> float | None:
         """The score of one layer & pooling, by its title; None if it has none."""
         reading = declared.named(layer_and_pooling, self.model.found.folder)
@@ -78,6 +84,8 @@ class Scores(Shown):
         found = self.layers.best_of_all(self.metric)
         if found is None:
             return f"{text}. No score: {layer_scores.why_none(self.layers, self.metric)}."
+        if trained := used_rows.in_training_text([self.model.found], self.on):
+            return f"{text}. {trained.words}"
         best = layer_scores.text_of(self.layers.score(found, self.metric))
         tied = layer_scores.tied_text(self.layers.ties(found, self.metric))
         chosen = f"chosen on the {several(self.on.item)} it is scored on, so optimistic"

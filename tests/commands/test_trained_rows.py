@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import strata
 from explorer.data.graded.sets import CROSS_FITTED
 from tests import trainings
 
@@ -51,4 +52,7 @@ def test_scores_say_how_many_rows_were_trained_on(said, answered, text, place):
     told = f"All {ROWS} test pairs are in the training text"
     assert told in said("score", "run:folds", "--on", text)[1]
     assert answered("score", "run:folds", "--on", text, "--json")["in_training_text"] == ROWS
+    scores = strata.score("run:folds", text)
+    assert scores.trained_on == ROWS
+    assert told in repr(scores)
     assert "in_training_text" not in json.dumps(answered("score", str(place.model), "--on", text, "--json"))
