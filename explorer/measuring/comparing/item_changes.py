@@ -207,7 +207,8 @@ def _change(name: str, before: object, after: object) -> str:
     if not isinstance(before, float) or not isinstance(after, float):
         return ""
     if name == "rank error":
-        return f"rank error {in_words.arrow(100 * before, 100 * after, digits=1)} %"
+        digits = 2 if round(100 * before, 1) == round(100 * after, 1) else 1  # a changed pair is not shown as the same
+        return f"rank error {in_words.arrow(100 * before, 100 * after, digits=digits)} %"
     if name == metrics.ACCURACY:
         one, other = (metrics.DECIDED.get(side, "undecided") for side in (before, after))
         return f"{one} → {other}"

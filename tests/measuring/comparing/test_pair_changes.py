@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import rankdata
 
 from explorer.data.retrieval_sets import of_pairs
+from explorer.measuring.comparing import item_changes
 from explorer.measuring.comparing.pair_changes import (
     BROKEN,
     FAR,
@@ -158,3 +159,8 @@ def test_every_query_is_in_one_group_of_either_kind(found):
     }  # fmt: skip
     assert groups["1 to 4 words"]["B - A"] == pytest.approx(25)
     assert (groups["9 words or more"]["A"], groups["9 words or more"]["B"]) == (100, 50)
+
+
+def test_a_pair_that_changed_little_is_not_shown_as_the_same():
+    row = {"first": "a", "second": "b", "rank error A": 0.2496, "rank error B": 0.2504}
+    assert "rank error 24.96 → 25.04 %" in item_changes.headline(row)
