@@ -92,11 +92,11 @@ def agreeing_digits(before: float, after: float, low: float, high: float) -> int
     They agree if the exact difference, rounded, is that of the shown numbers, and nothing but 0 is shown as 0: of
     `3.4 → 4.6`, which differ by 1.14, it is 2, and of `3.4 → 63.1` 0.
     """
+    exact = after - before
 
     def agree(digits: int) -> bool:
-        exact = after - before
         adds_up = math.isclose(gap(before, after, digits=digits), round(exact, digits), abs_tol=1e-9)
-        return adds_up and all(round(one, digits) or not one for one in (exact, low, high))
+        return adds_up and all(round(one, digits) or abs(one) < 1e-9 for one in (exact, low, high))
 
     return next((digits for digits in range(MORE_DIGITS) if agree(digits)), MORE_DIGITS)
 

@@ -53,7 +53,8 @@ class Scores(Shown):
     @property
     def trained_on(self) -> int:
         """How many items of the set are in the training text of the model's run, or of its base's."""
-        return used_rows.in_training_text([self.model.found], self.on).rows
+        used = used_rows.in_training_text([self.model.found], self.on)
+        return len(used.trained | used.seen)
 
     def score(self, layer_and_pooling: str, metric: str | None = None) -> float | None:
         """The score of one layer & pooling, by its title; None if it has none."""
@@ -84,8 +85,8 @@ class Scores(Shown):
         found = self.layers.best_of_all(self.metric)
         if found is None:
             return f"{text}. No score: {layer_scores.why_none(self.layers, self.metric)}."
-        if trained := used_rows.in_training_text([self.model.found], self.on):
-            return f"{text}. {trained.words}"
+        if words := used_rows.in_training_text([self.model.found], self.on).words:
+            return f"{text}. {words}"
         best = layer_scores.text_of(self.layers.score(found, self.metric))
         tied = layer_scores.tied_text(self.layers.ties(found, self.metric))
         chosen = f"chosen on the {several(self.on.item)} it is scored on, so optimistic"

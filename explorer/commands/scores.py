@@ -80,7 +80,7 @@ def score(options: argparse.Namespace) -> None:
         print(layer_scores.as_csv(layer_scores.score_rows(scores)), end="")
     else:
         print(as_text(found, given, scores, metric, by.aggregate, asked))
-        if trained:
+        if trained.words:
             print(trained.words)
         if split is not None:
             print("\n".join(["", *splits.scores_as_text(split)]))

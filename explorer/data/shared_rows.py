@@ -8,17 +8,19 @@ case of letters.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from itertools import chain, combinations
+from dataclasses import dataclass, replace
+from itertools import chain
 
+from explorer import in_words
 from explorer.data.set_items import PAIR, QUERY, ROW, TRIPLET, ItemSet, several
-from explorer.data.text_sets import Corpus
+from explorer.data.text_sets import Corpus, Label
 from explorer.errors import BadChoice
 
 TEXTS = "texts"  # rows with labels
 # what holds the rows, and its name in JSON
 DEV, TRAINED, SEEN = "dev set too", "training text", "training text, without their scores"
 _NAMES = {DEV: "in_dev_set", TRAINED: "in_training_text", SEEN: "in_training_text_without_scores"}
+UNKNOWN = "The training text of run '{}' cannot be read as it was, so whether it holds these rows is not known."
 
 
 @dataclass(frozen=True)
@@ -39,23 +41,65 @@ class SharedRows:
         return 0 < self.of == self.rows
 
     @property
-    def leave_no_test(self) -> bool:
-        """Whether every row chose the model, or was trained on with its score, so that the set tests nothing."""
-        return self.all and self.where != SEEN
-
-    @property
     def words(self) -> str:
         """`12 of the 240 test pairs are in the dev set too: this score is optimistic.`; "" if none are."""
         of = f"{'All' if self.all else f'{self.rows:,} of the'} {self.of:,} test {self.items}"
-        return f"{of} are in the {self.where}: this score is optimistic." if self else ""
-
-    @property
-    def as_json(self) -> dict[str, int]:
-        """`{"in_dev_set": 12}`; empty if there are none."""
-        return {_NAMES[self.where]: self.rows} if self else {}
+        are = in_words.verb(self.rows, "is", "are")
+        return f"{of} {are} in the {self.where}: this score is optimistic." if self else ""
 
 
 NONE_SHARED = SharedRows()
+
+
+@dataclass(frozen=True)
+class UsedRows:
+    """Which rows of a set the runs of models have used up, each by its place."""
+
+    of: int = 0
+    items: str = several(PAIR)
+    chosen: frozenset[int] = frozenset()  # they are in a dev set that chose a model
+    trained: frozenset[int] = frozenset()  # they are in a training text, with what they are judged by
+    seen: frozenset[int] = frozenset()  # their sentences alone are in one
+    unknown: tuple[str, ...] = ()  # runs whose text cannot be read as it was
+
+    @classmethod
+    def of_set(cls, given: ItemSet) -> UsedRows:
+        """None of a set."""
+        return cls(len(given), _items(given))
+
+    def __bool__(self) -> bool:
+        return bool(self.chosen or self.trained or self.seen)
+
+    def __or__(self, other: UsedRows) -> UsedRows:
+        """The rows of both."""
+        chosen, trained = self.chosen | other.chosen, self.trained | other.trained
+        runs = tuple(dict.fromkeys(self.unknown + other.unknown))
+        return replace(self, chosen=chosen, trained=trained, seen=(self.seen | other.seen) - trained, unknown=runs)
+
+    @property
+    def none_left(self) -> bool:
+        """Whether no row is left that neither chose a model nor was trained on."""
+        return 0 < self.of == len(self.chosen | self.trained)
+
+    @property
+    def words(self) -> str:
+        """How many there are of each kind, and what is not known; "" if nothing is to be said."""
+        not_known = (UNKNOWN.format(run) for run in self.unknown)
+        return " ".join([*(one.words for one in self._kinds if one), *not_known])
+
+    @property
+    def as_json(self) -> dict[str, object]:
+        """`{"in_dev_set": 12}`; empty if there are none."""
+        found: dict[str, object] = {_NAMES[one.where]: one.rows for one in self._kinds if one}
+        return {**found, **({"unknown_training_text": list(self.unknown)} if self.unknown else {})}
+
+    @property
+    def _kinds(self) -> tuple[SharedRows, ...]:
+        kinds = (self.chosen, DEV), (self.trained, TRAINED), (self.seen, SEEN)
+        return tuple(SharedRows(len(places), self.of, self.items, where) for places, where in kinds)
+
+
+NONE_USED = UsedRows()
 
 
 def total(found: Iterable[SharedRows]) -> SharedRows:
@@ -67,7 +111,12 @@ def total(found: Iterable[SharedRows]) -> SharedRows:
 
 
 def shared(dev: ItemSet, test: ItemSet) -> SharedRows:
-    """The rows of a test set that are in a dev set.
+    """How many rows of a test set are in a dev set."""
+    return SharedRows(len(places_in(dev, test)), len(test), _items(test))
+
+
+def places_in(dev: ItemSet, test: ItemSet) -> frozenset[int]:
+    """Which rows of a test set are in a dev set.
 
     A triplet and a query are one row if anchor and query are the same text; other sets of two kinds share none.
     """
@@ -77,26 +126,38 @@ def shared(dev: ItemSet, test: ItemSet) -> SharedRows:
     elif dev.item != test.item:
         chosen = []
     known = set(chosen)
-    return SharedRows(sum(row in known for row in tested), len(tested), _items(test))
+    return frozenset(place for place, row in enumerate(tested) if row in known)
 
 
-def trained_on(texts: Iterable[Corpus], test: ItemSet) -> SharedRows:
-    """The rows of a test set whose texts are together in a row that was trained on; else those that are sentences."""
-    tested = [frozenset(row) for row in _rows(test)]
-    wanted, sentences = set(tested), frozenset(chain.from_iterable(tested))
-    sizes = {len(row) for row in wanted}
-    rows: set[frozenset[str]] = set()
+def trained_on(texts: Iterable[Corpus], test: ItemSet) -> tuple[frozenset[int], frozenset[int]]:
+    """Which rows of a test set were trained on as they are judged, and of which others the sentences were.
+
+    A pair, a triplet and a query are judged by texts that belong together, or do not; a labelled text by its label.
+    """
+    rows = [tuple(map(str.casefold, texts)) for texts in test.row_texts]
+    sentences = frozenset(chain.from_iterable(rows))
     seen: set[str] = set()
+    pairs: set[frozenset[str]] = set()
+    labelled: set[tuple[str, ...]] = set()
     for text in texts:
-        is_judged = len(text.texts) > 1 or text.kind.answer is not None
         for row in text.row_texts:
-            if known := sentences.intersection(map(str.casefold, row)):
+            first, *others = map(str.casefold, row)
+            if known := sentences.intersection((first, *others)):
                 seen |= known
-                if is_judged:
-                    parts = chain.from_iterable(combinations(known, size) for size in sizes)
-                    rows |= wanted.intersection(map(frozenset, parts))
-    held = sum(row in rows for row in tested) if rows else sum(row <= seen for row in tested)
-    return SharedRows(held, len(tested), _items(test), TRAINED if rows else SEEN)
+                pairs.update(frozenset((first, other)) for other in others if {first, other} <= known)
+                if isinstance(text.kind.answer, Label):
+                    labelled.add((first, *others))
+
+    def is_trained(row: tuple[str, ...]) -> bool:
+        if test.item == ROW:
+            return row in labelled
+        first, *others = row
+        together = (first != other and frozenset((first, other)) in pairs for other in others)
+        return any(together) if test.item == QUERY else all(together)
+
+    trained = frozenset(place for place, row in enumerate(rows) if is_trained(row))
+    only_seen = (place for place, row in enumerate(rows) if seen.issuperset(test.identity_of(row)))
+    return trained, frozenset(only_seen) - trained
 
 
 def check(dev: ItemSet, test: ItemSet) -> SharedRows:

@@ -196,8 +196,8 @@ def best_layer(
 
 def warn_of_trained_rows(scored: sidebar_choice.ModelScores) -> None:
     """Warn of rows that the run of the model, or of its base, trained on."""
-    if trained := used_rows.in_training_text([scored.found], scored.pairs):
-        st.warning(messages.plain(trained.words), icon=":material/visibility:")
+    if words := used_rows.in_training_text([scored.found], scored.pairs).words:
+        st.warning(messages.plain(words), icon=":material/visibility:")
 
 
 def warn_of_silent_parts(scores: layer_scores.LayerScores, aggregate: str) -> None:

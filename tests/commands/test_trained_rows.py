@@ -46,6 +46,10 @@ def test_a_tuned_model_is_judged_by_its_folds_and_nothing_else_on_these_rows_is_
 
 def test_what_tests_the_tuned_model_is_named_where_all_rows_were_trained_on(place, said, text):
     assert "compare on test rows of run:folds." in said("compare", place.model, "run:folds", "--on", text)[1]
+    words = ("compare", place.model, "run:folds", "--on", "test rows of run:folds", "--metric", "Pearson")
+    out = said(*words)[1]
+    assert "judged these rows by Spearman, of all rows" in out
+    assert "compare on" not in out
 
 
 def test_scores_say_how_many_rows_were_trained_on(said, answered, text, place):

@@ -1,10 +1,13 @@
 """Test how many rows a dev set and a test set share, against loops over texts, and which sets are refused."""
 
+from dataclasses import replace
+
 import pytest
 
 from explorer.data import sample, shared_rows
 from explorer.data.labelled.labelled_sets import LabelledSet
 from explorer.data.retrieval_sets import of_pairs
+from explorer.data.shared_rows import UsedRows
 from explorer.data.text_sets import (
     LABELLED_TEXTS,
     PAIRS,
@@ -70,30 +73,40 @@ def test_a_test_set_that_the_dev_set_holds_is_refused(given):
 
 
 @pytest.mark.parametrize(
-    ("kind", "columns", "test", "held", "where"),
+    ("kind", "columns", "test", "trained", "seen"),
     [
-        (SCORED_PAIRS, (("A", "c"), ("b", "d"), (0.1, 0.2)), pairs(("b", "a"), ("a", "c"), ("x", "y")), 1, "TRAINED"),
-        (TRIPLETS, (("a",), ("b",), ("c",)), pairs(("a", "b"), ("c", "a"), ("a", "d")), 2, "TRAINED"),
-        (PAIRS, (("a", "b"), ("p", "q")), of_pairs("queries", ["a", "x"], ["other", "q"]), 1, "TRAINED"),
-        (LABELLED_TEXTS, (("a", "b"), ("0", "1")), labelled("b", "c"), 1, "TRAINED"),
-        (SENTENCES, (("a", "b", "c"),), pairs(("a", "b"), ("c", "x")), 1, "SEEN"),
-        (PAIRS, (("a", "b"), ("c", "d")), pairs(("a", "b"), ("a", "x")), 1, "SEEN"),
-        (SENTENCES, (("x",),), pairs(("a", "b")), 0, "SEEN"),
+        (SCORED_PAIRS, (("A", "c"), ("b", "d"), (0.1, 0.2)), pairs(("b", "a"), ("a", "c"), ("x", "y")), {0}, {1}),
+        (SCORED_PAIRS, (("a",), ("b",), (0.1,)), pairs(("a", "a")), set(), {0}),
+        (TRIPLETS, (("a",), ("b",), ("c",)), pairs(("a", "b"), ("c", "a"), ("b", "c")), {0, 1}, {2}),
+        (TRIPLETS, (("a",), ("b",), ("c",)), triplets(("a", "b", "c"), ("a", "c", "x")), {0}, set()),
+        (SCORED_PAIRS, (("a", "a"), ("b", "c"), (1.0, 0.0)), triplets(("a", "b", "c")), {0}, set()),
+        (PAIRS, (("a", "b"), ("p", "q")), of_pairs("queries", ["a", "b", "x"], ["other", "Q", "p"]), {1}, {0}),
+        (LABELLED_TEXTS, (("a", "b"), ("0", "1")), labelled("b", "c"), {0}, set()),
+        (PAIRS, (("a",), ("b",)), labelled("b", "c"), set(), {0}),
+        (LABELLED_TEXTS, (("a", "b"), ("0", "1")), of_pairs("queries", ["a"], ["b"]), set(), {0}),
+        (SENTENCES, (("a", "b", "c"),), pairs(("a", "b"), ("c", "x")), set(), {0}),
+        (PAIRS, (("a", "b"), ("c", "d")), pairs(("a", "b"), ("a", "x")), set(), {0}),
     ],
-    ids=["pairs", "of a triplet", "queries", "texts", "sentences", "of other rows", "none"],
 )
-def test_rows_that_were_trained_on_are_those_of_one_row_of_the_text(kind, columns, test, held, where):
-    found = shared_rows.trained_on([Corpus("text", kind, columns)], test)
-    assert (found.rows, found.of, found.where) == (held, len(test), getattr(shared_rows, where))
+def test_rows_that_were_trained_on_are_judged_as_a_row_of_the_text_and_others_are_seen(
+    kind, columns, test, trained, seen
+):
+    assert shared_rows.trained_on([Corpus("text", kind, columns)], test) == (trained, seen)
 
 
-def test_only_rows_that_were_trained_on_with_their_scores_leave_no_test():
-    test = pairs(("a", "b"), ("c", "d"))
-    scored = Corpus("text", SCORED_PAIRS, (("a", "c"), ("b", "d"), (0.1, 0.2)))
-    assert shared_rows.trained_on([scored], test).leave_no_test
-    sentences = shared_rows.trained_on([Corpus("text", SENTENCES, (("a", "b", "c", "d"),))], test)
-    assert (sentences.all, sentences.leave_no_test) == (True, False)
-    assert sentences.words == (
-        "All 2 test pairs are in the training text, without their scores: this score is optimistic."
+def test_rows_that_chose_and_rows_that_were_trained_on_leave_none_together():
+    test = pairs(("a", "b"), ("c", "d"), ("e", "f"))
+    none = UsedRows.of_set(test)
+    chosen, trained, seen = (frozenset(places) for places in ({0}, {1, 2}, {0, 1}))
+    assert (replace(none, chosen=chosen) | replace(none, trained=trained)).none_left
+    assert not replace(none, trained=trained).none_left
+    both = replace(none, trained=trained) | replace(none, seen=seen)
+    assert (both.trained, both.seen, both.none_left) == (trained, {0}, False)
+    assert not replace(none, seen=frozenset(range(3))).none_left, "without their scores"
+    assert both.words == (
+        "2 of the 3 test pairs are in the training text: this score is optimistic. "
+        "1 of the 3 test pairs is in the training text, without their scores: this score is optimistic."
     )
-    assert not shared_rows.trained_on([scored], pairs(("a", "b"), ("c", "x"))).leave_no_test
+    assert both.as_json == {"in_training_text": 2, "in_training_text_without_scores": 1}
+    assert not none.words
+    assert "run 'mine' cannot be read as it was" in replace(none, unknown=("mine",)).words

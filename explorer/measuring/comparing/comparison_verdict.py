@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from explorer.data.sample import Pack
 from explorer.data.set_items import ItemSet, size_of
-from explorer.data.shared_rows import TRAINED, SharedRows
+from explorer.data.shared_rows import NONE_USED, UsedRows
 from explorer.encoding.load import chosen_prompts
 from explorer.encoding.load.declared import NOT_DECLARED
 from explorer.encoding.read.head_facts import HeadFacts
@@ -32,6 +32,7 @@ from explorer.measuring.comparing.comparison import Comparison, Differences, as_
 BASE, TUNED = "Base, model default", "Tuned model"
 BASE_AS_TRAINED = "Base, trained layer & pooling"
 TEST_ON = "To judge it by rows that it was not trained on, compare on {}."
+TEST_BY = "The folds of its run judged these rows by {}, of all rows: choose that metric."
 OF_FOLDS = (
     "The verdict is of the run's folds: each row is judged by a model that was not trained on it. All other scores on "
     "these rows are of the model that was then trained on every one of them, so they test nothing."
@@ -81,7 +82,7 @@ class ComparisonVerdict:
     same: ScoredSide | None = None  # the base under the layer & pooling that was trained, if it is a cell of the grid
     trained: Reading | None = None  # that layer & pooling, if a part of the difference is due to it
     poolings: str = ""  # the same in words: `cls of layer 6 in place of mean of layer 6`
-    used: tuple[SharedRows, ...] = ()  # items in the dev set that chose one of the models, or that one was trained on
+    used: UsedRows = NONE_USED  # items in the dev set that chose one of the models, or that one was trained on
     why_none: str = ""  # why a side has no score
 
     @property
@@ -89,12 +90,12 @@ class ComparisonVerdict:
         """Whether the judged model was trained on sentences of the pairs, or some of them chose a model."""
         if _is_of_folds(self) or not self.is_test:
             return False
-        return any(self.used) or (self.tuning is not None and self.tuning.optimistic)
+        return bool(self.used) or (self.tuning is not None and self.tuning.optimistic)
 
     @property
     def is_test(self) -> bool:
         """Whether an item is left that neither chose a model nor was trained on."""
-        return not any(one.leave_no_test for one in self.used)
+        return not self.used.none_left
 
     @property
     def why_optimistic(self) -> str:
@@ -105,8 +106,12 @@ class ComparisonVerdict:
         if _is_of_folds(self):
             return OF_FOLDS
         if self.is_test:
-            return " ".join(one.words for one in self.used if one)
-        return TEST_ON.format(self.tuning.test) if self.score.trained_on and self.tuning and self.tuning.test else ""
+            return self.used.words
+        if self.tuning is None or not self.score.trained_on or not self.tuning.test:
+            return ""
+        if self.tuning.test != self.pairs.name:
+            return TEST_ON.format(self.tuning.test)
+        return TEST_BY.format(self.tuning.folds_by) if self.tuning.folds else ""
 
     def shown(self, differences: Differences) -> Differences:
         """The differences as they are shown: without intervals if the set tests nothing."""
@@ -191,7 +196,7 @@ def judge(
     aggregate: str,
     tuning: Tuning | None = None,
     training: Interval | None = None,
-    used: tuple[SharedRows, ...] = (),
+    used: UsedRows | None = None,
 ) -> ComparisonVerdict:
     """Judge a comparison with its chosen difference (B - A); a tuned A is judged against B.
 
@@ -222,8 +227,9 @@ def judge(
     before, tuned = (both[side].items_of(readings[side], metric) for side in (base, after))
     spread = power.spread(comparison.one.gold, before, tuned, gap, (comparison.one.statistic(metric), aggregate))
     score = Verdict.of(*two, gap, same_score, part, spread)
-    if spent := next((rows for rows in used if rows.leave_no_test), None):
-        score = without_test(*two, same_score, trained_on=spent.where == TRAINED)
+    used = used or UsedRows.of_set(pairs)
+    if used.none_left:
+        score = without_test(*two, same_score, trained_on=len(used.chosen) < used.of)
     if tuning and tuning.folds and (metric, aggregate) == (tuning.folds_by, "all"):
         score = tuning.folds
         sides[after] = replace(sides[after], score=math.nan if score.after is None else score.after)
@@ -285,6 +291,4 @@ def as_json(verdict: ComparisonVerdict) -> dict[str, object]:
         content |= {name: rounded(score) for name, score in zip(about_run, scores, strict=True)}
     if part := verdict.score.training:
         content["training"] = {name: rounded(getattr(part, name)) for name in names}
-    for rows in verdict.used:
-        content |= rows.as_json
-    return content
+    return content | verdict.used.as_json

@@ -166,7 +166,8 @@ def pack_items_changes(before: Floats, after: Floats, as_trained: Floats) -> Lea
 
 def shows(pack: PackChange, pair: PairChange) -> bool:
     """Whether the cosine of a pair changed, as it is shown, in the direction of its pack: down if it is noticed."""
-    return pack.difference * in_words.gap(pair.before, pair.after) < 0
+    digits = in_words.cosine_digits(pair.before, pair.after)
+    return pack.difference * in_words.gap(pair.before, pair.after, digits=digits) < 0
 
 
 def chosen_pairs(

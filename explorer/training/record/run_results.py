@@ -252,7 +252,7 @@ def verdict_on(
     about = judged(comparison, tuned)
     same = as_trained(about, tuned, metric)
     training = None if same is None else difference(same)
-    used = used_rows.in_dev(found, pairs, load), used_rows.in_training_text(found, pairs)
+    used = used_rows.used(found, pairs, load)
     return about, judge(found, pairs, about, difference(about), metric, aggregate, tuned, training, used)
 
 

@@ -25,8 +25,8 @@ CONTRADICTING = (
     "with both."
 )
 OUTLIERS = (
-    "Far from all other scores: {}. Correct or delete it: training scales scores by their range, so that all others "
-    "would be almost equal."
+    "Far from all other scores: {}. Check it, and correct it if it is a mistake: training scales scores by their "
+    "range, so that all others would be almost equal."
 )
 RARE = (
     "Classes with fewer than {} rows: {}. Their rows are often predicted wrongly, since a classifier sees few others "

@@ -119,6 +119,7 @@ def _checked(
     state = st.session_state
     with messages.errors_shown():
         how = {"precision": state[PRECISION], "device": state[DEVICE], "elsewhere_most": state[MOST_ELSEWHERE]}
+        how = {name: "" if value is None else value for name, value in how.items()}  # an emptied field
         how["prompt"] = state.get(PROMPT) or None
         how["watch"] = selection.pair() or ()
         found = replace(judging, model=model, settings=settings, stages=before, corpus=corpus, **how)
