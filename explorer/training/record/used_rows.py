@@ -61,7 +61,8 @@ def _of_run(run: runs.Run, checkpoint: str, given: ItemSet) -> UsedRows:
         recipe = run.recipe()
     except StrataError:
         return replace(none, unknown=(run.name,))
-    if not any(own.kind.learns() for own in recipe.chain):
+    unchanged = not checkpoint and run.status().facts.nothing is not None  # the weights are those of its base
+    if unchanged or not any(own.kind.learns() for own in recipe.chain):
         return none
     texts = _texts(run.name, repr(recipe), _stamps(recipe))
     if texts is None:

@@ -110,6 +110,15 @@ def test_of_several_seeds_the_rows_are_those_of_the_weights_that_were_kept(place
     assert used_rows.in_training_text([find("run:seeds")], pairs).trained == of_seed[best.seed]
 
 
+def test_a_model_that_equals_its_base_was_trained_on_nothing_and_its_checkpoints_were(place, text, pairs):
+    dev = trainings.solved_pairs(place, place.folder / "solved.csv")
+    how = {"steps": 2, "keep_base": True, "keep_steps": True}
+    run = trainings.train(trainings.new(place, "cosent", name="nothing", data=(text,), dev=str(dev), settings=how))
+    assert run.status().facts.nothing, "the premise"
+    assert used("run:nothing", pairs) == (0, 0)
+    assert used("run:nothing@step-2", pairs) == (ROWS, 0)
+
+
 def test_rows_that_were_held_out_to_choose_the_checkpoint_and_those_trained_on_leave_none(place, text, pairs):
     trainings.train(trainings.new(place, "cosent", name="chose", data=(text,), dev=HELD_OUT, settings={"steps": 2}))
     found = used_rows.used([find("run:chose")], pairs, run_results.load_set)
