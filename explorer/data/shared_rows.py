@@ -25,27 +25,24 @@ UNKNOWN = "The training text of run '{}' cannot be read as it was, so whether it
 
 @dataclass(frozen=True)
 class SharedRows:
-    """How many rows of a test set are in the dev set, or in a training text; true if any are."""
+    """How many rows of a test set are in the dev set; true if any are."""
 
     rows: int = 0
     of: int = 0  # rows of the test set
     items: str = several(PAIR)
-    where: str = DEV
 
     def __bool__(self) -> bool:
         return self.rows > 0
 
     @property
     def all(self) -> bool:
-        """Whether every row of the test set is among them."""
+        """Whether every row of the test set is in the dev set."""
         return 0 < self.of == self.rows
 
     @property
     def words(self) -> str:
         """`12 of the 240 test pairs are in the dev set too: this score is optimistic.`; "" if none are."""
-        of = f"{'All' if self.all else f'{self.rows:,} of the'} {self.of:,} test {self.items}"
-        are = in_words.verb(self.rows, "is", "are")
-        return f"{of} {are} in the {self.where}: this score is optimistic." if self else ""
+        return _optimistic(self.rows, self.of, self.items, DEV) if self else ""
 
 
 NONE_SHARED = SharedRows()
@@ -85,18 +82,20 @@ class UsedRows:
     def words(self) -> str:
         """How many there are of each kind, and what is not known; "" if nothing is to be said."""
         not_known = (UNKNOWN.format(run) for run in self.unknown)
-        return " ".join([*(one.words for one in self._kinds if one), *not_known])
+        counts = (_optimistic(count, self.of, self.items, where) for where, count in self._counts.items())
+        return " ".join([*counts, *not_known])
 
     @property
     def as_json(self) -> dict[str, object]:
         """`{"in_dev_set": 12}`; empty if there are none."""
-        found: dict[str, object] = {_NAMES[one.where]: one.rows for one in self._kinds if one}
+        found: dict[str, object] = {_NAMES[where]: count for where, count in self._counts.items()}
         return {**found, **({"unknown_training_text": list(self.unknown)} if self.unknown else {})}
 
     @property
-    def _kinds(self) -> tuple[SharedRows, ...]:
-        kinds = (self.chosen, DEV), (self.trained, TRAINED), (self.seen, SEEN)
-        return tuple(SharedRows(len(places), self.of, self.items, where) for places, where in kinds)
+    def _counts(self) -> dict[str, int]:
+        """How many rows there are of each kind, by what holds them; without a kind that has none."""
+        kinds = (DEV, self.chosen), (TRAINED, self.trained), (SEEN, self.seen)
+        return {where: len(places) for where, places in kinds if places}
 
 
 NONE_USED = UsedRows()
@@ -134,7 +133,7 @@ def trained_on(texts: Iterable[Corpus], test: ItemSet) -> tuple[frozenset[int], 
 
     A pair, a triplet and a query are judged by texts that belong together, or do not; a labelled text by its label.
     """
-    rows = [tuple(map(str.casefold, texts)) for texts in test.row_texts]
+    rows = [tuple(map(str.casefold, row)) for row in test.row_texts]
     sentences = frozenset(chain.from_iterable(rows))
     seen: set[str] = set()
     pairs: set[frozenset[str]] = set()
@@ -169,6 +168,12 @@ def check(dev: ItemSet, test: ItemSet) -> SharedRows:
             "test set would choose what it tests. Name another dev set, or another test set."
         )
     return found
+
+
+def _optimistic(count: int, of: int, items: str, where: str) -> str:
+    """`12 of the 240 test pairs are in the dev set too: this score is optimistic.`"""
+    some = "All" if count == of else f"{count:,} of the"
+    return f"{some} {of:,} test {items} {in_words.verb(count, 'is', 'are')} in the {where}: this score is optimistic."
 
 
 def _items(test: ItemSet) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from explorer import run_folder
 from explorer.data import corpora, shared_rows
-from explorer.data.graded.sets import CROSS_FITTED, SetIdentity
+from explorer.data.graded.sets import SetIdentity
 from explorer.data.set_items import ItemSet
 from explorer.data.shared_rows import UsedRows
 from explorer.data.text_sets import Corpus
@@ -171,5 +171,5 @@ def _texts(name: str, recipe: str, stamps: Hashable) -> _Texts | None:
 def _stamps(recipe: Recipe) -> Hashable:
     """A value that changes when a text or an evaluation set of a run does."""
     named = [one for own in recipe.chain for one in own.data]
-    judged = [one for one in (recipe.dev, *recipe.tests) if not one.is_own_rows and one != CROSS_FITTED]
+    judged = [one for one in (recipe.dev, *recipe.tests) if not one.is_own_rows]
     return tuple(corpora.stamp(one) for one in (*named, *judged))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import Literal
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -197,8 +197,8 @@ def show(name: str, data: bytes, table: Table, kind: text_sets.Kind) -> None:
 
         likely = page == (LAYERS if scored else TRAIN)
         shape: Literal["primary", "secondary"] = "primary" if likely else "secondary"
-        style = {"type": shape, "disabled": bool(why_not), "help": messages.plain(why_not) or None}
-        controls.callback_button(label, keep, place=None, key=f"file to {page}", icon=icon, **style)
+        style: dict[str, Any] = {"disabled": bool(why_not), "help": messages.plain(why_not) or None}
+        controls.callback_button(label, keep, key=f"file to {page}", icon=icon, type=shape, **style)
 
     def evaluate(path: str) -> dict[str, str]:
         sidebar.choose_set(sources.uploaded(path))
