@@ -1,6 +1,7 @@
 """Test that `compare` and `score` say which rows a model was trained on, and judge no model by them."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +51,17 @@ def test_what_tests_the_tuned_model_is_named_where_all_rows_were_trained_on(plac
     out = said(*words)[1]
     assert "judged these rows by Spearman, of all rows" in out
     assert "compare on" not in out
+
+
+def test_of_a_text_that_was_changed_it_is_said_that_nothing_is_known(place, said, answered, text):
+    before = Path(text).read_text(encoding="utf-8")
+    try:
+        Path(text).write_text(before.replace("\n4,", "\n3,"), encoding="utf-8")
+        words = ("compare", place.model, "run:folds", "--on", place.test)
+        assert "The training text of run 'folds' cannot be read as it was" in said(*words)[1]
+        assert answered(*words, "--json")["verdict"]["unknown_training_text"] == ["folds"]
+    finally:
+        Path(text).write_text(before, encoding="utf-8")
 
 
 def test_scores_say_how_many_rows_were_trained_on(said, answered, text, place):

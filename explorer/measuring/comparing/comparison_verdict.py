@@ -196,7 +196,7 @@ def judge(
     aggregate: str,
     tuning: Tuning | None = None,
     training: Interval | None = None,
-    used: UsedRows | None = None,
+    used: UsedRows = NONE_USED,
 ) -> ComparisonVerdict:
     """Judge a comparison with its chosen difference (B - A); a tuned A is judged against B.
 
@@ -227,7 +227,6 @@ def judge(
     before, tuned = (both[side].items_of(readings[side], metric) for side in (base, after))
     spread = power.spread(comparison.one.gold, before, tuned, gap, (comparison.one.statistic(metric), aggregate))
     score = Verdict.of(*two, gap, same_score, part, spread)
-    used = used or UsedRows.of_set(pairs)
     if used.none_left:
         score = without_test(*two, same_score, trained_on=len(used.chosen) < used.of)
     if tuning and tuning.folds and (metric, aggregate) == (tuning.folds_by, "all"):
